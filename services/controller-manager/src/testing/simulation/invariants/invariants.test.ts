@@ -10,6 +10,7 @@ import {
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
+  REPLICA_SETS,
   type Resource,
   RESOURCE_QUOTAS,
   SERVICES,
@@ -27,6 +28,7 @@ import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { quietMs, restViolations } from './rest.ts';
+import { rolloutInvariant } from './rollouts.ts';
 import { volumeInvariant } from './volumes.ts';
 
 type Step = readonly [resource: Resource, name: string, object: object | undefined];
@@ -286,4 +288,29 @@ it('is not at rest where an autoscaled Deployment has not the replicas that its 
   expect(restViolations(world)).toEqual([]);
   play(world, [scaled('2')]);
   expect(restViolations(world)).toHaveLength(1);
+});
+
+it.each([
+  ['reports a pod that it has deleted', 1, 0],
+  ['reports none', 0, 1],
+])('a rollout is violated below its bound, where another set %s', (_name, readyReplicas, count) => {
+  const set = (name: string, replicas: number, ready: number): Step => [
+    REPLICA_SETS,
+    name,
+    { metadata: owned('Deployment', 'd'), spec: { replicas }, status: { readyReplicas: ready } },
+  ];
+  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
+  const deployment = { spec: { replicas: 2, strategy: { type: 'RollingUpdate', rollingUpdate } } };
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  const podOf = (name: string, metadata: object = {}): Step => [
+    PODS,
+    name,
+    { metadata: { ...owned('ReplicaSet', 'old'), ...metadata }, status },
+  ];
+  const world = new World();
+  const violations: string[] = [];
+  rolloutInvariant.watch(world, (violation) => violations.push(violation));
+  play(world, [[DEPLOYMENTS, 'd', deployment], set('old', 1, 2), set('new', 1, readyReplicas), podOf('a'), podOf('b')]);
+  play(world, [podOf('b', deleted)]);
+  expect(violations).toHaveLength(count);
 });

@@ -73,7 +73,7 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
     return;
   }
   if (isEvicting(world, old) || isDisrupted(pod)) rollout.disturbed = true;
-  const ready = pods.filter(isReady).length;
+  const ready = Math.max(pods.filter(isReady).length, countReported(world, deployment));
   if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
   report(
     `${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`,
@@ -94,6 +94,15 @@ function countWanted(world: World, pods: readonly Pod[]): number {
     count += isSettled ? own.length : Math.min(own.length, set?.spec?.replicas ?? 1);
   }
   return count;
+}
+
+/**
+ * Ready pods as the sets report them, without those that they are to remove. A Deployment acts on these counts, as in Kubernetes, and
+ * a set that is scaled down and up again may still report a pod that it has deleted.
+ */
+function countReported(world: World, deployment: Deployment): number {
+  const sets = world.all(REPLICA_SETS).filter((set) => ownerOf(world, set, DEPLOYMENTS) === deployment);
+  return sets.reduce((sum, { spec, status }) => sum + Math.min(spec?.replicas ?? 1, status?.readyReplicas ?? 0), 0);
 }
 
 /** Whether the pod's node makes its pods leave. */
