@@ -13,11 +13,11 @@ const QUOTA_BYTES = 16 * 1024 * 1024;
 const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
 const base = { clock: systemClock, random: systemRandom };
 
-/** Writes until there is no space left: history of many small values, which a member takes a while to remove. */
-async function fill(etcd: Etcd): Promise<void> {
+/** Writes values of so many bytes until there is no space left. History of many small ones takes a member a while to remove. */
+async function fill(etcd: Etcd, bytes = 500): Promise<void> {
   const success = Array.from(
-    { length: 100 },
-    (_, index): Operation => ({ kind: 'put', key: `/filler/${index}`, value: Buffer.alloc(500) }),
+    { length: Math.min(100, QUOTA_BYTES / 16 / bytes) },
+    (_, index): Operation => ({ kind: 'put', key: `/filler/${index}`, value: Buffer.alloc(bytes) }),
   );
   const write = async (): Promise<void> => {
     for (;;) await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
@@ -142,12 +142,15 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
 it('frees an etcd that fills up between the rounds of its owner', async () => {
   await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  // Without it no term lasts.
+  await putKey(etcd.kv, '/gantry/incarnation', 'one');
   const stop = new AbortController();
   const options = { ...base, etcd, process: 'mine', intervalMs: 600_000, fullCheckMs: 200 };
   const running = runStorageMaintenance(options, stop.signal);
   const owner = { key: electionKeyOf('etcd-maintenance') };
   await expect.poll(async () => (await etcd.kv.range(owner, { signal: signal() })).count).toBe(1);
-  await fill(etcd);
+  // At once: the owner keeps its lease.
+  await fill(etcd, 1_000_000);
   const write = (): Promise<boolean> =>
     putKey(etcd.kv, '/more', '').then(
       () => true,
