@@ -15,7 +15,7 @@ import {
   putKey,
   remove,
   update,
-} from './testing/store-contract.ts';
+} from './testing/store-calls.ts';
 import { TEST_SEALING } from './testing/test-sealing.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(120_000);

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEtcdObjectStore } from './etcd-object-store.ts';
 import { reseal } from './reseal.ts';
 import { createSealing, fixedKeys, type SealingKey } from './sealing.ts';
-import { committed, create, describeObjectStore, pod } from './testing/store-contract.ts';
+import { committed, create, pod } from './testing/store-calls.ts';
+import { describeObjectStore } from './testing/store-contract.ts';
 import { TEST_SEALING } from './testing/test-sealing.ts';
 
 let cluster: EtcdCluster;

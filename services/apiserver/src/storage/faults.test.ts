@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
 import type { StoreWatchItem } from './object-store.ts';
 import { revisionOf } from './resource-version.ts';
-import { committed, create, pod, remove, update } from './testing/store-contract.ts';
+import { committed, create, pod, remove, update } from './testing/store-calls.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gantry/etcd';
 import { expect, it } from 'vitest';
 import { createMemoryObjectStore } from './memory-store.ts';
-import { create, pod } from './testing/store-contract.ts';
+import { create, pod } from './testing/store-calls.ts';
 
 /** As many as may wait. */
 const WAITING = 20_000;

@@ -9,7 +9,7 @@ import { createMemoryObjectStore } from './memory-store.ts';
 import { reseal } from './reseal.ts';
 import { addSealingKey, forgetOldSealingKeys, KEY_FILE, openSealingKeys } from './sealing-key-file.ts';
 import { createSealing, type SealingKeys } from './sealing.ts';
-import { committed, create, pod, update } from './testing/store-contract.ts';
+import { committed, create, pod, update } from './testing/store-calls.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 const secret = (name: string): string => `/registry/secrets/ns/${name}`;

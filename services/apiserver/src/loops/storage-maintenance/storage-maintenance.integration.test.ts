@@ -6,7 +6,7 @@ import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
 import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
 import { revisionOf } from '../../storage/resource-version.ts';
 import { TEST_SEALING } from '../../storage/testing/test-sealing.ts';
-import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-contract.ts';
+import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-calls.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const QUOTA_BYTES = 16 * 1024 * 1024;
