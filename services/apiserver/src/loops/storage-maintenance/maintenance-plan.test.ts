@@ -1,6 +1,6 @@
 import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { describe, expect, it } from 'vitest';
-import { type ObservedStore, planMaintenance } from './maintenance-plan.ts';
+import { type ObservedStore, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
 const MIB = 1024 * 1024;
 
@@ -95,5 +95,26 @@ describe('maintenance', () => {
       { kind: 'defragment', member: 1 },
       { kind: 'disarm' },
     ]);
+  });
+});
+
+describe('rounds', () => {
+  /** The times of rounds, in seconds, of looks every half minute; etcd is full at the times that `isFull` says. */
+  const rounds = (untilS: number, isFull: (atS: number) => boolean): readonly number[] => {
+    const schedule = new RoundSchedule(300_000, 30_000, 0);
+    const looks = Array.from({ length: untilS / 30 }, (_, i) => 30 * (i + 1));
+    return looks.filter((atS) => schedule.isDue(1000 * atS, isFull(atS)));
+  };
+
+  it('are five minutes apart', () => {
+    expect(rounds(1200, () => false)).toEqual([300, 600, 900, 1200]);
+  });
+
+  it('do not wait while etcd is full', () => {
+    expect(rounds(600, (atS) => atS === 120)).toEqual([120, 420]);
+  });
+
+  it('that do not help are repeated less and less often', () => {
+    expect(rounds(1500, () => true)).toEqual([30, 60, 120, 240, 480, 780, 1080, 1380]);
   });
 });

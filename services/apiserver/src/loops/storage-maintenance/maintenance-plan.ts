@@ -33,6 +33,36 @@ export interface GuardedKey {
 const WORTH_BYTES = 100 * 1024 * 1024;
 const WORTH_SHARE = 0.5;
 
+/** When the owner of maintenance does a round; times in milliseconds, monotonic. */
+export class RoundSchedule {
+  readonly #intervalMs: number;
+  readonly #fullCheckMs: number;
+  #dueMs: number;
+  #earlyDueMs = -Infinity;
+  #restMs: number;
+
+  /** The first round is due an interval from now. */
+  constructor(intervalMs: number, fullCheckMs: number, nowMs: number) {
+    this.#intervalMs = intervalMs;
+    this.#fullCheckMs = fullCheckMs;
+    this.#dueMs = nowMs + intervalMs;
+    this.#restMs = fullCheckMs;
+  }
+
+  /**
+   * Whether a round is due: an interval after the last one, and while etcd is full earlier. Rounds that did not help are repeated after twice the time, up to
+   * the interval: an etcd that is full of live objects only loses its members' answers by them.
+   */
+  isDue(nowMs: number, isFull: boolean): boolean {
+    const isEarly = isFull && nowMs >= this.#earlyDueMs;
+    if (nowMs < this.#dueMs && !isEarly) return false;
+    this.#dueMs = nowMs + this.#intervalMs;
+    this.#earlyDueMs = isFull ? nowMs + this.#restMs : nowMs;
+    this.#restMs = isFull ? Math.min(2 * this.#restMs, this.#intervalMs) : this.#fullCheckMs;
+    return true;
+  }
+}
+
 /**
  * What to do about history, dead processes' lanes, old deletion records and the members' files. History of at least one round is kept,
  * for watches that resume. Removing a lane is safe at any time: its groups compare a mod revision that never recurs.

@@ -12,7 +12,7 @@ import {
 } from '@gantry/etcd';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { ControlLoop } from '../control-loop.ts';
-import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance } from './maintenance-plan.ts';
+import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
 export interface MaintenanceOptions {
   readonly etcd: Etcd;
@@ -137,7 +137,7 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
   const { etcd, clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
   const stepMs = Math.min(intervalMs, fullCheckMs);
   let previousRevision: number | undefined;
-  let dueMs = clock.monotonicMs() + intervalMs;
+  const schedule = new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs());
   await pause(clock, stepMs, signal);
   const rounds = new ControlLoop({
     name: 'etcd-maintenance',
@@ -146,10 +146,9 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
     retry: { initialMs: stepMs, maxMs: stepMs },
     onError: (error) => onError?.(errorMessage(error)),
     reconcile: async () => {
-      const isDue = clock.monotonicMs() >= dueMs;
-      if (!isDue && !(await isAnyFull(etcd, signal))) return;
+      const isFull = await isAnyFull(etcd, signal);
+      if (!schedule.isDue(clock.monotonicMs(), isFull)) return;
       previousRevision = await runMaintenanceRound(options, previousRevision, signal);
-      if (isDue) dueMs = clock.monotonicMs() + intervalMs;
     },
   });
   await rounds.run(signal);
