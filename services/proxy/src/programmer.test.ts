@@ -9,8 +9,11 @@ import { RuleBook } from './rules/rule-book.ts';
 import type { UdpTargets } from './rules/stale-flows.ts';
 import { endpoint, service, slice, topology } from './testing/services.ts';
 
-/** A programmer whose transactions are written down; `refuse` makes the next one fail. Policies need `waiting` more rounds than one. */
-function start(waiting = 0) {
+/**
+ * A programmer whose transactions are written down; `refuse` makes the next one fail. Policies need `waiting` more rounds than one, and
+ * those that are known at first are worked off when `known` resolves.
+ */
+function start(waiting = 0, known = Promise.resolve()) {
   const clock = new ManualClock();
   const book = new RuleBook();
   const view = new ClusterView(book, topology());
@@ -26,6 +29,7 @@ function start(waiting = 0) {
     skeleton: '  chain a { }\n',
     view,
     policies: {
+      catchUp: () => known.then(() => waiting === 0),
       synchronize: () => {
         rounds.push(rounds.length >= waiting);
         return Promise.resolve(rounds.length > waiting);
@@ -85,6 +89,19 @@ test('the first transaction is the whole table, later ones are changes; chains t
   await clock.advance(1000);
   await settle();
   expect(transactions.slice(2)).toEqual(['delete chain ip t draw/1\n']);
+});
+
+test('the first table is written when the policies that were known are worked off', async () => {
+  const known = Promise.withResolvers<void>();
+  const { programmer, transactions, run } = start(0, known.promise);
+  run();
+  await settle();
+  expect(transactions).toEqual([]);
+  expect(programmer.isProgrammed).toBe(false);
+  known.resolve();
+  await settle();
+  expect(transactions).toHaveLength(1);
+  expect(programmer.isProgrammed).toBe(true);
 });
 
 test('policies that wait for another round have it at once', async () => {

@@ -2,6 +2,7 @@ import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
+import type { PolicyView } from './policy/policy-view.ts';
 import type { RuleBook } from './rules/rule-book.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
 import type { UdpTargets } from './rules/stale-flows.ts';
@@ -11,7 +12,7 @@ export interface ProgrammerOptions {
   readonly skeleton: string;
   readonly view: ClusterView;
   /** Takes changes that are worked off in several turns of the event loop into the book. False when some wait for the next call. */
-  readonly policies: { synchronize(signal: AbortSignal): Promise<boolean> };
+  readonly policies: Pick<PolicyView, 'synchronize' | 'catchUp'>;
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply'>;
   /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
@@ -95,7 +96,8 @@ export class Programmer {
 
   async #program(signal: AbortSignal): Promise<void> {
     const { view, policies, book, table, skeleton } = this.#options;
-    if (!(await policies.synchronize(signal))) this.#work.notify();
+    const areDone = this.#isDone ? await policies.synchronize(signal) : await policies.catchUp(signal);
+    if (!areDone) this.#work.notify();
     const update = view.update();
     for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
     this.#host = update.host ?? this.#host;

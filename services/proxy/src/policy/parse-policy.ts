@@ -98,6 +98,24 @@ export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS
   };
 }
 
+/** How much there is to read in a policy: its peers, exceptions and ports, and the labels and values of its selectors. */
+export function writtenSize({ spec }: NetworkPolicy): number {
+  const sizeOf = (
+    peers: readonly NetworkPolicyPeer[] | null | undefined,
+    ports: readonly unknown[] | null | undefined,
+  ) =>
+    (peers ?? []).reduce(
+      (sum, { ipBlock, podSelector, namespaceSelector }) =>
+        sum + 1 + (ipBlock?.except ?? []).length + termsOf(podSelector) + termsOf(namespaceSelector),
+      1 + (ports ?? []).length,
+    );
+  const ingress = (spec?.ingress ?? []).reduce((sum, { from, ports }) => sum + sizeOf(from, ports), 0);
+  return (spec?.egress ?? []).reduce(
+    (sum, { to, ports }) => sum + sizeOf(to, ports),
+    ingress + termsOf(spec?.podSelector),
+  );
+}
+
 /** Isolates all pods of a namespace and allows nothing. Its key is no policy's: names of policies are not empty. */
 export function closedPolicy(namespace: string): Policy {
   const pods = labelSelectorFrom({});

@@ -116,6 +116,35 @@ test('policies of one namespace that are much work leave those of another one th
   expect(chains(first) + chains(await text())).toBe(4);
 });
 
+test('all policies that are known at the start are worked off, though others change meanwhile', async () => {
+  const changing = networkPolicy({ ingress: [{ from: [{ podSelector: selecting(1500) }] }] }, 'p-0', 'greedy');
+  let turns = 0;
+  // Another policy changes at each look at the clock.
+  const clock = {
+    monotonicMs: () => {
+      if (turns > 0) take(NETWORK_POLICIES, networkPolicy({}, `q-${turns++}`, 'greedy'));
+      return 0;
+    },
+  };
+  const { take, catchUp, written } = startPolicyView(clock);
+  for (const i of many(1000)) take(PODS, pod(`p-${i}`, '10.200.4.1', {}, 'greedy'));
+  const work: NetworkPolicySpec = { ingress: [{ from: [{ podSelector: selecting(1500) }] }] };
+  take(NETWORK_POLICIES, changing);
+  for (const i of many(3)) take(NETWORK_POLICIES, networkPolicy(work, `p-${i + 1}`, 'greedy'));
+  turns = 1;
+  expect(await catchUp()).toBe(false);
+  expect(written().match(/^add chain ip t ingress-allowed\/greedy\/p-\d/gm)).toHaveLength(4);
+});
+
+test('to read a long policy is work, too', async () => {
+  const { take, round } = startPolicyView();
+  const ranges = many(9000).map((i) => ({ ipBlock: { cidr: `11.${i >> 8}.${i & 255}.0/24` } }));
+  for (const i of many(20)) {
+    take(NETWORK_POLICIES, networkPolicy({ ingress: [{ from: ranges }] }, `p-${i}`));
+  }
+  expect(await round()).toBe(false);
+});
+
 test('a pod that too many policies select is closed for what some of them allow', async () => {
   const { take, text, reports } = startPolicyView();
   take(PODS, pod('db', '10.128.4.1'));

@@ -18,7 +18,7 @@ import { Changes, takeAll } from './changes.ts';
 import { isSameMember, type Member } from './member.ts';
 import { NamedPortSets } from './named-port-sets.ts';
 import { leavesRoom, NamespacePolicies, type Replacement } from './namespace-policies.ts';
-import { groupsOf, namedPortsOf, type Policy } from './parse-policy.ts';
+import { groupsOf, namedPortsOf, type Policy, writtenSize } from './parse-policy.ts';
 import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
 import { Shares } from './shares.ts';
@@ -30,6 +30,8 @@ export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, NODES, PODS, ENDP
 /** How long a turn of the event loop may take, and how many terms are compared between two looks at the clock. */
 const TURN_MS = 20;
 const STEPS = 200;
+/** How many comparisons of a label take as long as reading one entry of a policy; about. */
+const READ_TERMS = 10;
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: AddressRange;
   readonly podCidr: string;
@@ -67,6 +69,10 @@ export class PolicyView {
   readonly #crowded = new Set<string>();
   #shared = new SharedSelections();
 
+  /** Changes of policies that wait for their namespace's next share, those that wait longest first. */
+  #late = new Map<string, NetworkPolicy | undefined>();
+  /** Policies that `catchUp` has not worked off yet. */
+  readonly #due = new Set<string>();
   /** Policies whose namespace has room for what was left out of them. */
   readonly #retried = new Set<string>();
   /** Pods whose part of the table may be another one. */
@@ -115,7 +121,19 @@ export class PolicyView {
       if (!this.#crowded.has(namespace)) onCrowded(namespace);
       this.#crowded.add(namespace);
     }
-    return this.#changes.policies.size === 0 && this.#retried.size === 0;
+    return this.#changes.policies.size + this.#late.size + this.#retried.size === 0;
+  }
+
+  /**
+   * Rounds until all policies that were known at the call have been worked off, whatever changes meanwhile: what is written before would open pods that
+   * they isolate. False as of `synchronize`.
+   */
+  async catchUp(signal: AbortSignal): Promise<boolean> {
+    for (const key of this.#changes.policies.keys()) this.#due.add(key);
+    for (;;) {
+      const isDone = await this.synchronize(signal);
+      if (this.#due.size === 0) return isDone;
+    }
   }
 
   /**
@@ -176,12 +194,15 @@ export class PolicyView {
 
   *#setPolicies(): Work {
     const shares = new Shares();
-    const changed = takeAll(this.#changes.policies);
-    const retried = [...this.#retried].filter((key) => !this.#changes.policies.has(key));
+    const changed = this.#late;
+    this.#late = new Map();
+    // A key that waits already keeps its place.
+    for (const [key, object] of takeAll(this.#changes.policies)) changed.set(key, object);
+    const retried = [...this.#retried].filter((key) => !changed.has(key));
     this.#retried.clear();
     for (const [key, object] of changed) {
-      const isTaken = yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object));
-      if (!isTaken && !this.#changes.policies.has(key)) this.#changes.policies.set(key, object);
+      if (yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object))) this.#due.delete(key);
+      else this.#late.set(key, object);
     }
     for (const key of retried) {
       const object = this.#policies.get(namespaceOf(key))?.objectOf(key);
@@ -244,7 +265,7 @@ export class PolicyView {
     const omitted = policies.used.get(key)?.policy.omitted ?? 0;
     const replacements = policies.set(key, object);
     // A policy is read at once, however long it is.
-    yield STEPS;
+    yield STEPS + (object === undefined ? 0 : READ_TERMS * writtenSize(object));
     for (const replacement of replacements) yield* this.#replace(namespace, replacement);
     if (policies.isEmpty) this.#policies.delete(namespace);
     const now = policies.used.get(key)?.policy.omitted ?? 0;

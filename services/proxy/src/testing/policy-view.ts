@@ -24,6 +24,7 @@ export function startPolicyView(clock: PolicyViewOptions['clock'] = new ManualCl
   const { signal } = new AbortController();
   /** One round; false when policies wait for the next one. */
   const round = async () => await view.synchronize(signal);
+  const catchUp = async () => await view.catchUp(signal);
   /** What nft is given after all rounds; digests are shortened to `#`. */
   const text = async () => {
     while (!(await round()));
@@ -33,5 +34,5 @@ export function startPolicyView(clock: PolicyViewOptions['clock'] = new ManualCl
     const change = book.takeChange();
     return (change === undefined ? '' : formatChange('t', change)).replaceAll(/[0-9a-f]{40}/g, '#');
   };
-  return { book, take, round, text, written, reports };
+  return { book, take, round, catchUp, text, written, reports };
 }
