@@ -105,37 +105,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, parts, services.pressure, client);
   services.pressure.subscribe(() => node.checkNow());
-  const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
   const manager = new PodManager(services);
-  const mirrors = new MirrorPods({
-    client,
-    node: self.name,
-    pods: services.pods,
-    active: manager,
-    clock,
-    random,
-    logger,
-  });
-  const requester = () => Promise.resolve(withoutDispose(client));
-  const served = { self, runtime: asRecorded(runtime, services.pods), engine, usage, pods: services.pods, client };
-  const ofTheCluster: readonly Part[] = [
-    (abort) => heartbeat.run(abort),
-    (abort) => node.run(abort),
-    (abort) => services.source.run(abort),
-    (abort) => services.services.run(abort),
-    (abort) => mirrors.run(abort),
-    (abort) =>
-      new VolumeReclaimer({
-        ...services,
-        pods: services.source,
-        node: self.name,
-        folders: services.volumes.persistent,
-        mounts,
-      }).run(abort),
-    (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
-    (abort) => certificates.client.renew(requester, abort),
-    (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
-  ];
+  const registeredNode = { self, parts, services, node, client, certificates, usage, active: manager };
   // Static pods are known before the engine is listed: those whose files went meanwhile are found by the first list.
   await services.staticFolder.read().catch((error: unknown) => {
     logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
@@ -154,11 +125,48 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       async (abort) => {
         await node.register(abort);
         registered.resolve();
-        await runTogether(ofTheCluster, abort);
+        await runTogether(registeredParts(environment, registeredNode), abort);
       },
     ],
     signal,
   );
+}
+
+interface RegisteredNode {
+  readonly self: Self;
+  readonly parts: NodeRuntime & { readonly runtime: DockerRuntime };
+  readonly services: OwnServices;
+  readonly node: NodeStatusManager;
+  readonly client: GrpcClient;
+  readonly certificates: ReturnType<typeof certificatesOf>;
+  readonly usage: UsageSampler;
+  readonly active: PodManager;
+}
+
+/** What a node does as soon as it is registered. */
+function registeredParts(
+  environment: AgentEnvironment,
+  { self, parts: { runtime, engine, mounts }, services, node, client, certificates, usage, active }: RegisteredNode,
+): readonly Part[] {
+  const { clock, random, logger } = environment;
+  const { pods, source } = services;
+  const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
+  const mirrors = new MirrorPods({ client, node: self.name, pods, active, clock, random, logger });
+  const folders = services.volumes.persistent;
+  const reclaimer = new VolumeReclaimer({ ...services, pods: source, node: self.name, folders, mounts });
+  const requester = () => Promise.resolve(withoutDispose(client));
+  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, pods, client };
+  return [
+    (abort) => heartbeat.run(abort),
+    (abort) => node.run(abort),
+    (abort) => source.run(abort),
+    (abort) => services.services.run(abort),
+    (abort) => mirrors.run(abort),
+    (abort) => reclaimer.run(abort),
+    (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
+    (abort) => certificates.client.renew(requester, abort),
+    (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
+  ];
 }
 
 function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvironment) {

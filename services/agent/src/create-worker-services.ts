@@ -86,20 +86,11 @@ export type OwnServices = NodeServices & {
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  {
-    runtime,
-    engine,
-    privilege,
-    mounts,
-    hostFiles,
-    shares,
-    meter,
-    usage,
-    resolvConf,
-  }: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
+  parts: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
   registered: Promise<void>,
 ): OwnServices {
+  const { runtime, engine, privilege, mounts, hostFiles, shares, usage } = parts;
   const facts = {
     nodeName: self.name,
     hostAddress: self.address,
@@ -107,31 +98,18 @@ export function createWorkerServices(
     allocatable: () => shares.allocatable(),
   };
   const { kubernetes, dns } = must(ownServiceAddresses(config.serviceCidr), 'a range, which the configuration checks');
-  const resolver = { clusterServer: dns, engine: parseResolvConf(resolvConf) };
+  const resolver = { clusterServer: dns, engine: parseResolvConf(parts.resolvConf) };
   const source = new PodSource({ client, node: self.name, clock, random, logger });
   const pods = new NodePodView(source);
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const pulled = new PulledImages(join(self.shared.path, 'images'));
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
-  const volumes = new PodVolumes({
-    state: self.state,
-    mounts,
-    hostFiles,
-    engine,
-    source: configs,
-    tokens: new TokenSource(client, clock),
-    persistent: persistentFolders(self, self.name, client, events),
-    facts,
-    resolver,
-    clock,
-  });
-  const eviction = nodeEviction(
-    { config, clock, logger },
-    self,
-    { runtime, hostFiles, shares, meter, usage },
-    { pods, volumes, pulled, events },
-  );
+  const tokens = new TokenSource(client, clock);
+  const persistent = persistentFolders(self, self.name, client, events);
+  const sources = { source: configs, tokens, persistent, facts, resolver };
+  const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
+  const eviction = nodeEviction({ config, clock, logger }, self, parts, { pods, volumes, pulled, events });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
@@ -144,7 +122,7 @@ export function createWorkerServices(
     hostFiles,
     podNetwork: config.podNetwork,
     seccomp: new SeccompProfiles(config.seccompDir || join(self.shared.path, 'seccomp')),
-    processLimit: config.processLimit,
+    ...limitsOf(config, engine, clock),
     sandboxImage: config.sandboxImage,
     services: new ServiceSource({ client, clock, random, logger }),
     baseEnvironment: apiServerVariables(kubernetes, API_PORT),
@@ -164,13 +142,24 @@ export function createWorkerServices(
     pulled,
     addresses: new AddressPool(config.podCidr, clock, random),
     events,
+    clock,
+    random,
+    logger,
+  };
+}
+
+/** How much a node does at once, and what one container may do. */
+function limitsOf(
+  config: AgentConfig,
+  engine: EngineInfo,
+  clock: Clock,
+): Pick<WorkerServices, 'processLimit' | 'starts' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
+  return {
+    processLimit: config.processLimit,
     starts: new Slots(parallelCalls(engine, config.capacityShares)),
     removals: new Slots(parallelCalls(engine, config.capacityShares)),
     probes: { timers: new TimerWheel(clock), execs: new Slots(PARALLEL_EXEC_PROBES) },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
-    clock,
-    random,
-    logger,
   };
 }
 
