@@ -5,7 +5,8 @@
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
- * `closed-ranges` (where no endpoint may be), `volumes` (which volume belongs to which claim).
+ * `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be), `pods` (host ports, final phases, references to
+ * the API's objects), `volumes` (which volume belongs to which claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.

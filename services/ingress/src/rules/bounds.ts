@@ -5,7 +5,7 @@ import { type Bound, fairShare, Shares } from './shares.ts';
  * Of one namespace and of all together. What they cost in HAProxy and in this process is in decision 19: with all of it both fit the memory
  * of the container.
  */
-/** Each is a line of a map, in HAProxy and twice in this process. */
+/** Each is a line of a map: in HAProxy, in its files, and three times in this process. */
 const ROUTES: Bound = { each: 2000, all: 20_000 };
 /** Each is a slot. */
 const BACKENDS: Bound = { each: 500, all: 2000 };

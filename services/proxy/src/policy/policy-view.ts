@@ -138,8 +138,8 @@ export class PolicyView {
 
   /**
    * Namespaces and policies that change meanwhile wait for the next call, and so do policies of a namespace that has had its share: what a
-   * tenant does to them delays the isolation of new pods, and the rules of Services, by no more than that. Pods that change meanwhile are
-   * looked at once more.
+   * tenant does to them delays the isolation of new pods, and the rules of Services, by no more than that and one policy. Pods that
+   * change meanwhile are looked at once more.
    */
   *#work(): Work {
     this.#shared = new SharedSelections();

@@ -19,7 +19,7 @@ export interface Topology {
   readonly serviceCidr: string;
   /** The bridge of this host's pods. */
   readonly podBridge: string;
-  /** What no Service leads to, whatever its endpoints say: the control network, link-local addresses, loopback. */
+  /** What no Service leads to, whatever its endpoints say: the control network and `CLOSED_RANGES`. */
   readonly closedRanges: readonly AddressRange[];
   /** By name. */
   readonly nodes: ReadonlyMap<string, LocalNode>;
