@@ -20,10 +20,16 @@ describe('the host of a probe', () => {
     '127.8.8.8',
     '0.0.0.0',
     '169.254.169.254',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+    '224.0.0.1',
+    '255.255.255.255',
     '::1',
     '::',
     'fe80::1',
     '::ffff:169.254.169.254',
+    '::ffff:100.100.100.200',
     '::ffff:10.128.240.2',
   ])('is not %s', (host) => {
     expect(() => probeLookup(POD, INTERFACES).check(host)).toThrow(`probes of this pod may not reach ${host}`);

@@ -1,21 +1,16 @@
 import { lookup as resolve } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
+import { CLOSED_RANGES } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { ProbeTarget } from './probe-type.ts';
 
-/** Addresses of an agent itself, and those that routing rules close to pods. */
-const CLOSED: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
-  ['0.0.0.0', 8, 'ipv4'],
-  ['127.0.0.0', 8, 'ipv4'],
-  ['169.254.0.0', 16, 'ipv4'],
-  ['::', 127, 'ipv6'],
-  ['fe80::', 10, 'ipv6'],
-];
+/** Addresses of an agent itself and link-local ones, as `CLOSED_RANGES` has them of IPv4. */
+const CLOSED_IPV6_RANGES: readonly string[] = ['::/127', 'fe80::/10'];
 
 /**
  * How a probe's `host` is reached. An agent is on a network that pods are not on, and must not be their way into it: a host of a pod
- * with a network of its own leads neither there nor to the agent itself nor to link-local addresses, whatever its name resolves to.
+ * with a network of its own leads neither there nor to the agent itself nor into `CLOSED_RANGES`, whatever its name resolves to.
  */
 export function probeLookup(
   { address, network }: Pick<ProbeTarget, 'address' | 'network'>,
@@ -47,7 +42,10 @@ function closedAddresses(
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>,
 ): BlockList {
   const closed = new BlockList();
-  for (const [network, prefix, family] of CLOSED) closed.addSubnet(network, prefix, family);
+  for (const range of [...CLOSED_RANGES, ...CLOSED_IPV6_RANGES]) {
+    const [network = '', prefix] = range.split('/');
+    closed.addSubnet(network, Number(prefix), isIPv4(network) ? 'ipv4' : 'ipv6');
+  }
   for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
     const [network, prefix] = cidr?.split('/') ?? [];
     if (network === undefined || prefix === undefined) continue;

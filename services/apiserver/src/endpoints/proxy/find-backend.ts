@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 import { findResource } from '@gantry/kinds';
 import {
+  CLOSED_RANGES,
   type EndpointAddress,
   type Endpoints,
   type Node,
@@ -20,7 +21,7 @@ export interface BackendOptions {
   /** By which agents know the apiserver, and the authority of theirs. */
   readonly tls: TlsSource;
   readonly random: Random;
-  /** Whether what is asked for may be at this address; all but this machine and its own network when absent. */
+  /** Whether what is asked for may be at this address; all but this machine and `CLOSED_RANGES` when absent. */
   readonly mayReach?: (address: string) => boolean;
   /** The addresses of a name; those that this machine knows when absent. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -177,17 +178,12 @@ async function resolveHere(host: string): Promise<readonly string[]> {
 }
 
 const UNREACHABLE = new BlockList();
-UNREACHABLE.addSubnet('127.0.0.0', 8);
-UNREACHABLE.addSubnet('169.254.0.0', 16);
-UNREACHABLE.addSubnet('224.0.0.0', 4);
-UNREACHABLE.addAddress('0.0.0.0');
-UNREACHABLE.addAddress('255.255.255.255');
-UNREACHABLE.addAddress('::', 'ipv6');
-UNREACHABLE.addAddress('::1', 'ipv6');
-UNREACHABLE.addSubnet('fe80::', 10, 'ipv6');
-UNREACHABLE.addSubnet('ff00::', 8, 'ipv6');
+for (const range of [...CLOSED_RANGES, '::/127', 'fe80::/10', 'ff00::/8']) {
+  const [network = '', prefix] = range.split('/');
+  UNREACHABLE.addSubnet(network, Number(prefix), isIPv4(network) ? 'ipv4' : 'ipv6');
+}
 
-/** What is addressed to one machine, and that is not this one or its neighbour on a wire. */
+/** Whether an address is that of one machine, which is neither this one nor a neighbour nor a cloud's metadata service. */
 function mayReach(options: BackendOptions, address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;
