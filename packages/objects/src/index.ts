@@ -6,7 +6,7 @@
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
  * `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be), `pods` (host ports, final phases, references to
- * the API's objects), `volumes` (which volume belongs to which claim).
+ * the API's objects), `service-name-label`, `volumes` (which volume belongs to which claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -89,7 +89,8 @@ export {
   subtractQuantity,
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
-export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers } from './pods/host-ports.ts';
+export { SERVICE_NAME_LABEL } from './service-name-label.ts';
+export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';

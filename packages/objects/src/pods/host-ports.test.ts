@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PodSpec } from '../generated/types.ts';
-import { type HostPort, hostPortsClash, hostPortsOf } from './host-ports.ts';
+import { type HostPort, hostPortsClash, hostPortsOf, sidecarNames } from './host-ports.ts';
 
 const container = (port: object) => ({ name: 'c', image: 'i', ports: [{ containerPort: 80, ...port }] });
 
@@ -41,4 +41,13 @@ describe('host ports', () => {
     expect(hostPortsClash(port, { ...port, ...change })).toBe(expected);
     expect(hostPortsClash({ ...port, ...change }, port)).toBe(expected);
   });
+});
+
+it('sidecars are the init containers that are always restarted', () => {
+  const initContainers = [
+    { name: 'once', image: 'i' },
+    { name: 'lasting', image: 'i', restartPolicy: 'Always' },
+  ];
+  expect(sidecarNames({ spec: { containers: [container({})], initContainers } })).toEqual(new Set(['lasting']));
+  expect(sidecarNames({})).toEqual(new Set());
 });

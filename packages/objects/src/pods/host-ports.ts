@@ -12,8 +12,16 @@ const ALL_ADDRESSES = '0.0.0.0';
 
 /** Containers that run as long as the pod: an init container that ends leaves what it had to others, a sidecar keeps it. */
 export function lastingContainers({ spec }: Pick<Pod, 'spec'>): readonly Container[] {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...(spec?.containers ?? []), ...sidecars];
+  return [...(spec?.containers ?? []), ...sidecarsOf(spec)];
+}
+
+/** The names of a pod's sidecars: init containers that are always restarted. */
+export function sidecarNames({ spec }: Pick<Pod, 'spec'>): ReadonlySet<string> {
+  return new Set(sidecarsOf(spec).map(({ name }) => name));
+}
+
+function sidecarsOf(spec: Pod['spec']): readonly Container[] {
+  return (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
 }
 
 /** The host ports of a pod. */

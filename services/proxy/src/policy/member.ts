@@ -1,4 +1,4 @@
-import { formatKey, hasEnded, keyOf, parseIpv4, type Pod } from '@gantry/objects';
+import { formatKey, hasEnded, keyOf, lastingContainers, parseIpv4, type Pod } from '@gantry/objects';
 import { protocolOf } from '../rules/service-port.ts';
 import type { NamedPort } from './parse-policy.ts';
 
@@ -14,6 +14,7 @@ export interface Member {
   readonly ports: readonly MemberPort[];
 }
 
+/** A named port of a pod, with the number that the pod gives it. */
 export interface MemberPort extends NamedPort {
   readonly number: number;
 }
@@ -48,10 +49,9 @@ function hasRunning({ status = {} }: Pod): boolean {
 }
 
 /** Where two containers give a port the same name and protocol, the first one counts. */
-function namedPortsOf({ spec }: Pod): readonly MemberPort[] {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+function namedPortsOf(pod: Pod): readonly MemberPort[] {
   const ports = new Map<string, MemberPort>();
-  for (const { ports: declared } of [...(spec?.containers ?? []), ...sidecars]) {
+  for (const { ports: declared } of lastingContainers(pod)) {
     for (const { name = '', protocol: text = 'TCP', containerPort } of declared ?? []) {
       const protocol = protocolOf(text);
       const id = `${text}/${name}`;

@@ -1,4 +1,4 @@
-import { type ContainerState, type ContainerStatus, hasEnded, type Pod } from '@gantry/objects';
+import { type ContainerState, type ContainerStatus, hasEnded, type Pod, sidecarNames } from '@gantry/objects';
 import { describedAs, type Column, ageColumn, column, formatAge, nameColumn } from '@gantry/apimachinery';
 
 /** What `kubectl get pods` says in one word, and how many containers are ready and were restarted. */
@@ -18,9 +18,7 @@ interface Tally {
 }
 
 function summarise(pod: Pod): PodSummary {
-  const sidecars = new Set(
-    (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name),
-  );
+  const sidecars = sidecarNames(pod);
   const total = (pod.spec?.containers ?? []).length + sidecars.size;
   const init = summariseInit(pod, sidecars);
   const conditions = pod.status?.conditions ?? [];
@@ -43,13 +41,13 @@ function deletionReason(pod: Pod): string | undefined {
 /** Walks init containers up to the first that has not done its part; `reason` is undefined when all have. */
 function summariseInit(
   pod: Pod,
-  sidecarNames: ReadonlySet<string>,
+  names: ReadonlySet<string>,
 ): { reason: string | undefined; all: Tally; sidecars: Tally } {
   const all: Tally = { ready: 0, restarts: 0, lastRestart: '' };
   const sidecars: Tally = { ready: 0, restarts: 0, lastRestart: '' };
   const statuses = pod.status?.initContainerStatuses ?? [];
   for (const [i, status] of statuses.entries()) {
-    const sidecar = sidecarNames.has(status.name);
+    const sidecar = names.has(status.name);
     count(all, status);
     if (sidecar) count(sidecars, status);
     const { terminated, waiting } = status.state ?? {};

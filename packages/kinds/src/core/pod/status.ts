@@ -7,6 +7,7 @@ import {
   forbidden,
   invalid,
   qualifiedName,
+  sidecarNames,
 } from '@gantry/objects';
 import { IMMUTABLE, invalidAll } from '@gantry/apimachinery';
 import { ipFamily, validateIp } from '../../fields/ip.ts';
@@ -17,8 +18,8 @@ const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready',
 /** What a status may say of a pod, and how it may change. */
 export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
   const { status = {} } = object;
-  const { restartPolicy = 'Always', initContainers = [] } = old.spec ?? {};
-  const sidecars = new Set(initContainers.filter((one) => one.restartPolicy === 'Always').map(({ name }) => name));
+  const { restartPolicy = 'Always' } = old.spec ?? {};
+  const sidecars = sidecarNames(old);
   const nominated = status.nominatedNodeName ?? '';
   return [
     ...validateAnnotationChange(object, old),

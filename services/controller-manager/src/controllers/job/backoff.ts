@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { ContainerStatus, Pod } from '@gantry/objects';
+import { type ContainerStatus, type Pod, sidecarNames } from '@gantry/objects';
 
 /** Failures of a Job's pods since the last success: how long the next pod waits. Kept in memory, as in Kubernetes. */
 export interface BackoffRecord {
@@ -36,10 +36,9 @@ export function backoffLeft({ failures, lastFailure }: BackoffRecord, now: Insta
  * When a pod ended: when its last container did (sidecars count), else when it stopped being ready, was to be deleted, or was
  * created.
  */
-export function finishedAt({ metadata, spec, status }: Pod): Instant {
-  const sidecars = new Set(
-    (spec?.initContainers ?? []).flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])),
-  );
+export function finishedAt(pod: Pod): Instant {
+  const { metadata, status } = pod;
+  const sidecars = sidecarNames(pod);
   const containers = containersEnd([
     ...(status?.containerStatuses ?? []),
     ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Job, Pod } from '@gantry/objects';
+import { type Job, type Pod, sidecarNames } from '@gantry/objects';
 import { isReady, readySince } from '../pods/pod-state.ts';
 import { completionIndex, isIndexed, validIndex } from './job-rules.ts';
 
@@ -51,10 +51,9 @@ function isAssigned({ spec }: Pod): boolean {
   return (spec?.nodeName ?? '') !== '';
 }
 
-function restarts({ spec, status }: Pod, of: 'containers' | 'sidecars'): number {
-  const sidecars = new Set(
-    (spec?.initContainers ?? []).flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])),
-  );
+function restarts(pod: Pod, of: 'containers' | 'sidecars'): number {
+  const { status } = pod;
+  const sidecars = sidecarNames(pod);
   const statuses =
     of === 'containers'
       ? (status?.containerStatuses ?? [])

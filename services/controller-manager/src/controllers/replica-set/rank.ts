@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { type Pod, sidecarNames } from '@gantry/objects';
 import { isActive, readySince } from '../pods/pod-state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
@@ -96,10 +96,9 @@ function deletionCost(pod: Pod): number {
 }
 
 /** The most restarts of a container, and of a sidecar: an init container that is restarted always. */
-function restartsOf({ spec, status }: Pod): { restarts: number; sidecarRestarts: number } {
-  const sidecars = new Set(
-    spec?.initContainers?.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])),
-  );
+function restartsOf(pod: Pod): { restarts: number; sidecarRestarts: number } {
+  const { status } = pod;
+  const sidecars = sidecarNames(pod);
   const sidecarStatuses = (status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name));
   return {
     restarts: Math.max(0, ...(status?.containerStatuses ?? []).map(({ restartCount }) => restartCount)),
