@@ -2,6 +2,7 @@ import { formatTime } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import {
+  isFinalPhase,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
@@ -255,7 +256,7 @@ export class Nodes {
     const { namespace = '', name = '', uid } = pod.metadata;
     const now = this.#current(pod);
     const before = now?.status?.phase;
-    if (now === undefined || before === 'Succeeded' || before === 'Failed') return;
+    if (now === undefined || isFinalPhase(before)) return;
     this.#ready.set(uid ?? '', phase === 'Running' && ready);
     if (before === phase && isReady(now) === ready) return;
     const time = formatTime(clock.now());

@@ -1,4 +1,4 @@
-import { type Pod, PODS } from '@gantry/objects';
+import { hasEnded, type Pod, PODS } from '@gantry/objects';
 import { isOf } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
@@ -35,9 +35,9 @@ export const podRemovalInvariant = (isLost: (node: string) => boolean): Invarian
   watch: (world, report) =>
     world.subscribe((change) => {
       if (!isOf(change, PODS) || change.object !== undefined) return;
-      const { spec, status, metadata } = change.old as Pod;
-      const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-      if (ended || (spec?.nodeName ?? '') === '' || isLost(spec?.nodeName ?? '')) return;
+      const pod = change.old as Pod;
+      const { spec, status, metadata } = pod;
+      if (hasEnded(pod) || (spec?.nodeName ?? '') === '' || isLost(spec?.nodeName ?? '')) return;
       report(`${describeChange(change)}: removed in phase ${status?.phase}, deleted at ${metadata.deletionTimestamp}`);
     }),
 });
