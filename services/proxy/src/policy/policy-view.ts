@@ -8,6 +8,7 @@ import {
   NETWORK_POLICIES,
   type NetworkPolicy,
   NODES,
+  parseKey,
   PODS,
 } from '@gantry/objects';
 import { AddressClaims } from './address-claims.ts';
@@ -201,13 +202,13 @@ export class PolicyView {
     const retried = [...this.#retried].filter((key) => !changed.has(key));
     this.#retried.clear();
     for (const [key, object] of changed) {
-      if (yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object))) this.#due.delete(key);
+      if (yield* shares.take(parseKey(key).namespace, () => this.#setPolicy(key, object))) this.#due.delete(key);
       else this.#late.set(key, object);
     }
     for (const key of retried) {
-      const object = this.#policies.get(namespaceOf(key))?.objectOf(key);
+      const object = this.#policies.get(parseKey(key).namespace)?.objectOf(key);
       if (object === undefined) continue;
-      if (!(yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object)))) this.#retried.add(key);
+      if (!(yield* shares.take(parseKey(key).namespace, () => this.#setPolicy(key, object)))) this.#retried.add(key);
     }
   }
 
@@ -258,7 +259,7 @@ export class PolicyView {
   }
 
   *#setPolicy(key: string, object: NetworkPolicy | undefined): Work {
-    const namespace = namespaceOf(key);
+    const { namespace } = parseKey(key);
     const policies = this.#policies.get(namespace) ?? new NamespacePolicies(namespace);
     this.#policies.set(namespace, policies);
     const { isClosed } = policies;
@@ -315,9 +316,4 @@ export class PolicyView {
     if (fragment.elements.length === 0) this.#book.remove(`member/${key}`);
     else this.#book.put(`member/${key}`, fragment);
   }
-}
-
-/** The namespace of an object's key. */
-function namespaceOf(key: string): string {
-  return key.slice(0, key.indexOf('/'));
 }
