@@ -6,6 +6,7 @@ import {
   INGRESS_CLASSES,
   INGRESSES,
   type KubeObject,
+  SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
 import type { Report } from './cluster/reports.ts';
@@ -20,7 +21,6 @@ import type { SecretContent } from './rules/certificate.ts';
 import { targetsOf } from './rules/endpoints.ts';
 import type { HostOwners } from './rules/hosts.ts';
 import { type IngressPlan, planIngresses } from './rules/plan.ts';
-import { SERVICE_NAME } from './rules/planned-part.ts';
 
 /** What the caches hold. */
 export const WATCHED_RESOURCES = [INGRESSES, INGRESS_CLASSES, SERVICES, ENDPOINT_SLICES];
@@ -165,8 +165,8 @@ export class ClusterView {
 
   #updateServers(backend: Backend): void {
     const { cache, mayServe } = this.#options;
-    const labelled = cache.labelled(ENDPOINT_SLICES, backend.namespace, { [SERVICE_NAME]: backend.service });
-    const slices = labelled.filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === backend.service);
+    const labelled = cache.labelled(ENDPOINT_SLICES, backend.namespace, { [SERVICE_NAME_LABEL]: backend.service });
+    const slices = labelled.filter(({ metadata }) => metadata.labels?.[SERVICE_NAME_LABEL] === backend.service);
     const servers = [...targetsOf(backend, slices, mayServe)].map(
       (target): Server => ({ target, protocol: backend.protocol }),
     );
@@ -223,7 +223,7 @@ function serverLimits(
 }
 
 function serviceOf(slice: EndpointSlice | undefined): string | undefined {
-  const name = slice?.metadata.labels?.[SERVICE_NAME];
+  const name = slice?.metadata.labels?.[SERVICE_NAME_LABEL];
   return name === undefined ? undefined : `${slice?.metadata.namespace ?? ''}/${name}`;
 }
 

@@ -10,6 +10,7 @@ import {
   type Pod,
   PODS,
   type Service,
+  SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
@@ -25,7 +26,6 @@ import type { Topology } from './rules/topology.ts';
 /** What the proxy's caches hold. */
 export const PROXIED_RESOURCES = [SERVICES, ENDPOINT_SLICES, NODES, PODS];
 
-const SERVICE_NAME = 'kubernetes.io/service-name';
 /** Written by the EndpointSlice controller: when the pod's change happened. */
 const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
@@ -121,7 +121,7 @@ export class ClusterView {
 
   #takeSlice(object: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
     for (const slice of [old, object]) {
-      const service = slice?.metadata.labels?.[SERVICE_NAME];
+      const service = slice?.metadata.labels?.[SERVICE_NAME_LABEL];
       if (slice === undefined || service === undefined || service === '') continue;
       const key = formatKey({ namespace: slice.metadata.namespace ?? '', name: service });
       const slices = this.#slices.get(key) ?? new Map<string, EndpointSlice>();

@@ -1,9 +1,7 @@
 import { findResource } from '@gantry/kinds';
-import type { EndpointSlice, Endpoints, KubeObject, Service } from '@gantry/objects';
+import { type EndpointSlice, type Endpoints, type KubeObject, type Service, SERVICE_NAME_LABEL } from '@gantry/objects';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import type { ServiceObjects } from './resolve-service.ts';
-
-const SERVICE_LABEL = 'kubernetes.io/service-name';
 
 /** Services and what is behind them, as the watch cache knows them. */
 export function cachedServices(cache: WatchCache): ServiceObjects {
@@ -22,7 +20,7 @@ export function cachedServices(cache: WatchCache): ServiceObjects {
       const all = cache.resource(definition).candidates({ namespace, matches: () => true, selectsAll: true });
       const own = all
         .map(({ response }) => response.object as EndpointSlice)
-        .filter(({ metadata }) => metadata.labels?.[SERVICE_LABEL] === name);
+        .filter(({ metadata }) => metadata.labels?.[SERVICE_NAME_LABEL] === name);
       return own.sort((a, b) => Number(b.addressType === primary) - Number(a.addressType === primary));
     },
   };

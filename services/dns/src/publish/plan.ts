@@ -1,7 +1,6 @@
 import type { Plan } from '@gantry/base';
-import type { EndpointSlice, KubeObject } from '@gantry/objects';
+import { type EndpointSlice, type KubeObject, SERVICE_NAME_LABEL } from '@gantry/objects';
 import { DNS_SERVICE } from '../zone/cluster-zone.ts';
-import { SERVICE_NAME_LABEL } from '../zone/endpoints.ts';
 
 /** What a server knows of the addresses at which the cluster's DNS is reached. */
 export interface ObservedServers {

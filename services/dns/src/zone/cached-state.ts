@@ -10,10 +10,11 @@ import {
   type Pod,
   PODS,
   type Service,
+  SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
 import type { ClusterState } from './cluster-state.ts';
-import { servedEndpoints, SERVICE_NAME_LABEL } from './endpoints.ts';
+import { servedEndpoints } from './endpoints.ts';
 import { clusterAddress } from './service-records.ts';
 
 /** What the zone is made of. */

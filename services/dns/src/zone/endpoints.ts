@@ -1,9 +1,6 @@
 import type { EndpointSlice } from '@gantry/objects';
 import type { ServedEndpoint } from './cluster-state.ts';
 
-/** The label of Kubernetes that names a slice's Service. */
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-
 /**
  * The endpoints of a slice that names lead to: those that are ready. A slice of a Service with `publishNotReadyAddresses` says `ready` of
  * all. Without a condition an endpoint is ready, as the API defines it.

@@ -1,6 +1,7 @@
+import { SERVICE_NAME_LABEL } from '@gantry/objects';
 import type { ClusterState } from './cluster-state.ts';
 import { CLUSTER_DOMAIN } from './cluster-zone.ts';
-import { servedEndpoints, SERVICE_NAME_LABEL } from './endpoints.ts';
+import { servedEndpoints } from './endpoints.ts';
 import { ABSENT, EMPTY, type Found, type RecordData } from './record.ts';
 import { isHeadless } from './service-records.ts';
 

@@ -8,6 +8,7 @@ import {
   INGRESSES,
   type KubeObject,
   type Service,
+  SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
 import { routeCost } from './bounds.ts';
@@ -15,9 +16,6 @@ import { CLASS_ANNOTATION } from './classes.ts';
 
 /** On an Ingress in the cache: its rules were left out. Users' annotations of this name do not reach the cache. */
 const LEFT_OUT = 'gantry.dev/left-out';
-
-/** The label of a slice that names its Service. */
-export const SERVICE_NAME = 'kubernetes.io/service-name';
 
 /** What plans read of an object, and no more: other fields may be large. `resource` is its plural name. */
 export function plannedPart(resource: string, object: KubeObject): KubeObject {
@@ -115,12 +113,12 @@ function servicePart(object: Service): Service {
 function slicePart(slice: EndpointSlice): EndpointSlice {
   const { apiVersion, kind, metadata } = headOf(slice);
   const { addressType, ports, endpoints } = slice;
-  const service = slice.metadata.labels?.[SERVICE_NAME];
+  const service = slice.metadata.labels?.[SERVICE_NAME_LABEL];
   const head = { apiVersion, kind, addressType };
   if (service === undefined) return { ...head, metadata, endpoints: [] };
   return {
     ...head,
-    metadata: { ...metadata, labels: { [SERVICE_NAME]: service } },
+    metadata: { ...metadata, labels: { [SERVICE_NAME_LABEL]: service } },
     ...defined({ ports }),
     endpoints: (endpoints ?? []).map(({ addresses, conditions }) => ({
       addresses: addresses.slice(0, 1),

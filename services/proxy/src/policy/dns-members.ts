@@ -1,8 +1,7 @@
-import { type EndpointSlice, type KubeObject, parseIpv4 } from '@gantry/objects';
+import { type EndpointSlice, type KubeObject, parseIpv4, SERVICE_NAME_LABEL } from '@gantry/objects';
 import { protocolOf } from '../rules/service-port.ts';
 import type { Member, MemberPort } from './member.ts';
 
-const SERVICE_NAME = 'kubernetes.io/service-name';
 /** The DNS servers are no pods here. They count as those that Kubernetes' clusters have, which policies name by this label. */
 const DNS_NAMESPACE = 'kube-system';
 const DNS_SERVICE = 'kube-dns';
@@ -17,7 +16,7 @@ export class DnsMembers {
   take({ metadata }: KubeObject, slice: EndpointSlice | undefined): ReadonlyMap<string, Member | undefined> {
     if (metadata.namespace !== DNS_NAMESPACE) return new Map();
     const name = metadata.name ?? '';
-    if (slice?.metadata.labels?.[SERVICE_NAME] === DNS_SERVICE) this.#slices.set(name, slice);
+    if (slice?.metadata.labels?.[SERVICE_NAME_LABEL] === DNS_SERVICE) this.#slices.set(name, slice);
     else if (!this.#slices.delete(name)) return new Map();
     const members = dnsMembers(this.#slices.values());
     const gone = this.#keys.map((key) => [key, undefined] as const);

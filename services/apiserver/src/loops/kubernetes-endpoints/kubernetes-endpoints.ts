@@ -1,5 +1,5 @@
 import { errorMessage, must, type Clock } from '@gantry/base';
-import { type Endpoints, type EndpointSlice, equalJson, type KubeObject } from '@gantry/objects';
+import { type Endpoints, type EndpointSlice, equalJson, type KubeObject, SERVICE_NAME_LABEL } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
@@ -107,7 +107,7 @@ function sliceOf(peers: readonly PeerAddress[]): EndpointSlice & KubeObject {
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name: NAME, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': NAME } },
+    metadata: { name: NAME, namespace: NAMESPACE, labels: { [SERVICE_NAME_LABEL]: NAME } },
     addressType: 'IPv4',
     endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
     ports: [{ name: 'https', port, protocol: 'TCP' }],

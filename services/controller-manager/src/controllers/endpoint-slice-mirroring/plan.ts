@@ -8,6 +8,7 @@ import {
   type EndpointSubset,
   equalJson,
   type Service,
+  SERVICE_NAME_LABEL,
 } from '@gantry/objects';
 import { endpointId, equalEndpoints, type SliceChanges } from '../service-endpoints/packing.ts';
 import { sortSlicePorts } from '../service-endpoints/port-order.ts';
@@ -16,7 +17,6 @@ import {
   MANAGED_BY_LABEL,
   newSlice,
   reuseSlices,
-  SERVICE_NAME_LABEL,
   type SliceAction,
   sliceActions,
 } from '../service-endpoints/slices.ts';

@@ -1,6 +1,14 @@
 import { append, type Plan } from '@gantry/base';
-import type { DiscoveryEndpointPort, Endpoint, EndpointSlice, Node, Pod, Service } from '@gantry/objects';
-import { equalJson } from '@gantry/objects';
+import {
+  type DiscoveryEndpointPort,
+  type Endpoint,
+  type EndpointSlice,
+  equalJson,
+  type Node,
+  type Pod,
+  type Service,
+  SERVICE_NAME_LABEL,
+} from '@gantry/objects';
 import { packSlices, type SliceChanges } from '../service-endpoints/packing.ts';
 import { sortSlicePorts } from '../service-endpoints/port-order.ts';
 import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
@@ -15,7 +23,6 @@ import {
   MANAGED_BY_LABEL,
   newSlice,
   reuseSlices,
-  SERVICE_NAME_LABEL,
   sliceActions,
   type SliceAction,
 } from '../service-endpoints/slices.ts';

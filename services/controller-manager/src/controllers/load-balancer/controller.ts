@@ -14,12 +14,11 @@ import {
   NODES,
   podAddresses,
   type Service,
+  SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
 import { GivenAddresses } from './given-addresses.ts';
 import { type Action, addressOf, CLEANUP, isServed, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
-
-const SERVICE_NAME = 'kubernetes.io/service-name';
 
 export interface LoadBalancerOptions {
   /** The range of the pod network, of which a part is for load balancers. */
@@ -51,7 +50,7 @@ const watchSlices: WatchSpec<EndpointSlice> = {
   keys: (slice, old) => {
     if (slice === undefined || !hasEndpoints(slice) || (old !== undefined && hasEndpoints(old))) return [];
     const { namespace = '', labels } = slice.metadata;
-    const name = labels?.[SERVICE_NAME] ?? '';
+    const name = labels?.[SERVICE_NAME_LABEL] ?? '';
     return name === '' ? [] : [{ namespace, name }];
   },
 };
@@ -90,9 +89,9 @@ export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): 
 /** Endpoints of a Service without a selector are written by others, perhaps later: it waits for none. */
 function backendsOf({ metadata, spec }: Service, cache: Cache): 'some' | 'none' {
   if (Object.keys(spec?.selector ?? {}).length === 0) return 'some';
-  const labels = { [SERVICE_NAME]: metadata.name ?? '' };
+  const labels = { [SERVICE_NAME_LABEL]: metadata.name ?? '' };
   const slices = cache.labelled(ENDPOINT_SLICES, metadata.namespace ?? '', labels);
-  const own = slices.filter((slice) => slice.metadata.labels?.[SERVICE_NAME] === metadata.name);
+  const own = slices.filter((slice) => slice.metadata.labels?.[SERVICE_NAME_LABEL] === metadata.name);
   return own.some(hasEndpoints) ? 'some' : 'none';
 }
 

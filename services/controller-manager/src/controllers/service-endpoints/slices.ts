@@ -1,10 +1,16 @@
 import type { Cache, WatchSpec } from '@gantry/controller-runtime';
-import { ENDPOINT_SLICES, type EndpointSlice, equalJson, type KubeObject, type ObjectKey } from '@gantry/objects';
-import { dns1123Subdomain } from '@gantry/objects';
+import {
+  dns1123Subdomain,
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  equalJson,
+  type KubeObject,
+  type ObjectKey,
+  SERVICE_NAME_LABEL,
+} from '@gantry/objects';
 import { controllerReference } from '../ownership.ts';
 import type { SliceChanges } from './packing.ts';
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 
 /** A write of a slice. */
