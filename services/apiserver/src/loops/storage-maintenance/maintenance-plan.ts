@@ -1,7 +1,7 @@
 import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { COMMIT_ROOT } from '../../storage/keys.ts';
 
-/** What the owner of maintenance sees in each round: every five minutes, and every 30 seconds while etcd is full. */
+/** What the owner of maintenance sees in each round: every five minutes, and more often while etcd is full (`RoundSchedule`). */
 export interface ObservedStore {
   readonly revision: number;
   /** The revision of the round before; undefined in an owner's first. */
