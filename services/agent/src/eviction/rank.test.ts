@@ -12,12 +12,13 @@ interface Use {
   readonly used?: number;
   readonly volumeBytes?: number;
   readonly inodes?: number;
+  readonly count?: Candidate['count'];
   readonly spec?: Partial<PodSpec>;
 }
 
 /** A pod that is known by its name; without `used` nothing of it was measured. */
 function candidate(name: string, resource: StarvedResource, use: Use): Candidate {
-  const { request, priority, used, volumeBytes = 0, inodes = 0, spec = {} } = use;
+  const { request, priority, used, volumeBytes = 0, inodes = 0, count, spec = {} } = use;
   const of = resource === 'memory' ? 'memory' : 'ephemeral-storage';
   const resources: Container['resources'] = request === undefined ? {} : { requests: { [of]: request } };
   const part = { memory: 'memoryBytes', pids: 'processes' }[resource as string] ?? 'storageBytes';
@@ -30,10 +31,23 @@ function candidate(name: string, resource: StarvedResource, use: Use): Candidate
     containers: used === undefined ? [] : [{ name: 'main', [part]: used }],
     volumeBytes,
     inodes,
+    ...(count === undefined ? {} : { count }),
   };
 }
 
 it.each<{ name: string; resource: StarvedResource; pods: Readonly<Record<string, Use>>; order: readonly string[] }>([
+  {
+    name: 'an unfinished count of the disk goes before larger ones of its order, and one that is missing goes last',
+    resource: 'ephemeral-storage',
+    pods: {
+      missing: { count: 'missing' },
+      calm: { used: 90 * MI },
+      within: { used: 50 * MI, request: '60Mi', count: 'unfinished' },
+      hog: { used: 50 * MI, count: 'unfinished' },
+      huge: { used: 501 * MI },
+    },
+    order: ['huge', 'hog', 'calm', 'within', 'missing'],
+  },
   {
     name: 'those above their requests go first, whatever their priority',
     resource: 'memory',

@@ -19,20 +19,27 @@ export interface Candidate {
   readonly volumeBytes: number;
   /** Of all that it has written to the disk: files, folders and links. */
   readonly inodes: number;
+  /** How its files were counted; absent where all were. */
+  readonly count?: 'unfinished' | 'missing';
 }
 
 /** Where a pod stands among those that may be evicted. Small numbers go first. */
 export type Rank = readonly [measured: number, withinRequest: number, priority: number, overRequest: number];
 
+/** An unfinished count goes before complete ones of up to so many times what it has reached. */
+const UNFINISHED_FACTOR = 10;
+
 /**
  * The order in which pods are evicted for the want of a resource, as in the kubelet: pods that were not measured, those above their
  * requests, those of a lower priority, those that use the most above their requests. Processes and inodes have no requests. (The kubelet takes
- * a request for ephemeral storage, in bytes, off the inodes; then who requests some bytes could use up all inodes.)
+ * a request for ephemeral storage, in bytes, off the inodes; then who requests some bytes could use up all inodes.) Pods whose files could not be counted go last: what hinders the count
+ * may be another pod. What an unfinished count has reached decides whether a pod is above its request.
  */
-export function rankOf({ pod, containers, volumeBytes, inodes }: Candidate, resource: StarvedResource): Rank {
+export function rankOf({ pod, containers, volumeBytes, inodes, count }: Candidate, resource: StarvedResource): Rank {
   const sum = (name: 'memoryBytes' | 'storageBytes' | 'processes') =>
     containers.reduce((total, container) => total + (container[name] ?? 0), 0);
-  const measured = containers.length > 0 ? 1 : 0;
+  const measured = measuredRank(containers, count);
+  const factor = count === 'unfinished' ? UNFINISHED_FACTOR : 1;
   const priority = pod.spec?.priority ?? 0;
   switch (resource) {
     case 'pids':
@@ -40,10 +47,18 @@ export function rankOf({ pod, containers, volumeBytes, inodes }: Candidate, reso
     case 'memory':
       return [measured, ...overRequest(pod, 'memory', sum('memoryBytes'), priority)];
     case 'inodes':
-      return [measured, inodes > 0 ? 0 : 1, priority, -inodes];
-    case 'ephemeral-storage':
-      return [measured, ...overRequest(pod, 'ephemeral-storage', sum('storageBytes') + volumeBytes, priority)];
+      return [measured, inodes > 0 ? 0 : 1, priority, -inodes * factor];
+    case 'ephemeral-storage': {
+      const used = sum('storageBytes') + volumeBytes;
+      const [within, , over] = overRequest(pod, 'ephemeral-storage', used, priority);
+      return [measured, within, priority, over - used * (factor - 1)];
+    }
   }
+}
+
+function measuredRank(containers: readonly ContainerUse[], count: Candidate['count']): number {
+  if (count === 'missing') return 2;
+  return containers.length > 0 ? 1 : 0;
 }
 
 function overRequest(

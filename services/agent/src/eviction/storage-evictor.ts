@@ -9,6 +9,7 @@ import { limitsStorage, type PodStorage, type PodUsage, storageExcess } from '..
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { Evictions } from './evictions.ts';
+import { fewAtOnce } from './few-at-once.ts';
 
 /** As often as kubelet looks. */
 const EVERY_MS = 10_000;
@@ -16,6 +17,8 @@ const EVERY_MS = 10_000;
 const SHARE = 20;
 /** A pod that takes longer is a slow one: with very many files it must not keep the others from being measured. */
 const SLOW_MS = 500;
+/** How many of a pod's containers are counted at once. */
+const MAX_PARALLEL = 3;
 /** Of a pod that is evicted for what it does to the node, as in kubelet. */
 const GRACE_SECONDS = 1;
 
@@ -126,16 +129,18 @@ export class StorageEvictor {
       const found = folders.get(id);
       return found === undefined ? [] : [{ name, id, found }];
     });
-    // At once: none of them has to wait for one with very many files.
-    const [own, ...used] = await Promise.all([
+    const containers = new Map<string, number>();
+    let inodes = 0;
+    const [own] = await Promise.all([
       volumes.diskUsage(pod, until),
-      ...existing.map(async ({ name, id, found }) => ({ name, ...(await this.#countContainer(id, found, until)) })),
+      // Each of them holds folders open.
+      fewAtOnce(existing, MAX_PARALLEL, async ({ name, id, found }) => {
+        const used = await this.#countContainer(id, found, until);
+        containers.set(name, used.bytes);
+        inodes += used.inodes;
+      }),
     ]);
-    return {
-      ...own,
-      containers: new Map(used.map(({ name, bytes }) => [name, bytes])),
-      inodes: used.reduce((sum, { inodes }) => sum + inodes, own.inodes),
-    };
+    return { ...own, containers, inodes: own.inodes + inodes };
   }
 
   async #countContainer(
