@@ -5,7 +5,7 @@ import { describeChange, type Invariant } from './invariant.ts';
 
 /** An autoscaler never wants more or fewer replicas than its specs have allowed. It wants none of what a user has turned off. */
 export const autoscalerInvariant: Invariant = {
-  name: 'I14: an autoscaler stays within its bounds',
+  name: 'I36: an autoscaler stays within its bounds',
   watch: (world, report) => {
     const bounds = new Map<string, { readonly least: number; readonly most: number }>();
     world.subscribe((change) => {

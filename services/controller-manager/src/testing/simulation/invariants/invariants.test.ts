@@ -290,14 +290,19 @@ it('is not at rest where an autoscaled Deployment has not the replicas that its 
   expect(restViolations(world)).toHaveLength(1);
 });
 
-it.each([
-  ['reports a pod that it has deleted', 1, 0],
-  ['reports none', 0, 1],
-])('a rollout is violated below its bound, where another set %s', (_name, readyReplicas, count) => {
-  const set = (name: string, replicas: number, ready: number): Step => [
+type SetCounts = readonly [replicas: number, ready: number, available: number];
+
+it.each<readonly [name: string, old: SetCounts, next: SetCounts | undefined, count: number]>([
+  ['another set reports a pod that it has deleted', [1, 2, 2], [1, 1, 1], 0],
+  ['another set reports none', [1, 2, 2], [1, 0, 0], 1],
+  ['another set reports one that is not available yet', [1, 2, 2], [1, 1, 0], 1],
+  ['the only set deletes a pod too many, and has not reported it yet', [2, 2, 2], undefined, 1],
+  ['a set deletes a pod too many, beside an empty one', [2, 2, 2], [0, 1, 1], 1],
+])('a rollout below its bound is judged by what is left, where %s', (_name, old, next, count) => {
+  const set = (name: string, [replicas, readyReplicas, availableReplicas]: SetCounts): Step => [
     REPLICA_SETS,
     name,
-    { metadata: owned('Deployment', 'd'), spec: { replicas }, status: { readyReplicas: ready } },
+    { metadata: owned('Deployment', 'd'), spec: { replicas }, status: { readyReplicas, availableReplicas } },
   ];
   const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
   const deployment = { spec: { replicas: 2, strategy: { type: 'RollingUpdate', rollingUpdate } } };
@@ -310,7 +315,31 @@ it.each([
   const world = new World();
   const violations: string[] = [];
   rolloutInvariant.watch(world, (violation) => violations.push(violation));
-  play(world, [[DEPLOYMENTS, 'd', deployment], set('old', 1, 2), set('new', 1, readyReplicas), podOf('a'), podOf('b')]);
+  const sets = [set('old', old), ...(next === undefined ? [] : [set('new', next)])];
+  play(world, [[DEPLOYMENTS, 'd', deployment], ...sets, podOf('a'), podOf('b')]);
   play(world, [podOf('b', deleted)]);
   expect(violations).toHaveLength(count);
+});
+
+it('a rollout has no lower bound while a raised minReadySeconds makes pods unavailable', () => {
+  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
+  const deployment = (minReadySeconds: number): Step => [
+    DEPLOYMENTS,
+    'd',
+    { spec: { replicas: 1, minReadySeconds, strategy: { type: 'RollingUpdate', rollingUpdate } } },
+  ];
+  const podOf = (metadata: object = {}): Step => [
+    PODS,
+    'a',
+    {
+      metadata: { ...owned('ReplicaSet', 'old'), ...metadata },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    },
+  ];
+  const world = new World();
+  const violations: string[] = [];
+  rolloutInvariant.watch(world, (violation) => violations.push(violation));
+  const set: Step = [REPLICA_SETS, 'old', { metadata: owned('Deployment', 'd'), spec: { replicas: 1 } }];
+  play(world, [deployment(0), set, podOf(), deployment(3), podOf(deleted)]);
+  expect(violations).toEqual([]);
 });

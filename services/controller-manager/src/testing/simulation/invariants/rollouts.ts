@@ -7,6 +7,7 @@ import {
   type Pod,
   PODS,
   REPLICA_SETS,
+  type ReplicaSet,
   resolveIntOrPercent,
 } from '@gantry/objects';
 import { controllerOf } from '../../../controllers/ownership.ts';
@@ -24,12 +25,14 @@ interface Bounds {
 interface Rollout {
   /** The widest bounds of its specs since then. */
   bounds: Bounds;
-  /** Whether pods became unready or ended other than by a controller's deletion. */
+  /** Seconds for which a pod is ready until it is available. */
+  minReadySeconds: number;
+  /** Whether pods became unready, unavailable or ended other than by a controller's deletion. */
   disturbed: boolean;
 }
 
 /**
- * During a rollout a Deployment has at most desired + maxSurge pods, and by deletions at least desired - maxUnavailable ready ones.
+ * During a rollout a Deployment has at most desired + maxSurge pods, and by deletions at least desired - maxUnavailable available ones.
  * Bounds are those of every spec since the Deployment was last at rest: a controller may act on what it saw before the last change.
  * The lower one is not checked while pods fail by themselves.
  */
@@ -50,11 +53,16 @@ function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, 
   if (object === undefined) return;
   const now = boundsOf(object);
   const known = rollouts.get(uid);
-  if (known === undefined || isAtRest(world, object)) rollouts.set(uid, { bounds: now, disturbed: false });
-  else {
-    const { most, least } = known.bounds;
-    known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
+  const { minReadySeconds = 0 } = (object as Deployment).spec ?? {};
+  if (known === undefined || isAtRest(world, object)) {
+    rollouts.set(uid, { bounds: now, minReadySeconds, disturbed: false });
+    return;
   }
+  const { most, least } = known.bounds;
+  known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
+  // Pods that were available are not any more, though nothing has become of them.
+  if (minReadySeconds > known.minReadySeconds) known.disturbed = true;
+  known.minReadySeconds = minReadySeconds;
 }
 
 function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, report: (text: string) => void): void {
@@ -73,10 +81,10 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
     return;
   }
   if (isEvicting(world, old) || isDisrupted(pod)) rollout.disturbed = true;
-  const ready = Math.max(pods.filter(isReady).length, countReported(world, deployment));
-  if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
+  const left = countLeft(world, deployment, ownerOf(world, old, REPLICA_SETS));
+  if (rollout.disturbed || isEnding(world, deployment) || left >= rollout.bounds.least) return;
   report(
-    `${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`,
+    `${describeChange(change)}: ${nameOf(deployment)} has ${left} available pods left, at least ${rollout.bounds.least}`,
   );
 }
 
@@ -97,12 +105,19 @@ function countWanted(world: World, pods: readonly Pod[]): number {
 }
 
 /**
- * Ready pods as the sets report them, without those that they are to remove. A Deployment acts on these counts, as in Kubernetes, and
- * a set that is scaled down and up again may still report a pod that it has deleted.
+ * What is left where a set deletes a pod: its own ready pods, which it must know, and what the other sets report as available without what
+ * they are to remove. A Deployment acts on their reports, as in Kubernetes (pkg/controller/deployment/rolling.go): a set that is scaled
+ * down and up again may still report a pod that it has deleted.
  */
-function countReported(world: World, deployment: Deployment): number {
-  const sets = world.all(REPLICA_SETS).filter((set) => ownerOf(world, set, DEPLOYMENTS) === deployment);
-  return sets.reduce((sum, { spec, status }) => sum + Math.min(spec?.replicas ?? 1, status?.readyReplicas ?? 0), 0);
+function countLeft(world: World, deployment: Deployment, deleting: ReplicaSet | undefined): number {
+  const own = podsOf(world, deployment).filter((pod) => isReady(pod) && ownerOf(world, pod, REPLICA_SETS) === deleting);
+  const others = world
+    .all(REPLICA_SETS)
+    .filter((set) => set !== deleting && ownerOf(world, set, DEPLOYMENTS) === deployment);
+  return others.reduce(
+    (sum, { spec, status }) => sum + Math.min(spec?.replicas ?? 1, status?.availableReplicas ?? 0),
+    own.length,
+  );
 }
 
 /** Whether the pod's node makes its pods leave. */
