@@ -5,7 +5,7 @@
  * - `rules`: pure; `plan` is the decision: Ingresses, classes, Services and Secrets to routes and certificates, and what is refused of
  *   them; `hosts` says which namespace has a host, `shares` how much one may have; `endpoints` chooses addresses, `route-keys` is how hosts and paths are looked up, `certificate` what a Secret must hold
  * - `haproxy`: `configuration` and `change` are pure, its files and commands; `haproxy` and `certificate-store` are the running process
- * - `cluster`: what caches hold of objects; the Secrets that Ingresses name, watched one by one; status and Events; the file of the hosts' owners
+ * - `cluster`: what caches hold of objects (`kept-ingresses`: of which Ingresses the rules); the Secrets that Ingresses name, watched one by one; status and Events; the file of the hosts' owners
  *
  * The files beside this one wire them together: `cluster-view` plans what has changed, `programmer` brings it to HAProxy.
  */

@@ -4,6 +4,8 @@ const RULES = 'services/ingress/src/rules';
 const PLAN_TESTS = [`${RULES}/plan.test.ts`];
 const HOST_TESTS = [`${RULES}/hosts.test.ts`];
 const PROGRAMMER_TESTS = ['services/ingress/src/programmer.test.ts'];
+const KEPT = 'services/ingress/src/cluster/kept-ingresses.ts';
+const READER_TESTS = ['services/ingress/src/cluster/planned-reader.test.ts'];
 const RIGHTS = 'services/apiserver/src/auth/authz/ingress-rules';
 
 /** Ingresses: what their authors could do to each other, and to the proxy. */
@@ -35,16 +37,32 @@ export const INGRESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'an older Ingress takes a host that is served',
     file: `${RULES}/hosts.ts`,
-    text: 'if (owners.get(host) === namespace) this.#give(host, namespace);',
-    replacement: 'if (owners.size < 0) this.#give(host, namespace);',
+    text: 'if (all?.has(host) !== true && !withUnknown.has(namespace)) continue;',
+    replacement: 'if (namespace !== undefined) continue;',
     tests: HOST_TESTS,
     protects: 'a host from an Ingress of another namespace that is edited',
   },
   {
+    name: 'hosts of Ingresses that the cache leaves out are free',
+    file: `${RULES}/hosts.ts`,
+    text: 'if (all?.has(host) !== true && !withUnknown.has(namespace)) continue;',
+    replacement: 'if (all?.has(host) !== true) continue;',
+    tests: HOST_TESTS,
+    protects: 'a host from other namespaces while there is no room for its Ingress',
+  },
+  {
+    name: 'hosts beyond the share of their namespace are free',
+    file: `${RULES}/hosts.ts`,
+    text: 'if (this.#owners.has(host)) return false;',
+    replacement: 'if (this.#served.has(host)) return false;',
+    tests: HOST_TESTS,
+    protects: 'hosts from namespaces that push the share of others down',
+  },
+  {
     name: 'paths of a host are for every namespace',
     file: `${RULES}/hosts.ts`,
-    text: 'return this.#owners.get(host) === namespace;',
-    replacement: 'return this.#owners.has(host) && namespace !== undefined;',
+    text: 'return this.#served.get(host) === namespace;',
+    replacement: 'return this.#served.has(host) && namespace !== undefined;',
     tests: HOST_TESTS,
     protects: 'paths and the certificate of a host from other namespaces',
   },
@@ -98,11 +116,27 @@ export const INGRESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the cache holds all Ingresses of a namespace',
-    file: 'services/ingress/src/cluster/planned-reader.ts',
-    text: 'return own <= least || (own <= ofNamespace && this.#all + size <= all);',
-    replacement: 'return own <= least || own <= ofNamespace || this.#all + size <= all;',
-    tests: ['services/ingress/src/cluster/planned-reader.test.ts'],
+    file: KEPT,
+    text: 'for (const entry of beyond(entries, ofNamespace)) left.push(this.#leaveOut(entry));',
+    replacement: 'if (entries.kept < 0) left.push(undefined);',
+    tests: READER_TESTS,
     protects: 'the heap of the ingress controller',
+  },
+  {
+    name: 'a list takes other Ingresses than the cache has',
+    file: KEPT,
+    text: 'if (one.wasKept !== other.wasKept) return one.wasKept ? -1 : 1;',
+    replacement: '',
+    tests: READER_TESTS,
+    protects: 'what is served from Ingresses for which there was no room',
+  },
+  {
+    name: 'the cache takes room from small namespaces for large ones',
+    file: KEPT,
+    text: 'const others = namespaces.flatMap((entries) => beyond(entries, share));',
+    replacement: 'const others = namespaces.flatMap((entries) => beyond(entries, Math.min(share, 0)));',
+    tests: READER_TESTS,
+    protects: "namespaces' shares of the cache",
   },
   {
     name: 'the largest namespaces take the share of the small ones',

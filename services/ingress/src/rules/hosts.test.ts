@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { backend, ingress, OURS, rule } from '../testing/objects.ts';
 import { plan, planAfter, refusals, routes } from '../testing/plans.ts';
 import { planIngresses } from './plan.ts';
+import { leaveOut } from './planned-part.ts';
 
 const at = (host: string, ...paths: readonly string[]) => ({ rules: [rule(host, ...paths)] });
 const secured = (...hosts: string[]) => ({ tls: [{ hosts, secretName: 'good' }] });
@@ -57,6 +58,57 @@ describe('a host that is served', () => {
     const other = { ...OURS, metadata: { name: 'other' }, spec: { controller: 'example.org/other' } };
     const moved = { ...LIVE, spec: { ...LIVE.spec, ingressClassName: 'other' } };
     expect([...of([OURS, other], moved).owners]).toEqual([['shop.example', 'a']]);
+  });
+});
+
+describe('a host of a namespace with an Ingress that was left out', () => {
+  const before = plan(LIVE).owners;
+  const left = leaveOut(LIVE);
+  const wants = ingress('a/x', { ...at('shop.example', 'Prefix / web:80'), ...secured('shop.example') }, 1);
+
+  it('stays with it: it is not served, and no other namespace has it', () => {
+    const found = planAfter(before, wants, left);
+    expect([...found.owners]).toEqual([['shop.example', 'b']]);
+    expect([routes(found), [...found.certificates]]).toEqual([[], []]);
+    expect(refusals(found).filter((text) => text.startsWith('a/x: '))).toEqual([
+      'a/x: HostTaken: spec.rules[0].host: another namespace has the host "shop.example"',
+      'a/x: HostTaken: spec.tls[0].hosts: another namespace has the host "shop.example"',
+    ]);
+    expect(routes(planAfter(found.owners, wants, LIVE)), 'when it is read again').toEqual([
+      'prefix shop.example/app/ -> b/web/http/http',
+    ]);
+  });
+
+  it('stays with it while the class is missing, and when it has come back', () => {
+    const of = (classes: readonly (typeof OURS)[], owners: ReadonlyMap<string, string>) =>
+      planIngresses({
+        ingresses: [wants, left],
+        classes,
+        owners,
+        serviceOf: () => undefined,
+        secretOf: () => ({ kind: 'missing' }),
+      }).owners;
+    const without = of([], before);
+    expect([...without]).toEqual([['shop.example', 'b']]);
+    expect([...of([OURS], without)]).toEqual([['shop.example', 'b']]);
+  });
+
+  it('is free when the namespace has no such Ingress any more, or one of another class', () => {
+    expect([...planAfter(before, wants).owners]).toEqual([['shop.example', 'a']]);
+    expect([...planAfter(before, wants, ingress('b/other', {}, 3)).owners]).toEqual([['shop.example', 'a']]);
+    const moved = leaveOut({ ...LIVE, spec: { ...LIVE.spec, ingressClassName: 'other' } });
+    expect([...planAfter(before, wants, moved).owners]).toEqual([['shop.example', 'a']]);
+  });
+
+  it('below a wildcard of another namespace is closed to it', () => {
+    const wide = ingress('a/wide', at('*.example', 'Prefix / web:80'), 1);
+    expect([...planAfter(before, wide, left).closed]).toEqual(['shop.example/']);
+  });
+
+  it('counts for its share, so that it cannot gather hosts', () => {
+    const owners = new Map(Array.from({ length: 500 }, (_, index) => [`${index}.example`, 'b'] as const));
+    const found = planAfter(owners, left, ingress('b/more', at('more.example', 'Prefix / web:80'), 2));
+    expect([found.owners.size, found.owners.has('more.example')]).toEqual([500, false]);
   });
 });
 
@@ -152,5 +204,23 @@ describe('the hosts of a namespace', () => {
     expect(found.owners.get('z.example')).toBe('z');
     expect(found.owners.size).toBe(30 * 333 + 1);
     expect(refusals(found)[0]).toMatch(/the namespace names more than 333 hosts$/);
+  });
+
+  it('stay with it where others push its share below what it has: they are not served, and reserved', () => {
+    const rules = Array.from({ length: 400 }, (_, index) => ({ host: `v${index}.example` }));
+    const victim = ingress('v-/many', { rules }, 59);
+    const before = plan(victim).owners;
+    const others = Array.from({ length: 40 }, (_, index) => many(`n${index}-`, 500));
+    const wants = ingress('a/x', at('v399.example', 'Prefix / web:80'), 1);
+    const found = planAfter(before, ...others, wants, victim);
+    expect([...found.owners].filter(([, namespace]) => namespace === 'v-')).toHaveLength(400);
+    expect(refusals(found).filter((text) => text.startsWith('a/x'))).toEqual([
+      'a/x: HostTaken: spec.rules[0].host: another namespace has the host "v399.example"',
+    ]);
+    expect(refusals(found).filter((text) => text.startsWith('v-/many'))[0]).toMatch(
+      /TooManyHosts: .* names more than 243 hosts$/,
+    );
+    const fewer = planAfter(found.owners, victim, wants);
+    expect(refusals(fewer).filter((text) => text.startsWith('v-/many'))).toEqual([]);
   });
 });

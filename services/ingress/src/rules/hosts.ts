@@ -1,8 +1,9 @@
 import type { Ingress } from '@gantry/objects';
+import { isLeftOut } from './planned-part.ts';
 import { ANY_HOST, routeHost, wildcardAbove } from './route-keys.ts';
 import { type Bound, fairShare, Shares } from './shares.ts';
 
-/** Namespaces by the hosts that they have. */
+/** Namespaces by the hosts that they have, also where a host is not served. */
 export type HostOwners = ReadonlyMap<string, string>;
 
 /** What decides on the owners of hosts. */
@@ -14,15 +15,18 @@ export interface ObservedHosts {
   readonly owners: HostOwners;
 }
 
-/** Each is a key of HAProxy's map. */
+/** Those that are served. Each is a key of HAProxy's map. */
 const HOSTS: Bound = { each: 500, all: 10_000 };
 
 /**
- * Decides which namespace has a host. A namespace keeps what it has as long as one of its Ingresses names it; the age of Ingresses decides
- * on others alone. Who has `*.example.com` has all hosts right below that no other namespace had before.
+ * Decides which namespace has a host. A namespace keeps what it has as long as one of its Ingresses names it, or may name it: the rules of
+ * one that was left out are not known. What is beyond the namespace's share is not served, and nobody else's either. The age of Ingresses
+ * decides on other hosts alone. Who has `*.example.com` has all hosts right below that no other namespace had before.
  */
 export class Hosts {
   readonly #owners = new Map<string, string>();
+  /** Owners by hosts that are within their shares. */
+  readonly #served = new Map<string, string>();
   readonly #shares: Shares;
 
   constructor({ served, paused, owners }: ObservedHosts) {
@@ -30,11 +34,19 @@ export class Hosts {
       [...served, ...paused].map((ingress) => [ingress, hostsOf(ingress)]),
     );
     const ofNamespaces = new Map<string, Set<string>>();
-    for (const [{ metadata }, hosts] of named) {
-      const { namespace = '' } = metadata;
+    const withUnknown = new Set<string>();
+    for (const [ingress, hosts] of named) {
+      const { namespace = '' } = ingress.metadata;
       const all = ofNamespaces.get(namespace) ?? new Set();
       ofNamespaces.set(namespace, all);
       for (const host of hosts) all.add(host);
+      if (isLeftOut(ingress)) withUnknown.add(namespace);
+    }
+    for (const [host, namespace] of owners) {
+      const all = ofNamespaces.get(namespace);
+      if (all?.has(host) !== true && !withUnknown.has(namespace)) continue;
+      this.#owners.set(host, namespace);
+      all?.add(host);
     }
     this.#shares = new Shares(
       fairShare(
@@ -44,11 +56,13 @@ export class Hosts {
     );
     for (const [{ metadata }, hosts] of named) {
       const { namespace = '' } = metadata;
-      for (const host of hosts) if (owners.get(host) === namespace) this.#give(host, namespace);
+      for (const host of hosts) if (owners.get(host) === namespace) this.#serve(host, namespace);
     }
+    // What only Ingresses that were left out may name counts before new hosts do.
+    for (const [host, namespace] of this.#owners) this.#serve(host, namespace);
     for (const ingress of served) {
       const { namespace = '' } = ingress.metadata;
-      for (const host of named.get(ingress) ?? []) if (this.#isFree(host, namespace)) this.#give(host, namespace);
+      for (const host of named.get(ingress) ?? []) if (this.#isFree(host, namespace)) this.#serve(host, namespace);
     }
   }
 
@@ -56,13 +70,14 @@ export class Hosts {
     return this.#owners;
   }
 
+  /** Whether the namespace has the host, and it is served. */
   has(namespace: string, host: string): boolean {
-    return this.#owners.get(host) === namespace;
+    return this.#served.get(host) === namespace;
   }
 
   /** Why a namespace does not have a host: reason and message of an Event. */
   whyNot(namespace: string, host: string): { readonly reason: string; readonly message: string } {
-    if (this.#isFree(host, namespace)) {
+    if (this.#owners.get(host) === namespace || this.#isFree(host, namespace)) {
       return { reason: 'TooManyHosts', message: `the namespace names more than ${this.#shares.share} hosts` };
     }
     const taken = this.#owners.has(host) ? host : wildcardAbove(host);
@@ -88,8 +103,10 @@ export class Hosts {
     return (this.#owners.get(above ?? host) ?? namespace) === namespace;
   }
 
-  #give(host: string, namespace: string): void {
-    if (!this.#owners.has(host) && this.#shares.take(namespace)) this.#owners.set(host, namespace);
+  #serve(host: string, namespace: string): void {
+    if (this.#served.has(host) || !this.#shares.take(namespace)) return;
+    this.#served.set(host, namespace);
+    this.#owners.set(host, namespace);
   }
 }
 

@@ -45,15 +45,25 @@ export function sizeOf({ spec }: Ingress): number {
   return [...rules, ...tls].reduce((sum, cost) => sum + cost, 1);
 }
 
-/** The Ingress without its rules: it is served as one that names nothing, and refused. */
+/**
+ * The Ingress without its rules: it is served as one that names nothing, and refused. The same version of it with its rules is another
+ * text, of the same number: caches report a change where the texts differ.
+ */
 export function leaveOut(ingress: Ingress): Ingress {
-  const { metadata, spec } = ingress;
+  const { spec } = ingress;
   const { ingressClassName } = spec ?? {};
+  const { resourceVersion, ...head } = ingress.metadata;
+  const metadata = { ...head, ...(resourceVersion === undefined ? {} : { resourceVersion: `0${resourceVersion}` }) };
   return {
     ...ingress,
     metadata: { ...metadata, annotations: { ...metadata.annotations, [LEFT_OUT]: '' } },
     spec: ingressClassName === undefined ? {} : { ingressClassName },
   };
+}
+
+/** The version of an object as the apiserver has it. */
+export function storedVersion(resourceVersion: string): string {
+  return resourceVersion.replace(/^0+(?=\d)/, '');
 }
 
 /** Whether the rules of an Ingress were left out. */
