@@ -25,7 +25,7 @@ import { keepHairpin } from './host/hairpin.ts';
 import { type Nft, openNft } from './nft/nft.ts';
 import { Programmer, type ProgrammerMetrics } from './programmer.ts';
 import { POLICY_RESOURCES, type PolicyReports, PolicyView } from './policy/policy-view.ts';
-import { CLOSED_RANGES } from './rules/closed-ranges.ts';
+import { CLOSED_ADDRESS_RANGES } from './rules/closed-ranges.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
 
@@ -46,7 +46,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     log: logger,
   });
   const book = new RuleBook();
-  const closedRanges = [...CLOSED_RANGES, config.controlRange];
+  const closedRanges = [...CLOSED_ADDRESS_RANGES, config.controlRange];
   const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
   const flowCleaner = new FlowCleaner({ ...service.parts, forgetStaleFlows });
   const policies = new PolicyView(book, {

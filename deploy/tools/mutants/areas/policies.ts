@@ -76,7 +76,7 @@ export const POLICY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a namespace's policies take all of a round",
-    file: `${POLICY}/shares.ts`,
+    file: `${POLICY}/round-shares.ts`,
     text: 'if (taken >= ROUND_TERMS) return false;',
     replacement: '',
     tests: BOUNDS_TESTS,

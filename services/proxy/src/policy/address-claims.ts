@@ -17,7 +17,7 @@ export class AddressClaims {
   }
 
   /** All pods with the address. */
-  of(address: string): ReadonlySet<Subject> {
+  claimantsOf(address: string): ReadonlySet<Subject> {
     return this.#claims.get(address) ?? NO_SUBJECTS;
   }
 }

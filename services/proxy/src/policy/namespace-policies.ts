@@ -20,7 +20,7 @@ export class NamespacePolicies {
   readonly #namespace: string;
   readonly #objects = new Map<string, NetworkPolicy>();
   /** By key, `closedPolicy` included. */
-  readonly #used = new Map<string, UsedPolicy>();
+  readonly #inUse = new Map<string, UsedPolicy>();
   readonly #refused = new Set<string>();
   /** Policies of which rules are left out. */
   readonly #short = new Set<string>();
@@ -30,9 +30,9 @@ export class NamespacePolicies {
     this.#namespace = namespace;
   }
 
-  /** Those in use. */
-  get used(): ReadonlyMap<string, UsedPolicy> {
-    return this.#used;
+  /** By key. */
+  get inUse(): ReadonlyMap<string, UsedPolicy> {
+    return this.#inUse;
   }
 
   get isEmpty(): boolean {
@@ -56,10 +56,10 @@ export class NamespacePolicies {
 
   /** Takes a policy, undefined when it is gone. Returns what changes of the policies in use; what comes first has to be done first. */
   set(key: string, object: NetworkPolicy | undefined): readonly Replacement[] {
-    const before = this.#used.get(key)?.policy;
-    const others = minus(this.#amounts, before?.used ?? NOTHING);
+    const before = this.#inUse.get(key)?.policy;
+    const others = minus(this.#amounts, before?.amounts ?? NOTHING);
     const after = object === undefined ? undefined : parsePolicy(object, minus(NAMESPACE_BOUNDS, others));
-    this.#amounts = plus(others, after?.used ?? NOTHING);
+    this.#amounts = plus(others, after?.amounts ?? NOTHING);
     if (object === undefined) this.#objects.delete(key);
     else this.#objects.set(key, object);
     mark(this.#refused, key, object !== undefined && after === undefined);
@@ -67,29 +67,29 @@ export class NamespacePolicies {
     const closed = closedPolicy(this.#namespace);
     const own = this.#replace(key, after);
     const ofAll =
-      this.isClosed === this.#used.has(closed.key)
+      this.isClosed === this.#inUse.has(closed.key)
         ? undefined
         : this.#replace(closed.key, this.isClosed ? closed : undefined);
     return [own, ofAll].filter((replacement) => replacement !== undefined);
   }
 
   #replace(key: string, after: Policy | undefined): Replacement | undefined {
-    const known = this.#used.get(key);
+    const known = this.#inUse.get(key);
     const before = known?.policy;
     if (after === undefined) {
-      this.#used.delete(key);
+      this.#inUse.delete(key);
       return known === undefined ? undefined : { key, before, after, used: known };
     }
     const used = known ?? { policy: after };
     used.policy = after;
-    this.#used.set(key, used);
+    this.#inUse.set(key, used);
     return { key, before, after, used };
   }
 }
 
 /** Whether there is more room after one policy has replaced another one. */
 export function leavesRoom({ before, after }: Replacement): boolean {
-  return !fits(before?.used ?? NOTHING, after?.used ?? NOTHING);
+  return !fits(before?.amounts ?? NOTHING, after?.amounts ?? NOTHING);
 }
 
 function mark(keys: Set<string>, key: string, isIn: boolean): void {

@@ -23,7 +23,7 @@ export class NodeAddresses {
   }
 
   /** The addresses from which a Node's agent reaches pods: the Node's own, and that of the agent's container. */
-  of(name: string): readonly string[] {
+  addressesOf(name: string): readonly string[] {
     const address = this.#addresses.get(name);
     if (address === undefined) return [];
     const container = containerAddressOf(this.#podCidr, address);

@@ -58,7 +58,8 @@ export interface Policy {
   readonly egress: readonly PolicyRule[] | undefined;
   /** The work of comparing a pod with `pods`. */
   readonly podTerms: number;
-  readonly used: Amounts;
+  /** What it takes of the bounds. */
+  readonly amounts: Amounts;
   /** How many of its rules are left out because they are beyond the bounds: what they allow stays closed. */
   readonly omitted: number;
 }
@@ -80,8 +81,8 @@ export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS
   const types = spec.policyTypes ?? [];
   const hasEgress = types.length === 0 ? (spec.egress ?? []).length > 0 : types.includes('Egress');
   const hasIngress = types.length === 0 || types.includes('Ingress');
-  const room = new Room(minus(limit, own));
-  const read = (written: readonly WrittenRule[]) => parseRules(written, namespace, room);
+  const taken = new Taken(minus(limit, own));
+  const read = (written: readonly WrittenRule[]) => parseRules(written, namespace, taken);
   const ingress = hasIngress
     ? read((spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports })))
     : undefined;
@@ -93,7 +94,7 @@ export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS
     ingress: ingress?.rules,
     egress: egress?.rules,
     podTerms,
-    used: plus(own, room.taken),
+    amounts: plus(own, taken.amounts),
     omitted: (ingress?.omitted ?? 0) + (egress?.omitted ?? 0),
   };
 }
@@ -119,27 +120,27 @@ export function writtenSize({ spec }: NetworkPolicy): number {
 /** Isolates all pods of a namespace and allows nothing. Its key is no policy's: names of policies are not empty. */
 export function closedPolicy(namespace: string): Policy {
   const pods = labelSelectorFrom({});
-  return { key: `${namespace}/`, namespace, pods, ingress: [], egress: [], podTerms: 1, used: NOTHING, omitted: 0 };
+  return { key: `${namespace}/`, namespace, pods, ingress: [], egress: [], podTerms: 1, amounts: NOTHING, omitted: 0 };
 }
 
-/** What is left of some amounts. */
-class Room {
+/** Counts amounts that are taken, up to bounds. */
+class Taken {
   readonly #bounds: Amounts;
-  #taken = NOTHING;
+  #amounts = NOTHING;
 
   constructor(bounds: Amounts) {
     this.#bounds = bounds;
   }
 
-  get taken(): Amounts {
-    return this.#taken;
+  get amounts(): Amounts {
+    return this.#amounts;
   }
 
   /** Takes all of it, or nothing where there is not enough. */
   take(amounts: Amounts): boolean {
-    const taken = plus(this.#taken, amounts);
+    const taken = plus(this.#amounts, amounts);
     if (!fits(taken, this.#bounds)) return false;
-    this.#taken = taken;
+    this.#amounts = taken;
     return true;
   }
 }
@@ -153,7 +154,7 @@ interface WrittenRule {
 function parseRules(
   written: readonly WrittenRule[],
   namespace: string,
-  room: Room,
+  taken: Taken,
 ): { readonly rules: readonly PolicyRule[]; readonly omitted: number } {
   // One rule without peers and ports lets all pass: the others add nothing.
   const isAll = written.some(({ peers, ports }) => (peers ?? []).length === 0 && (ports ?? []).length === 0);
@@ -161,7 +162,7 @@ function parseRules(
   const rules: PolicyRule[] = [];
   for (const { peers, ports } of written.slice(0, MAX_RULES)) {
     const rule = { peers: parsePeers(peers ?? [], namespace), ports: parsePorts(ports ?? []) };
-    if (room.take(amountsOf(rule))) rules.push(rule);
+    if (taken.take(amountsOf(rule))) rules.push(rule);
   }
   return { rules, omitted: written.length - rules.length };
 }

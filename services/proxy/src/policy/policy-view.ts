@@ -22,7 +22,7 @@ import { leavesRoom, NamespacePolicies, type Replacement } from './namespace-pol
 import { groupsOf, namedPortsOf, type Policy, writtenSize } from './parse-policy.ts';
 import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
-import { Shares } from './shares.ts';
+import { RoundShares } from './round-shares.ts';
 import { NO_POLICIES, planIsolation, planSubject, SharedSelections, type Subject, type UsedPolicy } from './subject.ts';
 
 /** What the proxy's caches hold for policies. */
@@ -163,7 +163,7 @@ export class PolicyView {
       const { address } = subject.member;
       let isolation = isolations.get(address);
       if (isolation === undefined) {
-        const claims = this.#claims.of(address);
+        const claims = this.#claims.claimantsOf(address);
         isolation = planIsolation(address, claims, surroundings);
         isolations.set(address, isolation);
         this.#touchOthers(subject);
@@ -176,7 +176,8 @@ export class PolicyView {
 
   /** What isolates an address depends on all pods that have it. */
   #touchOthers(subject: Subject): void {
-    for (const other of this.#claims.of(subject.member.address)) if (other !== subject) this.#touched.add(other);
+    for (const other of this.#claims.claimantsOf(subject.member.address))
+      if (other !== subject) this.#touched.add(other);
   }
 
   *#setNodes(): Work {
@@ -194,7 +195,7 @@ export class PolicyView {
   }
 
   *#setPolicies(): Work {
-    const shares = new Shares();
+    const shares = new RoundShares();
     const changed = this.#late;
     this.#late = new Map();
     // A key that waits already keeps its place.
@@ -231,11 +232,11 @@ export class PolicyView {
     }
     this.#touched.add(subject);
     const selecting: UsedPolicy[] = [];
-    for (const used of this.#policies.get(member.namespace)?.used.values() ?? []) {
+    for (const used of this.#policies.get(member.namespace)?.inUse.values() ?? []) {
       if (used.policy.pods.matches(member.labels)) selecting.push(used);
       yield used.policy.podTerms;
     }
-    subject.selection = this.#shared.of(selecting);
+    subject.selection = this.#shared.selectionOf(selecting);
     yield* this.#groups.place(subject);
   }
 
@@ -263,13 +264,13 @@ export class PolicyView {
     const policies = this.#policies.get(namespace) ?? new NamespacePolicies(namespace);
     this.#policies.set(namespace, policies);
     const { isClosed } = policies;
-    const omitted = policies.used.get(key)?.policy.omitted ?? 0;
+    const omitted = policies.inUse.get(key)?.policy.omitted ?? 0;
     const replacements = policies.set(key, object);
     // A policy is read at once, however long it is.
     yield STEPS + (object === undefined ? 0 : READ_TERMS * writtenSize(object));
     for (const replacement of replacements) yield* this.#replace(namespace, replacement);
     if (policies.isEmpty) this.#policies.delete(namespace);
-    const now = policies.used.get(key)?.policy.omitted ?? 0;
+    const now = policies.inUse.get(key)?.policy.omitted ?? 0;
     if (now > 0 && now !== omitted) this.#options.onOmitted(key, now);
     if (policies.isClosed && !isClosed) this.#options.onClosed(namespace, key);
     if (!replacements.some((replacement) => leavesRoom(replacement))) return;

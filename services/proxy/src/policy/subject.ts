@@ -55,7 +55,7 @@ export class SharedSelections {
   readonly #chains = new Map<Selection, Readonly<Record<Direction, IsolationChain | undefined>>>();
 
   /** The selection of these policies; policies that come in another order are another one. */
-  of(policies: readonly UsedPolicy[]): Selection {
+  selectionOf(policies: readonly UsedPolicy[]): Selection {
     const numbers = policies.map((policy) => {
       const number = this.#numbers.get(policy) ?? this.#numbers.size;
       this.#numbers.set(policy, number);
@@ -103,7 +103,7 @@ export interface SubjectSurroundings {
   readonly podRange: AddressRange;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
-  readonly nodes: { of(node: string): readonly string[] };
+  readonly nodes: { addressesOf(node: string): readonly string[] };
   readonly shared: SharedSelections;
 }
 
@@ -132,7 +132,7 @@ export function planIsolation(
   if (!isWithin(podRange, address)) return EMPTY;
   const claims = [...subjects];
   const elements: Element[] = [];
-  const own = new Map<string, readonly string[]>();
+  const chains = new Map<string, readonly string[]>();
   for (const direction of ['ingress', 'egress'] as const) {
     const wanted = new Map(
       claims.flatMap(({ selection }) => {
@@ -142,17 +142,17 @@ export function planIsolation(
     );
     const [chain] = wanted.size > 1 ? [closedChain(direction)] : wanted.values();
     if (chain === undefined) continue;
-    own.set(chain.name, chain.rules);
+    chains.set(chain.name, chain.rules);
     elements.push({ container: `${direction}-isolated`, key: address, value: `goto ${chain.name}` });
   }
   if (elements.length === 0) return EMPTY;
   // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it, from its container's address.
   const open = new Set([`${address} . ${address}`]);
-  for (const other of commonTo(claims.map(({ member }) => nodes.of(member.node)))) {
+  for (const other of commonTo(claims.map(({ member }) => nodes.addressesOf(member.node)))) {
     open.add(`${other} . ${address}`).add(`${address} . ${other}`);
   }
   for (const key of open) elements.push({ container: 'always-open', key, value: '' });
-  return { elements, chains: own, sets: new Map() };
+  return { elements, chains, sets: new Map() };
 }
 
 function commonTo([first = [], ...others]: readonly (readonly string[])[]): readonly string[] {

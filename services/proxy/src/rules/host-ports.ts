@@ -15,7 +15,7 @@ import type { LocalNode, Topology } from './topology.ts';
 type Surroundings = Pick<Topology, 'podCidr' | 'podRange'>;
 
 /** One port of a Node that leads to a pod. */
-interface HostPort {
+interface ForwardedPort {
   /** Of the host, or '' for all of its addresses. */
   readonly hostAddress: string;
   readonly hostPort: number;
@@ -29,7 +29,7 @@ interface HostPort {
  * Nodes of a host share: the rule book gives them to the owner that sorts first.
  */
 export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundings): Fragment {
-  const ports = hostPortsOf(pod, node, surroundings);
+  const ports = forwardedPortsOf(pod, node, surroundings);
   const [first] = ports;
   if (first === undefined) return EMPTY;
   const elements = ports.flatMap(({ hostAddress, hostPort, protocol, podAddress, podPort }): readonly Element[] => {
@@ -49,7 +49,7 @@ export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundi
 /** The UDP addresses of a pod's host ports, with the pod as the only one that answers. */
 export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): UdpTargets {
   const targets = new Map<string, ReadonlySet<string>>();
-  for (const { hostAddress, hostPort, protocol, podAddress } of hostPortsOf(pod, node, surroundings)) {
+  for (const { hostAddress, hostPort, protocol, podAddress } of forwardedPortsOf(pod, node, surroundings)) {
     if (protocol !== 'udp') continue;
     const addresses = hostAddress === '' ? [node.address, ''] : [hostAddress];
     for (const address of addresses) targets.set(`${address}:${hostPort}`, new Set([podAddress]));
@@ -65,7 +65,7 @@ export function hostPortOwner({ metadata }: Pod): string {
   return `host-ports/${metadata.creationTimestamp ?? ''}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }
 
-function hostPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): readonly HostPort[] {
+function forwardedPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): readonly ForwardedPort[] {
   const { spec, status } = pod;
   const podAddress = status?.podIP ?? '';
   // A pod of the host's network has its ports there already. One that has ended has given its address back.
@@ -76,8 +76,8 @@ function hostPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): rea
   );
 }
 
-function portsOf({ ports }: Container, podAddress: string): readonly HostPort[] {
-  return (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol: name }): readonly HostPort[] => {
+function portsOf({ ports }: Container, podAddress: string): readonly ForwardedPort[] {
+  return (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol: name }): readonly ForwardedPort[] => {
     const protocol = protocolOf(name);
     if (hostPort === undefined || hostPort === 0 || protocol === undefined) return [];
     const hostAddress = hostIP === undefined || hostIP === '0.0.0.0' ? '' : hostIP;

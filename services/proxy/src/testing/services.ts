@@ -7,7 +7,7 @@ import {
   type ServicePort,
   type ServiceSpec,
 } from '@gantry/objects';
-import { CLOSED_RANGES } from '../rules/closed-ranges.ts';
+import { CLOSED_ADDRESS_RANGES } from '../rules/closed-ranges.ts';
 import type { LocalNode, Topology } from '../rules/topology.ts';
 
 /** A host with the pods 10.128.0.0/20, and the control network 10.128.240.0/24. */
@@ -17,7 +17,7 @@ export function topology(...nodes: readonly LocalNode[]): Topology {
     podRange: must(parseIpv4Range('10.128.0.0/20'), 'a range'),
     serviceCidr: '10.96.0.0/16',
     podBridge: 'gtp-test',
-    closedRanges: [...CLOSED_RANGES, must(parseIpv4Range('10.128.240.0/24'), 'a range')],
+    closedRanges: [...CLOSED_ADDRESS_RANGES, must(parseIpv4Range('10.128.240.0/24'), 'a range')],
     nodes: new Map(nodes.map((node) => [node.name, node])),
   };
 }

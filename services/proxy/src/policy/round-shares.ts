@@ -4,7 +4,7 @@ import type { Work } from './peer-groups.ts';
 const ROUND_TERMS = 1_000_000;
 
 /** Each namespace's share of one round of work. */
-export class Shares {
+export class RoundShares {
   readonly #taken = new Map<string, number>();
 
   /** Does work for a namespace, unless that has had its share; returns whether it did. */
