@@ -111,7 +111,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   await services.staticFolder.read().catch((error: unknown) => {
     logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
   });
-  // What the second group does needs a Node; static pods need none.
+  // The last part needs a registered Node; static pods need none.
   await runTogether(
     [
       (abort) => services.gate.run(abort),

@@ -156,7 +156,7 @@ it('the port of a pod is gone with its sandbox', async () => {
 it('an address that the engine had assigned to a container of the network is refused', async () => {
   const { sandbox, list } = await podNetwork();
   const pause = 'registry.k8s.io/pause:3.10';
-  // As an agent of before this rule left it.
+  // As agents of earlier versions left it.
   await runtime.sandboxes.createSandbox({ ...sandbox('engines', 170, 'engine'), image: pause }, signal);
   const started = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
   const create = started.sandboxes.createSandbox({ ...sandbox('ours', 170), image: pause }, signal);

@@ -20,9 +20,9 @@ type Counts = Record<string, (until: AbortSignal) => Promise<PodUsage>>;
 function survey(counts: Counts) {
   const clock = new ManualClock();
   const pods = Object.keys(counts).map((name) => pod({}, {}, { name, uid: name }));
-  const count = ({ metadata: { name = '' } }: Pod, until: AbortSignal) =>
+  const countUsage = ({ metadata: { name = '' } }: Pod, until: AbortSignal) =>
     counts[name]?.(until) ?? Promise.resolve(using(0));
-  const found = new DiskSurvey({ storage: { count }, clock, logger: silentLogger });
+  const found = new DiskSurvey({ storage: { countUsage }, clock, logger: silentLogger });
   const stop = new AbortController();
   /** What is known of each pod after so long. */
   const look = async (ms = 10_000) => {

@@ -16,8 +16,9 @@ const MAX_PARALLEL = 4;
 const TURN_MS = 2_000;
 const LONGEST_TURN_MS = 4_000;
 
+/** Who counts what a pod has written, and the clock that ends it. */
 export interface DiskSurveyOptions {
-  readonly storage: Pick<StorageEvictor, 'count'>;
+  readonly storage: Pick<StorageEvictor, 'countUsage'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -25,7 +26,7 @@ export interface DiskSurveyOptions {
 interface Times {
   /** A look's counts end here with what they have. */
   readonly until: AbortSignal;
-  /** A count that has not ended here is left. */
+  /** A count that still runs then is abandoned. */
   readonly end: AbortSignal;
   readonly signal: AbortSignal;
 }
@@ -96,7 +97,7 @@ export class DiskSurvey {
   async #count(pod: Pod, account: Account, until: AbortSignal): Promise<PodUsage> {
     account.state = 'counting';
     try {
-      return await this.#options.storage.count(pod, until);
+      return await this.#options.storage.countUsage(pod, until);
     } finally {
       account.state = 'idle';
     }

@@ -243,7 +243,7 @@ it('images that take long to remove keep memory from no look', async () => {
 it('pods whose files cannot be counted in time hold no eviction up', async () => {
   const hard = 'nodefs.available<99.99999999%';
   const { node, evicted, synchronize } = await start([named('small')], { hard }, 1, ({ evictor }) => ({
-    storage: { count: never, reclaimable: () => evictor.reclaimable() },
+    storage: { countUsage: never, reclaimable: () => evictor.reclaimable() },
   }));
   await outcome(node, synchronize());
   expect(evicted()).toEqual([expect.stringContaining('low on resource: ephemeral-storage')]);

@@ -24,9 +24,9 @@ import type { Threshold } from './thresholds.ts';
 const EVERY_MS = 10_000;
 /** After a look that took long. */
 const LEAST_REST_MS = 1_000;
-/** The removal of images is waited for so long. It goes on, and so do looks at the memory. */
+/** A look waits this long for the removal of images, which then goes on beside the next looks. */
 const REMOVAL_MS = 2_000;
-/** An evicted pod is waited for so long, and looked at so often. */
+/** How long a look waits for an evicted pod to end, and how often it checks. */
 const CLEANUP_MS = 30_000;
 const CLEANUP_EVERY_MS = 1_000;
 /** Of a pod that is evicted for a hard threshold. */
@@ -39,7 +39,7 @@ export interface PressureManagerOptions extends PressureConfig {
   readonly meter: HostMeter;
   readonly shares: Pick<HostShares, 'count' | 'allocatable'>;
   readonly usage: Pick<UsageSampler, 'running'>;
-  readonly storage: Pick<StorageEvictor, 'count' | 'reclaimable'>;
+  readonly storage: Pick<StorageEvictor, 'countUsage' | 'reclaimable'>;
   readonly images: Pick<ImageCollector, 'deleteUnused'>;
   readonly pods: Pick<PodView, 'get'>;
   readonly evictions: Evictions;
@@ -88,7 +88,7 @@ export class PressureManager {
       try {
         const evicted = await this.synchronize(signal);
         if (evicted !== undefined) await this.#untilGone(evicted, signal);
-        // What a look took is no delay of the next one: the host's other agents wait for this one's turn.
+        // The interval begins with the look: other agents of the host wait for this one's turn.
         else restMs -= clock.monotonicMs() - startedMs;
       } catch (error) {
         if (signal.aborted) return;
@@ -149,7 +149,7 @@ export class PressureManager {
     try {
       return (await raceAbort(this.#removal, deadline)) > 0 || uids.length > 0;
     } catch {
-      // It is under way: what it frees shows at a later look.
+      // The removal still runs: what it frees shows at a later look.
       signal.throwIfAborted();
       return true;
     }

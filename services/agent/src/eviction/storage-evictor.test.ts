@@ -127,19 +127,19 @@ it('counts the inodes of all that a pod has written: its volumes, the files that
   await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
   const { signal } = new AbortController();
   const found = () => node.client.all(PODS)[0] ?? pod({});
-  const { inodes: before } = await node.evictor.count(found(), signal);
+  const { inodes: before } = await node.evictor.countUsage(found(), signal);
   const scratch = join(node.path, 'pods', uid, 'volumes', 'scratch');
   await mkdir(join(node.path, 'layer'));
   for (let made = 0; made < 10; made++) await writeFile(join(node.path, 'layer', `${made}`), '');
   await writeFile(join(node.path, 'layer', 'large'), Buffer.alloc(2 ** 20));
   for (let made = 0; made < 20; made++) await mkdir(join(scratch, `${made}`));
-  const { inodes, containers } = await node.evictor.count(found(), signal);
+  const { inodes, containers } = await node.evictor.countUsage(found(), signal);
   expect(inodes - before).toBe(1 + 10 + 1 + 20);
   expect(containers.get('main')).toBeGreaterThanOrEqual(2 ** 20);
 });
 
 it('counts the bytes of a layer by the engine where that does not tell its folder', async () => {
   const { node, uid } = await running({}, 12_345);
-  const { containers } = await node.evictor.count(node.pods.get(uid) ?? pod({}), new AbortController().signal);
+  const { containers } = await node.evictor.countUsage(node.pods.get(uid) ?? pod({}), new AbortController().signal);
   expect(containers.get('main')).toBe(12_345);
 });

@@ -65,6 +65,7 @@ export class StorageEvictor {
     });
   }
 
+  /** Measures at intervals until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -73,7 +74,7 @@ export class StorageEvictor {
     }
   }
 
-  /** Measures each pod that limits its storage, once. Says how long that took, in milliseconds, with little for each slow pod. */
+  /** Measures each pod that limits its storage, once. Returns the milliseconds that this took, at most SLOW_MS for each pod. */
   async check(signal: AbortSignal): Promise<number> {
     const { pods, evictions, clock, logger } = this.#options;
     let totalMs = 0;
@@ -82,7 +83,7 @@ export class StorageEvictor {
       const startedMs = clock.monotonicMs();
       if (startedMs < (this.#nextMs.get(uid) ?? startedMs)) continue;
       try {
-        const excess = storageExcess(pod, await this.measure(pod, signal));
+        const excess = storageExcess(pod, await this.measureBytes(pod, signal));
         if (excess !== undefined && pods.get(uid) !== undefined) {
           evictions.evict(pod, { message: excess, graceSeconds: GRACE_SECONDS, cause: 'own-limit' });
         }
@@ -106,7 +107,7 @@ export class StorageEvictor {
   }
 
   /** The bytes that a pod has written to the disk. The engine reads the disk for it. */
-  async measure(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
+  async measureBytes(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
     const { stats, volumes, hostFiles } = this.#options;
     const ids = this.#idsOf(pod);
     const found = await stats.readStorage([...ids.values()], signal);
@@ -121,7 +122,7 @@ export class StorageEvictor {
   }
 
   /** What a pod has written, inodes too. When `until` is aborted, what was counted by then; the engine reads no disk for it. */
-  async count(pod: Pod, until: AbortSignal): Promise<PodUsage> {
+  async countUsage(pod: Pod, until: AbortSignal): Promise<PodUsage> {
     const { stats, volumes } = this.#options;
     const ids = this.#idsOf(pod);
     const folders = await stats.findFolders([...ids.values()], until);
@@ -154,7 +155,7 @@ export class StorageEvictor {
       const layer = await hostFiles.usageOf(layerFolder, until);
       return { bytes: logs.bytes + layer.bytes, inodes: logs.inodes + layer.inodes };
     }
-    // The engine tells no number of files.
+    // The engine reports no number of inodes.
     const { writableBytes = 0 } = (await stats.readStorage([id], until)).get(id) ?? {};
     return { bytes: logs.bytes + writableBytes, inodes: logs.inodes };
   }

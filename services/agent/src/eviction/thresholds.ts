@@ -42,7 +42,10 @@ export class ThresholdError extends Error {
   }
 }
 
-/** Reads the settings as the kubelet does (ParseThresholdConfig); throws ThresholdError. A hard one of memory is one of allocatable memory too. */
+/**
+ * Reads the settings as the kubelet does (ParseThresholdConfig); throws ThresholdError. A hard one of memory is one of allocatable memory
+ * too.
+ */
 export function parseThresholds({
   hard,
   soft,
@@ -154,7 +157,7 @@ function parsePercentage(text: string): number {
   return fraction;
 }
 
-/** Milliseconds of Go's form of a duration: `1m30s`. */
+/** Milliseconds of a duration in Go's form: `1m30s`. */
 function parseDuration(text: string): number {
   const milliseconds = parseGoDuration(text);
   if (milliseconds === undefined) throw new ThresholdError(`${JSON.stringify(text)} is not a duration`);

@@ -32,8 +32,8 @@ export interface ImageCollectorOptions extends CollectionPolicy {
 }
 
 /**
- * Removes images from a host whose disk fills, as the kubelet's image manager does: those that no container of the engine uses. Only those that
- * this cluster has pulled are ever removed, and only by the one agent of the host that leads.
+ * Removes images from a host whose disk fills, as the kubelet's image manager does: those that no container of the engine uses. Only those
+ * that this cluster has pulled are ever removed, and only by the one agent of the host that leads.
  */
 export class ImageCollector {
   readonly #options: ImageCollectorOptions;
@@ -91,7 +91,9 @@ export class ImageCollector {
     throw new AgentError('Runtime', message);
   }
 
-  /** Removes every unused image, for a node that is short of disk. Returns the bytes that this freed: none on an agent that does not lead. */
+  /**
+   * Removes every unused image, for a node that is short of disk. Returns the bytes that this freed: none on an agent that does not lead.
+   */
   async deleteUnused(signal: AbortSignal): Promise<number> {
     if (this.#role === 'waits') return 0;
     return await this.#free(await this.#findUnused(signal), Infinity, signal);

@@ -12,7 +12,10 @@ export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret'];
 export interface PullRecord {
   readonly reference: string;
   readonly access: PullAccess;
-  /** `there-before`: the host had the image already, not by a pull of this cluster. It is never removed. Absent in records of earlier versions. */
+  /**
+   * `there-before`: the host had the image already, not by a pull of this cluster. It is never removed. Absent in records of earlier
+   * versions.
+   */
   readonly origin?: 'pulled' | 'there-before';
 }
 

@@ -10,7 +10,7 @@ export class PodObservation {
     return this.#epoch;
   }
 
-  /** What a list that has begun before now says of the pod is not used. */
+  /** Lists that began before this call are not used for this pod. */
   outdate(): void {
     this.#epoch++;
     this.#handed = undefined;

@@ -44,7 +44,7 @@ export async function startContainer(
 ): Promise<StartedContainer> {
   const { runtime, events, facts, clock } = services;
   const { container, attempt } = action;
-  // A sandbox of before this rule must not get new containers.
+  // A sandbox that an earlier version made must not get new containers.
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
   if (target !== '' && targetId === undefined) {
@@ -60,7 +60,7 @@ export async function startContainer(
   const { namespace = '' } = pod.metadata;
   const linked = await services.services.inNamespaces(
     [API_NAMESPACE, namespace],
-    // One of a file does not wait for the API server, which it may be.
+    // A static pod does not wait for the API server, which it may be.
     isStaticPod(pod) ? 'now' : 'listed',
     signal,
   );

@@ -3,7 +3,7 @@ import { envFileValue, parseEnvFile } from './env-file.ts';
 
 it.each<[string, string, string]>([
   ['a value in quotes', "A='1'\nB='2'\n", '2'],
-  ['a value that means what it says', 'B=\'$HOME \\n "x" # y\'', '$HOME \\n "x" # y'],
+  ['a value that is taken literally', 'B=\'$HOME \\n "x" # y\'', '$HOME \\n "x" # y'],
   ['a value of several lines', "A='x'\nB='one\ntwo\n\nthree'\nC='y'", 'one\ntwo\n\nthree'],
   ['a value behind one of several lines with its name in it', "A='\nB=0\n'\nB='1'", '1'],
   ['the first of two', "B='1'\nB='2'", '1'],

@@ -6,8 +6,8 @@ import { HASH_ANNOTATION, isMirrorOf, isMirrorPod, isStaticUid } from '../spec/s
 export type PodRecords = Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
 
 /**
- * All pods of a node, as its workers see them: those of the API, and those of files under the uids of their own. Mirrors are no
- * pods here: the status of a static pod is that of its mirror, and without one what was reported last.
+ * All pods of a node, as its workers see them: those of the API, and static pods, under their own uids. Mirrors are no pods here: the
+ * status of a static pod is that of its mirror, and without one what was reported last.
  */
 export class NodePodView implements PodView {
   readonly #source: PodSource;

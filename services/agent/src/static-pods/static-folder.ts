@@ -121,7 +121,10 @@ export class StaticFolder {
     return { content, pod: undefined };
   }
 
-  /** Undefined when the file is gone or not regular. The reason, as a text, when it cannot be read: as kubelet does, others are read. */
+  /**
+   * Undefined when the file is gone or not regular. A text is the reason why it cannot be read; the other files are read, as the kubelet
+   * does.
+   */
   async #contentOf(path: string): Promise<Buffer | string | undefined> {
     try {
       const content = await this.#io.readFile(path, MAX_FILE_BYTES);
