@@ -1,6 +1,6 @@
 import type { Subject } from './subject.ts';
 
-/** Which pods say that they have an address. It should be one; but a pod's address is the word of its Node's agent. */
+/** Which pods say that they have an address. It should be one; but a pod's address is reported by its Node's agent. */
 export class AddressClaims {
   readonly #claims = new Map<string, Set<Subject>>();
 

@@ -1,8 +1,8 @@
 import type { LabelSelector } from '@gantry/objects';
 
 /**
- * What policies take of the packet filter and of the proxy's time. A namespace's authors decide about it, and everyone's rules wait for it: so
- * there are bounds for a policy and for all policies of a namespace. What is beyond them stays closed, in that namespace alone.
+ * What policies take of the packet filter and of the proxy's time. A namespace's authors decide about it, and everyone's rules wait for it:
+ * so there are bounds for a policy and for all policies of a namespace. What is beyond them stays closed, in that namespace alone.
  */
 export interface Amounts {
   readonly policies: number;
@@ -21,6 +21,7 @@ export interface Amounts {
 /** Rules of one direction that a policy may have. */
 export const MAX_RULES = 1000;
 
+/** What one policy may use. */
 export const POLICY_BOUNDS: Amounts = {
   policies: 1,
   rules: 2 * MAX_RULES,
@@ -40,14 +41,17 @@ export const NAMESPACE_BOUNDS: Amounts = {
   namedPorts: 1000,
 };
 
+/** No amount of anything. */
 export const NOTHING: Amounts = { policies: 0, rules: 0, ranges: 0, terms: 0, groups: 0, namedPorts: 0 };
 
 const NAMES = Object.keys(NOTHING) as readonly (keyof Amounts)[];
 
+/** The sum of each. */
 export function plus(one: Amounts, other: Amounts): Amounts {
   return combined((name) => one[name] + other[name]);
 }
 
+/** The difference of each; below 0 where the other one is more. */
 export function minus(one: Amounts, other: Amounts): Amounts {
   return combined((name) => one[name] - other[name]);
 }

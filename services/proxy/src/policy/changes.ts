@@ -64,7 +64,9 @@ export class Changes {
     }
   }
 
-  /** No pod has the address of a container of the control plane, whatever an agent reports: to isolate it would close the API or the DNS. */
+  /**
+   * No pod has the address of a container of the control plane, whatever an agent reports: to isolate it would close the API or the DNS.
+   */
   #memberOf(pod: Pod): Member | undefined {
     const member = memberOf(pod);
     const isContainers = this.#containers !== undefined && isWithin(this.#containers, member?.address ?? '');

@@ -3,6 +3,7 @@ import type { Work } from './peer-groups.ts';
 import { namedPortSet, type NamedPortSet } from './policy-chains.ts';
 import type { Subject } from './subject.ts';
 
+/** Whom the sets report to. */
 export interface NamedPortSetsOptions {
   readonly onNew: (set: NamedPortSet) => void;
   readonly onGone: (set: NamedPortSet) => void;

@@ -13,8 +13,8 @@ export interface Replacement {
 }
 
 /**
- * The policies of one namespace, within the bounds for all of them. Where there is no room for a policy, `closedPolicy` is in use in addition to
- * the others, so that no pod is open that the policy would isolate.
+ * The policies of one namespace, within the bounds for all of them. Where there is no room for a policy, `closedPolicy` is in use in
+ * addition to the others, so that no pod is open that the policy would isolate.
  */
 export class NamespacePolicies {
   readonly #namespace: string;
@@ -54,7 +54,7 @@ export class NamespacePolicies {
     return this.#objects.get(key);
   }
 
-  /** Takes a policy, undefined when it is gone. Returns what changes of the policies in use; what comes first has to be done first. */
+  /** Takes a policy, undefined when it is gone. Returns the replacements of policies in use, in the order in which to carry them out. */
   set(key: string, object: NetworkPolicy | undefined): readonly Replacement[] {
     const before = this.#inUse.get(key)?.policy;
     const others = minus(this.#amounts, before?.amounts ?? NOTHING);

@@ -2,8 +2,8 @@ import { containerAddressOf, isWithin, type Node, podAddresses } from '@gantry/o
 
 /**
  * Where Nodes' agents come from, by the Nodes' objects. What a pod's status says of its Node's address does not count: its agent has
- * written it, and policies leave the way between a Node and its pods open. A Node's own address is its agent's word, too: it counts only where
- * pods have none.
+ * written it, and policies leave the way between a Node and its pods open. A Node's own address is reported by its agent, too: it counts
+ * only where pods have none.
  */
 export class NodeAddresses {
   readonly #podCidr: string;

@@ -68,8 +68,8 @@ const ALL_PORTS: Range = { first: 0, last: 65_535 };
 const PORT_NAME = /^[a-z0-9-]{1,15}$/;
 
 /**
- * Reads a policy. `left` is what its namespace may still have. Undefined where the policy itself is beyond the bounds: which pods it isolates is
- * not looked at then, and `closedPolicy` stands for it.
+ * Reads a policy. `left` is what its namespace may still have. Undefined where the policy itself is beyond the bounds: which pods it
+ * isolates is not looked at then, and `closedPolicy` stands for it.
  */
 export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS): Policy | undefined {
   const { spec = {}, metadata } = object;
@@ -263,7 +263,9 @@ export function isEverything(ranges: readonly Range[], all: Range): boolean {
   return ranges.length === 1 && only?.first === all.first && only.last === all.last;
 }
 
+/** Whether the ranges of ports are all ports. */
 export const isAllPorts = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_PORTS);
+/** Whether the ranges of addresses are all addresses. */
 export const isAllAddresses = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_ADDRESSES);
 
 function rulesOf({ ingress = [], egress = [] }: Policy) {

@@ -11,14 +11,14 @@ import {
   parseKey,
   PODS,
 } from '@gantry/objects';
-import { AddressClaims } from './address-claims.ts';
-import { NodeAddresses } from './node-addresses.ts';
 import type { Fragment } from '../rules/fragment.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { AddressClaims } from './address-claims.ts';
 import { Changes, takeAll } from './changes.ts';
 import { isSameMember, type Member } from './member.ts';
 import { NamedPortSets } from './named-port-sets.ts';
 import { leavesRoom, NamespacePolicies, type Replacement } from './namespace-policies.ts';
+import { NodeAddresses } from './node-addresses.ts';
 import { groupsOf, namedPortsOf, type Policy, writtenSize } from './parse-policy.ts';
 import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
@@ -33,6 +33,8 @@ const TURN_MS = 20;
 const STEPS = 200;
 /** How many comparisons of a label take as long as reading one entry of a policy; about. */
 const READ_TERMS = 10;
+
+/** What the view needs besides the rule book, and whom it reports to. */
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: AddressRange;
   readonly podCidr: string;
@@ -126,8 +128,8 @@ export class PolicyView {
   }
 
   /**
-   * Rounds until all policies that were known at the call have been worked off, whatever changes meanwhile: what is written before would open pods that
-   * they isolate. False as of `synchronize`.
+   * Rounds until all policies that were known at the call have been worked off, whatever changes meanwhile: what is written before would
+   * open pods that they isolate. False as of `synchronize`.
    */
   async catchUp(signal: AbortSignal): Promise<boolean> {
     for (const key of this.#changes.policies.keys()) this.#due.add(key);

@@ -121,8 +121,8 @@ export function planSubject({ member, groups }: Subject, isolation: Fragment, na
 type NamedPorts = SubjectSurroundings['namedPorts'];
 
 /**
- * What isolates an address, the same for all pods that have it. Where several have it, as a hostile agent can report, none gets more than it
- * alone would have: different chains close the address, and only a Node of all of them reaches it.
+ * What isolates an address: the same for all pods that report it. Where several do, none is more open than it alone would be: if their
+ * chains differ, the address is closed, and a Node reaches it only if all of them are bound to it.
  */
 export function planIsolation(
   address: string,

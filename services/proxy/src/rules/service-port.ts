@@ -1,6 +1,8 @@
 import { type LoadBalancerIngress, parseIpv4, parseIpv4Range, type Service, type ServicePort } from '@gantry/objects';
 
+/** A protocol by its name in the packet filter. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
+/** Which endpoints a client may get: all, or only those of its Node. */
 export type TrafficPolicy = 'Cluster' | 'Local';
 
 /** One port of a Service, as the rules need it. */
