@@ -15,7 +15,7 @@ import {
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
-/** What neither has an end nor says what was wanted: heartbeats, leaders, Events, and the machinery of the server. */
+/** Resources that are not compared: they change for ever, or no user has asked for them: heartbeats, leaders, Events, Nodes. */
 const UNCOMPARED: ReadonlySet<string> = new Set([
   '/events',
   'events.k8s.io/events',

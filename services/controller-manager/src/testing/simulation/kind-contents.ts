@@ -3,10 +3,12 @@ import { LOAD, TARGET_MILLICORES } from './autoscaling.ts';
 import type { Dice } from './dice.ts';
 import { POD_FATE } from './nodes.ts';
 
+/** Images whose pods become ready. */
 export const IMAGES = ['example.org/app:1', 'example.org/app:2', 'example.org/app:3'];
 /** Its pods do not become ready. */
 const BROKEN = 'example.org/app:broken';
 
+/** Numbers of replicas that users choose from. */
 export const REPLICAS = [0, 1, 2, 3, 5];
 
 /** A pod template; pods of the broken image never become ready. */
@@ -21,20 +23,26 @@ export function imagePatch(app: string, image: string): object {
 }
 
 const anyImage = (dice: Dice): string => (dice.chance(0.15) ? BROKEN : dice.pick(IMAGES));
+/** The merge patch that brings another number of replicas. */
 export const scale = (dice: Dice): object => ({ spec: { replicas: dice.pick(REPLICAS) } });
-/** Autoscalers name the first Deployment. A user who sets it to 0 turns them off, and may be overtaken: that would be chance. */
+/** The Deployment that autoscalers name. */
+export const AUTOSCALED = 'deployment-1';
+/** A new number of replicas. A user who sets `AUTOSCALED` to 0 turns autoscaling off, and may be overtaken: that would be chance. */
 export const replicasOf = (dice: Dice, name: string): number =>
   dice.pick(name === AUTOSCALED ? [1, 2, 3, 5] : REPLICAS);
-export const AUTOSCALED = 'deployment-1';
+/** The merge patch that brings another image, which may be the broken one. */
 export const update = (dice: Dice, { metadata: { name = '' } }: KubeObject): object => imagePatch(name, anyImage(dice));
 
+/** The merge patch after which a workload's pods become ready. */
 export const mend = (object: KubeObject): object => {
   const { name = '' } = object.metadata;
   return { spec: { paused: false, ...(imagePatch(name, IMAGES[0] ?? '') as { spec: object }).spec } };
 };
 
+/** Selects the pods of a workload. */
 export const selector = (app: string) => ({ matchLabels: { app } });
 
+/** The strategy of a Deployment. */
 export function strategy(dice: Dice): object {
   if (dice.chance(0.2)) return { type: 'Recreate', rollingUpdate: null };
   const maxSurge = dice.pick([0, 1, 2, '25%', '50%']);
@@ -42,6 +50,7 @@ export function strategy(dice: Dice): object {
   return { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
 }
 
+/** The update strategy of a DaemonSet. */
 export function daemonStrategy(dice: Dice): object {
   const rollingUpdate = dice.chance(0.4)
     ? { maxSurge: dice.pick([1, '50%']), maxUnavailable: 0 }
@@ -49,6 +58,7 @@ export function daemonStrategy(dice: Dice): object {
   return { type: 'RollingUpdate', rollingUpdate };
 }
 
+/** The bound of a PodDisruptionBudget; the other one is taken away. */
 export function budget(dice: Dice): object {
   return dice.chance(0.5)
     ? { minAvailable: dice.pick([1, 2, '50%']), maxUnavailable: null }
@@ -58,6 +68,7 @@ export function budget(dice: Dice): object {
 /** Whose pods Services select. */
 export const SERVED = [AUTOSCALED, AUTOSCALED, 'statefulset-1', 'daemonset-1', 'replicaset-1'];
 
+/** One or two ports of a Service. */
 export function servicePorts(dice: Dice): readonly object[] {
   const http = { name: 'http', port: 80, targetPort: dice.pick([8080, 8081]), protocol: 'TCP' };
   return dice.chance(0.5) ? [http] : [http, { name: 'admin', port: 9090, targetPort: 9090, protocol: 'TCP' }];
@@ -68,10 +79,12 @@ export function load(dice: Dice): Record<string, unknown> {
   return { annotations: { [LOAD]: String(dice.between(0, 6)) } };
 }
 
+/** The least and the most replicas of an autoscaler. */
 export function autoscalerBounds(dice: Dice): object {
   return { minReplicas: dice.between(1, 2), maxReplicas: dice.between(2, 5) };
 }
 
+/** The metric of an autoscaler: CPU of the pods, or of their container. */
 export function autoscalerMetric(dice: Dice): object {
   const target = { type: 'AverageValue', averageValue: `${TARGET_MILLICORES}m` };
   return dice.chance(0.5)
@@ -79,6 +92,7 @@ export function autoscalerMetric(dice: Dice): object {
     : { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'c', target } };
 }
 
+/** The pod template of a Job; some of its pods fail before one succeeds. */
 export function jobTemplate(dice: Dice, name: string): object {
   const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
   const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
@@ -96,6 +110,7 @@ export function setClaims(dice: Dice): object {
   };
 }
 
+/** What becomes of a StatefulSet's claims. */
 export function retention(dice: Dice): object {
   return { whenDeleted: dice.pick(['Retain', 'Delete']), whenScaled: dice.pick(['Retain', 'Delete']) };
 }
@@ -112,6 +127,7 @@ export function volumeFor(name: string): object {
   };
 }
 
+/** A claim for the volume of its namespace. */
 export function claimIn(namespace: string): object {
   const resources = { requests: { storage: '1Gi' } };
   return { accessModes: ['ReadWriteOnce'], storageClassName: `of-${namespace}`, resources };
