@@ -36,8 +36,8 @@ const RING = 'keys.json';
 const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * Creates or renews the authorities, the certificates of the fixed services, the key of service account tokens and the
- * bootstrap token, and gives etcd, the API servers and the ingress controller their data folders. Idempotent; the next run completes an interrupted one.
+ * Creates or renews the authorities, the certificates of the fixed services, the key of service account tokens and the bootstrap token, and
+ * gives etcd, the API servers and the ingress controller their data folders. Idempotent; the next run completes an interrupted one.
  */
 export async function runOneShot(options: OneShotOptions): Promise<void> {
   const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });

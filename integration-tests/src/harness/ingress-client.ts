@@ -41,6 +41,7 @@ export interface Echo {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** A response: its status code and its body. */
 export interface Answer {
   readonly status: number;
   readonly text: string;

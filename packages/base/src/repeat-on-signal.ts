@@ -15,8 +15,9 @@ export interface RepeatOptions {
 }
 
 /**
- * Does a step at once, after each notification and after each failure, one at a time, until the signal is aborted. A step returns after
- * how many milliseconds it is to be repeated without a notification; `Infinity` for never. A step that fails because of the abort is no failure.
+ * Does a step at once, after each notification and after each failure, one at a time, until the signal is aborted. A step returns after how
+ * many milliseconds it is to be repeated without a notification; `Infinity` for never. A step that fails because of the abort is no
+ * failure.
  */
 export async function repeatOnSignal(
   { work, backoff, clock, random, onFailure }: RepeatOptions,

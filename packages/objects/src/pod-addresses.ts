@@ -1,6 +1,8 @@
 import { type AddressRange, formatIpv4, parseIpv4, parseIpv4Range } from './ipv4.ts';
 
-/** The parts of the range of a host's pod network, in their order. No address is of two parts, and all are of one but the broadcast address. */
+/**
+ * The parts of the range of a host's pod network, in their order. No address is of two parts, and all are of one but the broadcast address.
+ */
 export interface PodAddresses {
   /** For containers of the control plane and agents: the engine chooses among them. Its own gateway is the first. */
   readonly containers: AddressRange;

@@ -16,7 +16,7 @@ const request = (certificate: Buffer): CertificateSigningRequest => ({
   status: { certificate: certificate.toString('base64') },
 });
 
-/** What a signer is told who stores a certificate. */
+/** Messages for stored certificates. */
 function faults(certificate: Buffer, old: Buffer = Buffer.alloc(0)): readonly string[] {
   const status = must(
     certificateSigningRequests.subresources.find(({ name }) => name === 'status'),

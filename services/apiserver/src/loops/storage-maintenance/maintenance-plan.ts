@@ -50,8 +50,8 @@ export class RoundSchedule {
   }
 
   /**
-   * Whether a round is due: an interval after the last one, and while etcd is full earlier. Rounds that did not help are repeated after twice the time, up to
-   * the interval: an etcd that is full of live objects only loses its members' answers by them.
+   * Whether a round is due: an interval after the last one, and while etcd is full earlier. Rounds that did not help are repeated after
+   * twice the time, up to the interval: an etcd that is full of live objects only loses its members' answers by them.
    */
   isDue(nowMs: number, isFull: boolean): boolean {
     const isEarly = isFull && nowMs >= this.#earlyDueMs;

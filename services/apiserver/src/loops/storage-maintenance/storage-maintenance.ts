@@ -14,6 +14,7 @@ import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { ControlLoop } from '../control-loop.ts';
 import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
+/** What is maintained, how often, and who hears of it. */
 export interface MaintenanceOptions {
   readonly etcd: Etcd;
   readonly clock: Clock;
@@ -64,7 +65,7 @@ async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise
   }
 }
 
-/** One look at an etcd that may be full without an owner, and what it takes to make it writable. Tells whether it was needed. */
+/** One look at an etcd that may be full without an owner, and what it takes to make it writable. Returns whether it was needed. */
 export async function runRescue(options: MaintenanceOptions, signal: AbortSignal): Promise<'needed' | 'not-needed'> {
   const { etcd } = options;
   const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;

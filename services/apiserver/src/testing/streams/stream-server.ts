@@ -9,10 +9,14 @@ import { callServer } from '../call-server.ts';
 import { startApiServer, type TestApiServer } from '../start-api-server.ts';
 import { type AgentNotes, scriptedAgent } from './scripted-agent.ts';
 
+/** The path of the pods' list. */
 export const PODS = '/api/v1/namespaces/default/pods';
+/** Subprotocols of kubectl's streams over WebSockets. */
 export const V4 = 'v4.channel.k8s.io';
 export const V5 = 'v5.channel.k8s.io';
+/** Headers of an upgrade to SPDY. */
 export const SPDY = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': V4 };
+/** Headers of an upgrade to a WebSocket, without a subprotocol. */
 export const HANDSHAKE = {
   upgrade: 'websocket',
   'sec-websocket-version': '13',
