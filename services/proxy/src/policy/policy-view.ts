@@ -34,7 +34,7 @@ const STEPS = 200;
 /** How many comparisons of a label take as long as reading one entry of a policy; about. */
 const READ_TERMS = 10;
 
-/** What the view needs besides the rule book, and whom it reports to. */
+/** What the view needs in addition to the rule book, and whom it reports to. */
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: AddressRange;
   readonly podCidr: string;
