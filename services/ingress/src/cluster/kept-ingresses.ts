@@ -32,7 +32,7 @@ interface Entries {
 
 /**
  * Which Ingresses the cache holds with their rules, by a bound for each namespace and one for all. Where namespaces want more than the
- * bound for all, each has what fits its fair share, and more only while nobody else's share needs the room. Within a namespace those that
+ * bound for all, each has what fits its fair share, and more only while no other one's share needs the room. Within a namespace those that
  * were kept before come first, then the oldest.
  */
 export class KeptIngresses {

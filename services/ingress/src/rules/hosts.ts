@@ -20,7 +20,7 @@ const HOSTS: Bound = { each: 500, all: 10_000 };
 
 /**
  * Decides which namespace has a host. A namespace keeps what it has as long as one of its Ingresses names it, or may name it: the rules of
- * one that was left out are not known. What is beyond the namespace's share is not served, and nobody else's either. The age of Ingresses
+ * one that was left out are not known. What is beyond the namespace's share is not served, and no other namespace's either. The age of Ingresses
  * decides on other hosts alone. Who has `*.example.com` has all hosts right below that no other namespace had before.
  */
 export class Hosts {
