@@ -1,19 +1,41 @@
-const UNIT_MS: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1000,
-  ms: 1,
-  us: 0.001,
-  µs: 0.001,
-  ns: 1e-6,
+const UNITS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
 };
-const PART = String.raw`(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)`;
-const WHOLE = new RegExp(`^(?:${PART})+$`);
 
-/** Milliseconds of a duration in Go's form without a sign, `1m30.5s`; undefined for any other text. */
-export function parseGoDuration(text: string): number | undefined {
-  if (text === '0') return 0;
-  if (!WHOLE.test(text)) return undefined;
-  const parts = [...text.matchAll(new RegExp(PART, 'g'))];
-  return parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
+const MAX = (1n << 63n) - 1n;
+/** Longer texts are no durations: no sum of so many parts means anything. */
+const MAX_LENGTH = 10_000;
+
+/** Nanoseconds of a duration in Go's form (`1h30m`, `-1.5s`); undefined when it is invalid, or more than 64 bits can hold. */
+export function parseGoDuration(text: string): bigint | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const body = text.replace(/^[+-]/, '');
+  if (body === '0') return 0n;
+  if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;
+  let total = 0n;
+  for (const [, number = '', unit = ''] of body.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
+    const [whole = '', fraction = ''] = number.split('.');
+    const scale = UNITS[unit] ?? 0n;
+    const units = whole.replace(/^0+/, '');
+    if (units.length > 20) return undefined;
+    total += BigInt(units === '' ? 0 : units) * scale;
+    const digits = fraction.slice(0, 18);
+    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
+    if (total > MAX + 1n) return undefined;
+  }
+  if (text.startsWith('-')) return -total;
+  return total > MAX ? undefined : total;
+}
+
+/** Milliseconds of a duration in Go's form, with fractions; undefined as with `parseGoDuration`. */
+export function parseGoDurationMs(text: string): number | undefined {
+  const nanoseconds = parseGoDuration(text);
+  return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1e6;
 }

@@ -28,7 +28,7 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
-export { parseGoDuration } from './go-duration.ts';
+export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';

@@ -80,6 +80,18 @@ export function parametersOf(type: CelType): readonly CelType[] {
   }
 }
 
+const OPEN = new WeakMap<CelType, boolean>();
+
+/** Whether the type has type parameters in it. Remembers the answer of each type: types are as deep as expressions nest. */
+export function isOpen(type: CelType): boolean {
+  if (type.kind === 'parameter') return true;
+  const known = OPEN.get(type);
+  if (known !== undefined) return known;
+  const open = parametersOf(type).some(isOpen);
+  OPEN.set(type, open);
+  return open;
+}
+
 /** The type with each of its parameters replaced. */
 export function mapParameters(type: CelType, replace: (parameter: CelType) => CelType): CelType {
   switch (type.kind) {

@@ -5,8 +5,9 @@
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
- * `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be), `pods` (host ports, final phases, references to
- * the API's objects), `service-name-label`, `volumes` (which volume belongs to which claim).
+ * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
+ * `pods` (host ports, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
+ * claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -27,6 +28,7 @@ export {
   required,
   tooLong,
 } from './field-error.ts';
+export { defaultClusterCidr, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION } from './hosts.ts';
 export { resolveIntOrPercent } from './int-or-string.ts';
 export { parseLabelSelector } from './label-selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, Selector, labelSelectorFrom } from './label-selectors/selector.ts';

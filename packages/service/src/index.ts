@@ -7,6 +7,7 @@
  * - `event-loop/`: stalls of the event loop, logged with what ran and counted
  * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
  * - `certificate-renewal`: renews the certificate of a TLS folder
+ * - `replace-file`: files that others read while they are written
  * - `start/`: the start of a service, and the members that all services have; a service's `run-*.ts` says what differs
  *
  * Used by all services in their `main.ts`. It knows nothing of Kubernetes objects.
@@ -41,5 +42,6 @@ export {
   type SignalSource,
   type StopSignal,
 } from './run-group.ts';
+export { replaceFile, type ReplaceFileOptions } from './replace-file.ts';
 export { runMain } from './run-main.ts';
 export { startService } from './start/start-service.ts';

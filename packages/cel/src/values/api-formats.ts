@@ -1,4 +1,4 @@
-import { parseGoDuration } from './duration.ts';
+import { parseGoDuration } from '@gantry/base';
 import { isTimestamp, parseRfc3339 } from './timestamp.ts';
 import { CelDuration, CelTimestamp } from './value.ts';
 

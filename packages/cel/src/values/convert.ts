@@ -1,5 +1,6 @@
+import { parseGoDuration } from '@gantry/base';
 import { durationOf, intOf, timestampOf, uintOf } from './arithmetic.ts';
-import { formatSeconds, parseGoDuration } from './duration.ts';
+import { formatSeconds } from './duration.ts';
 import { floorDiv, formatRfc3339, parseRfc3339 } from './timestamp.ts';
 import { typeNameOfValue } from './type-name.ts';
 import { CelDuration, CelError, type CelResult, CelTimestamp, CelTypeValue, CelUint, type CelValue } from './value.ts';

@@ -1,39 +1,3 @@
-const UNITS: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-};
-
-const MAX = (1n << 63n) - 1n;
-/** Longer texts are no durations: no sum of so many parts means anything. */
-const MAX_LENGTH = 10_000;
-
-/** Parses a Go duration (`1h30m`, `-1.5s`) to nanoseconds; undefined when invalid or out of range. */
-export function parseGoDuration(text: string): bigint | undefined {
-  if (text.length > MAX_LENGTH) return undefined;
-  const body = text.replace(/^[+-]/, '');
-  if (body === '0') return 0n;
-  if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;
-  let total = 0n;
-  for (const [, number = '', unit = ''] of body.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
-    const [whole = '', fraction = ''] = number.split('.');
-    const scale = UNITS[unit] ?? 0n;
-    const units = whole.replace(/^0+/, '');
-    if (units.length > 20) return undefined;
-    total += BigInt(units === '' ? 0 : units) * scale;
-    const digits = fraction.slice(0, 18);
-    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
-    if (total > MAX + 1n) return undefined;
-  }
-  if (text.startsWith('-')) return -total;
-  return total > MAX ? undefined : total;
-}
-
 /** Formats a duration as seconds with as few digits as possible: `1.5s`. */
 export function formatSeconds(nanoseconds: bigint): string {
   const sign = nanoseconds < 0n ? '-' : '';

@@ -1,4 +1,5 @@
 /** Cron schedules: five fields, or a name such as `@daily`. `cron-times.ts` has their times. */
+import { parseGoDurationMs } from '@gantry/base';
 import { type TimeZone, timeZone, timeZoneFault } from './time-zone.ts';
 
 /** When something happens again and again. */
@@ -49,20 +50,6 @@ const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
   ['@hourly', '0 * * * *'],
 ]);
 const EVERY = '@every ';
-const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-/** Go counts nanoseconds in 64 bits. */
-const MAX_DURATION_MS = 2 ** 63 / 1e6;
 const ZONE_PREFIX = /^(?:TZ|CRON_TZ)=/;
 
 /** What is wrong with a schedule, in the words of the parser that Kubernetes uses; undefined when nothing is. */
@@ -97,11 +84,9 @@ export function parseCronSchedule(schedule: string, zone: string | undefined): C
 function parseEvery(text: string): CronSchedule | Fault {
   const duration = text.slice(EVERY.length);
   const fault = `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`;
-  if (!DURATION.test(duration)) return { fault };
-  let ms = 0;
-  for (const [, count = '', unit = ''] of duration.matchAll(DURATION_PART)) ms += Number(count) * (UNITS_MS[unit] ?? 0);
-  if (ms > MAX_DURATION_MS) return { fault };
-  return { kind: 'every', delayMs: duration.startsWith('-') ? 1000 : Math.max(1, Math.floor(ms / 1000)) * 1000 };
+  const delayMs = parseGoDurationMs(duration);
+  if (delayMs === undefined) return { fault };
+  return { kind: 'every', delayMs: Math.max(1, Math.floor(delayMs / 1000)) * 1000 };
 }
 
 function parseFields(text: string): CronFields | Fault {

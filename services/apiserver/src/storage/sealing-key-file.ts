@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '@gantry/service';
 import { StoreError } from './object-store.ts';
 import type { SealingKey, SealingKeys } from './sealing.ts';
 
@@ -67,8 +68,7 @@ async function readKeys(folder: string): Promise<Keys> {
 async function writeKeys(folder: string, keys: Keys): Promise<void> {
   const shown = keys.map(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') }));
   const temporary = join(folder, `.${KEY_FILE}.new`);
-  await writeFile(temporary, `${JSON.stringify({ keys: shown })}\n`, { mode: 0o600 });
-  await rename(temporary, join(folder, KEY_FILE));
+  await replaceFile(join(folder, KEY_FILE), `${JSON.stringify({ keys: shown })}\n`, { mode: 0o600, temporary });
 }
 
 /** Differs for each file that was renamed into place. */
