@@ -61,10 +61,15 @@ describe('hostile expressions', () => {
   it.each([
     ['parentheses', '('.repeat(5_000), /recursion|Syntax/],
     ['lists', `${'['.repeat(3_000)}1${']'.repeat(3_000)}`, /recursion/],
-    ['negations', `${'!'.repeat(20_000)}true`, /^ok$/],
-    ['sums', `1${'+1'.repeat(5_000)}`, /recursion/],
-    ['selections', `a${'.b'.repeat(5_000)}`, /recursion/],
-    ['terms', `true${' && true'.repeat(5_000)}`, /^ok$/],
+    ['negations', `${'!'.repeat(9_000)}true`, /^ok$/],
+    ['sums', `1${'+1'.repeat(4_000)}`, /recursion/],
+    ['selections', `a${'.b'.repeat(4_000)}`, /recursion/],
+    ['terms', `true${' && true'.repeat(2_499)}`, /^ok$/],
+    ['many terms', `true${' && true'.repeat(2_500)}`, /expression has 5001 parts, limit 5000/],
+    ['many tokens', `[${'!true,'.repeat(3_500)}true]`, /expression has more than 10000 tokens/],
+    ['many macros', `true${' && [1].all(x, x == 1)'.repeat(500)}`, /expression has \d+ parts, limit 5000/],
+    ['copies by macros', `[${'a.?b.optMap(x, x),'.repeat(500)}a]`, /expression has \d+ parts, limit 5000/],
+    ['invalid characters', '#\n'.repeat(45_000), /Syntax error: token recognition error at: '#'/],
     ['text', `'${'x'.repeat(200_000)}'`, /expression code point size exceeds limit: size: 200002, limit 100000/],
     ['number', '9'.repeat(50_000), /invalid int literal/],
     ['pattern', `'${'a'.repeat(30_000)}b'.matches('(a+)+$')`, /^ok$|cost limit/],
@@ -85,6 +90,12 @@ describe('hostile expressions', () => {
     ['quantity', '1'.repeat(90_000)],
   ])('read texts that are no %s in linear time', (type, text) => {
     expect(evaluate(`${type}('${text}!')`)).toMatch(/invalid duration|conver|parse|match/);
+  });
+
+  it('compile to the same types at any depth', () => {
+    const deep = (depth: number) => `${'optional.of('.repeat(depth)}1${')'.repeat(depth)}`;
+    expect(evaluate(`[${deep(200)}, ${deep(200)}]`)).toBe('ok');
+    expect(evaluate(`[${deep(200)}, ${deep(199)}]`)).toMatch(/expected type/);
   });
 
   it('trim strings with long runs of white space in linear time', () => {

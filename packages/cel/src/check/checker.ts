@@ -18,6 +18,7 @@ import {
   formatType,
   INT,
   isDyn,
+  isOpen,
   listOf,
   mapOf,
   mapParameters,
@@ -204,6 +205,7 @@ class Checker {
   #instantiate(overload: Overload): { readonly args: readonly CelType[]; readonly result: CelType } {
     const fresh = new Map<string, CelType>();
     const replace = (type: CelType): CelType => {
+      if (!isOpen(type)) return type;
       if (type.kind !== 'parameter') return mapParameters(type, replace);
       const known = fresh.get(type.name) ?? this.#substitution.freshParameter();
       fresh.set(type.name, known);

@@ -1,4 +1,14 @@
-import { type CelType, DYN, formatType, isDyn, mapParameters, parametersOf, sameType, typeNameOf } from '../types.ts';
+import {
+  type CelType,
+  DYN,
+  formatType,
+  isDyn,
+  isOpen,
+  mapParameters,
+  parametersOf,
+  sameType,
+  typeNameOf,
+} from '../types.ts';
 
 const isDynOrError = (type: CelType) => isDyn(type) || type.kind === 'error';
 
@@ -30,6 +40,7 @@ export class Substitution {
 
   /** The type with bound parameters replaced. With `toDyn`, unbound parameters become dyn. */
   apply(type: CelType, toDyn: boolean): CelType {
+    if (!isOpen(type)) return type;
     if (type.kind !== 'parameter') return mapParameters(type, (parameter) => this.apply(parameter, toDyn));
     const bound = this.#bound.get(type.name);
     if (bound !== undefined) return this.apply(bound, toDyn);
@@ -91,6 +102,7 @@ export class Substitution {
   }
 
   #occursIn(parameter: CelType, within: CelType): boolean {
+    if (!isOpen(within)) return false;
     if (sameType(parameter, within)) return true;
     if (within.kind === 'parameter') {
       const bound = this.#bound.get(within.name);

@@ -77,12 +77,18 @@ const BROKEN = new Map([
 ]);
 const KEYWORDS: ReadonlySet<string> = new Set(['in', 'true', 'false', 'null']);
 
-/** The tokens of an expression, ended by `<EOF>`. Invalid characters are reported and skipped. */
-export function tokenize(text: string): { readonly tokens: readonly Token[]; readonly issues: readonly Issue[] } {
+/**
+ * The tokens of an expression, ended by `<EOF>`. Invalid characters are reported and skipped. Reads no further than one token beyond
+ * `most`, and stops when it has reported as many issues.
+ */
+export function tokenize(
+  text: string,
+  most: number,
+): { readonly tokens: readonly Token[]; readonly issues: readonly Issue[] } {
   const tokens: Token[] = [];
   const issues: Issue[] = [];
   let offset = 0;
-  while (offset < text.length) {
+  while (offset < text.length && tokens.length < most && issues.length < most) {
     const skipped = matchAt(SKIPPED, text, offset);
     if (skipped !== undefined) {
       offset += skipped.length;

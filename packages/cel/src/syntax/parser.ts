@@ -1,6 +1,7 @@
 import { type Issue } from '../source.ts';
 import { CelUint } from '../values/value.ts';
 import { type Expr, type FieldInit, type MapEntry } from './ast.ts';
+import { sizeOfExpr } from './build.ts';
 import { tokenize, type Token, type TokenKind } from './lexer.ts';
 import { expandMacro } from './macros.ts';
 import { EXPRESSION_START, SyntaxFailure, TokenStream } from './token-stream.ts';
@@ -8,6 +9,12 @@ import { unescapeBytes, unescapeString } from './unescape.ts';
 
 const MAX_CODE_POINTS = 100_000;
 const MAX_DEPTH = 250;
+/**
+ * The most tokens of an expression, and the most parts of what its macros expand to: compiling it takes up to some 25 ms. Go's engine
+ * has no such bounds: it does not hold up a server while it compiles.
+ */
+const MAX_TOKENS = 10_000;
+const MAX_PARTS = 5000;
 
 /** Parses an expression and expands its macros, or reports syntax errors. */
 export type Parsed =
@@ -18,12 +25,19 @@ export function parse(text: string): Parsed {
   const size = countCodePoints(text);
   if (size > MAX_CODE_POINTS) {
     const message = `expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`;
-    return { ok: false, issues: [{ offset: -1, message }] };
+    return refused(message);
   }
-  const { tokens, issues: lexical } = tokenize(text);
+  const { tokens, issues: lexical } = tokenize(text, MAX_TOKENS);
+  if (tokens.length > MAX_TOKENS) return refused(`expression has more than ${MAX_TOKENS} tokens`);
   const issues = [...lexical];
   const expr = new Parser(tokens, issues).parse();
-  return expr === undefined || issues.length > 0 ? { ok: false, issues } : { ok: true, expr };
+  if (expr === undefined || issues.length > 0) return { ok: false, issues };
+  const parts = sizeOfExpr(expr);
+  return parts > MAX_PARTS ? refused(`expression has ${parts} parts, limit ${MAX_PARTS}`) : { ok: true, expr };
+}
+
+function refused(message: string): Parsed {
+  return { ok: false, issues: [{ offset: -1, message }] };
 }
 
 function countCodePoints(text: string): number {
