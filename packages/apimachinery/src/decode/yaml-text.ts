@@ -1,6 +1,7 @@
 import { StatusError } from '@gantry/objects';
 import { MAX_VALUES } from '../values/document-limits.ts';
 import { closingQuote, parsedString } from '../values/json-parser.ts';
+import { BlockLines, type Chomping } from './yaml-block-lines.ts';
 import { YamlSyntaxError } from './yaml-scalar.ts';
 
 const TAB = 0x09;
@@ -53,9 +54,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   P: '\u2029',
 };
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
-
-/** How the end of a block scalar is treated: `-` strips its last break, `+` keeps all of them. */
-type Chomping = '-' | '+' | '';
 
 /** What may not stand in a YAML text (https://yaml.org/spec/1.1, printable characters), its first byte order mark apart. */
 
@@ -410,37 +408,4 @@ function withoutBlanksBehind(text: string): string {
   let end = text.length;
   while (end > 0 && (text.charCodeAt(end - 1) === SPACE || text.charCodeAt(end - 1) === TAB)) end--;
   return text.slice(0, end);
-}
-
-/** Puts the lines of a block scalar together. */
-class BlockLines {
-  /** Empty lines before the next one. */
-  breaks = 0;
-  /** Whether the last line ends with a break. */
-  ended = false;
-  readonly #isLiteral: boolean;
-  readonly #pieces: string[] = [];
-  #wasBlank = false;
-
-  constructor(isLiteral: boolean) {
-    this.#isLiteral = isLiteral;
-  }
-
-  add(line: string): void {
-    const isBlank = line.startsWith(' ') || line.startsWith('\t');
-    if (this.ended && !this.#isLiteral && !this.#wasBlank && !isBlank) {
-      if (this.breaks === 0) this.#pieces.push(' ');
-    } else if (this.ended) this.#pieces.push('\n');
-    if (this.breaks > 0) this.#pieces.push('\n'.repeat(this.breaks));
-    this.#pieces.push(line);
-    this.#wasBlank = isBlank;
-    this.ended = false;
-    this.breaks = 0;
-  }
-
-  text(chomping: Chomping): string {
-    if (chomping !== '-' && this.ended) this.#pieces.push('\n');
-    if (chomping === '+') this.#pieces.push('\n'.repeat(this.breaks));
-    return this.#pieces.join('');
-  }
 }

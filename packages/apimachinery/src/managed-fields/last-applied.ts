@@ -1,4 +1,5 @@
 import { parseJson } from '../values/exact-number.ts';
+import { goJson } from '../values/go-json.ts';
 import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
 import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
 import { findMisfits } from './check-values.ts';
@@ -57,12 +58,7 @@ function encodeConfig(config: JsonObject): string {
     const { [ANNOTATION]: _last, ...annotations } = metadata['annotations'];
     shown = { ...config, metadata: { ...metadata, annotations } };
   }
-  const escaped = JSON.stringify(sorted(shown)).replace(/[<>&\u2028\u2029]/g, escapeCharacter);
-  return `${escaped}\n`;
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${goJson(sorted(shown))}\n`;
 }
 
 function sorted(value: unknown): unknown {

@@ -1,4 +1,5 @@
 import { AssertionError } from '@gantry/base';
+import { goJson } from '../values/go-json.ts';
 import type { Codec, FieldPlan, MessagePlan } from './message-plan.ts';
 import { type BackwardWriter, FIXED64, LENGTH, VARINT } from './wire.ts';
 
@@ -94,7 +95,7 @@ function encodeContent(writer: BackwardWriter, codec: Codec, value: unknown): vo
       return;
     case 'rawJson':
       if (value === undefined || value === null) return;
-      encodeValue(writer, 1, { kind: 'string' }, JSON.stringify(value));
+      encodeValue(writer, 1, { kind: 'string' }, goJson(value));
       return;
     case 'stringList': {
       const items = (value ?? []) as readonly string[];
