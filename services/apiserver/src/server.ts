@@ -1,4 +1,4 @@
-import { type Activities, type Clock, must, type NewUid, type Random, sleep } from '@gantry/base';
+import { type Activities, type Clock, must, type NewUid, type Random } from '@gantry/base';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
@@ -48,9 +48,9 @@ import { kubernetesEndpoints, type PeerRegistry } from './loops/kubernetes-endpo
 import { eventSweeper } from './loops/events/event-sweeper.ts';
 import { objectService } from './endpoints/grpc/index.ts';
 import { createRouter } from './endpoints/router/create-router.ts';
-import type { HealthChecks } from './endpoints/router/health-routes.ts';
 import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
+import { healthChecks, readinessMember, type ServerState } from './readiness.ts';
 import type { ObjectStore } from './storage/index.ts';
 import { createLoopbackClient, type LoopbackClient } from './loops/loopback-client.ts';
 import { cachedServices, createWebhookCaller } from './webhooks/index.ts';
@@ -114,7 +114,7 @@ export interface ApiServer {
 /** Wires store, cache, registry, loops and endpoints. Nothing runs before the members do. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { store, clock, random, newUid, logger, settings } = options;
-  const state = { bootstrap: 'pending', process: 'serving' } as State;
+  const state = { bootstrap: 'pending', process: 'serving' } as ServerState;
   const stopping = new AbortController();
   const cache = new WatchCache({
     ...{ store, clock, random },
@@ -272,52 +272,4 @@ function controlLoops(
     ...(peers === undefined ? [] : [kubernetesEndpoints({ client, peers, whenReady, clock, logger })]),
     eventSweeper({ ...shared, definition: events }),
   ];
-}
-
-/** How far the process is. */
-interface State {
-  bootstrap: 'pending' | 'done';
-  process: 'serving' | 'draining';
-}
-
-/** A condition of readiness that does not hold. */
-class NotReadyError extends Error {
-  override readonly name = 'NotReadyError';
-}
-
-function healthChecks(state: State, cache: WatchCache, further: readonly HealthCheck[]): HealthChecks {
-  const check = (name: string, holds: () => boolean, reason: string): HealthCheck => ({
-    name,
-    check: () => {
-      if (!holds()) throw new NotReadyError(reason);
-    },
-  });
-  return {
-    livez: [],
-    readyz: [
-      check('watch-cache', () => cache.ready, 'the tree has not been read yet'),
-      check('bootstrap', () => state.bootstrap === 'done', 'not finished'),
-      check('shutdown', () => state.process === 'serving', 'process is shutting down'),
-      ...further,
-    ],
-  };
-}
-
-/** The last member, so the first to drain: `/readyz` fails a while before anything stops. */
-function readinessMember(state: State, clock: Clock, unreadyMs: number): GroupMember {
-  return {
-    name: 'readiness',
-    run: untilAborted,
-    drain: async (signal) => {
-      state.process = 'draining';
-      await sleep(clock, unreadyMs, signal);
-    },
-  };
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

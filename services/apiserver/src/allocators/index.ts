@@ -1,11 +1,11 @@
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { WatchCache } from '../cache/index.ts';
-import { parseAddressRange } from './address-range.ts';
+import { parseServiceRange } from './service-range.ts';
 import { cachedAddressSpace } from './address-space.ts';
 import { ServiceAllocators } from './service-allocators.ts';
 
-export { containsAddress, readAddressRange } from './address-range.ts';
+export { containsAddress, readServiceRange } from './service-range.ts';
 export { IP_ADDRESSES, SERVICE_CIDRS } from './address-space.ts';
 export type { Allocation, Allocators } from './allocators.ts';
 export type { Duplicate, ServiceAllocators } from './service-allocators.ts';
@@ -18,6 +18,6 @@ export function createAllocators(options: {
   readonly random: Random;
   readonly serviceCidr: string;
 }): ServiceAllocators {
-  const space = cachedAddressSpace(options.cache, parseAddressRange(options.serviceCidr));
+  const space = cachedAddressSpace(options.cache, parseServiceRange(options.serviceCidr));
   return new ServiceAllocators({ ...options, space });
 }

@@ -1,13 +1,17 @@
 import { type Clock, errorMessage } from '@gantry/base';
+import type { KubeObject, ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../../cache/index.ts';
 import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
 import { FLOW_GROUP, flowStandingObjects } from '../bootstrap/standing-objects.ts';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
+import { withDangling } from './plan-dangling.ts';
 
 /** How often they are looked at without a change: Kubernetes' interval. */
 const INTERVAL_MS = 60_000;
+const SCHEMAS: ResourceRef = { group: FLOW_GROUP, version: 'v1', resource: 'flowschemas' };
+const LEVELS: ResourceRef = { group: FLOW_GROUP, version: 'v1', resource: 'prioritylevelconfigurations' };
 const RETRY = { initialMs: 500, maxMs: 30_000 };
 
 export interface FlowObjectsOptions {
@@ -19,19 +23,36 @@ export interface FlowObjectsOptions {
 
 /**
  * Keeps the flow schemas and priority levels that every cluster has: deleted ones come back, and suggested ones follow their default
- * unless their owner has taken them over. Idempotent; any number of apiservers may run it at once.
+ * unless their owner has taken them over. Each schema's status says whether its level exists. Idempotent; any number of apiservers may
+ * run it at once.
  */
-export function flowObjects({ client, cache, clock, logger }: FlowObjectsOptions): GroupMember {
-  const kinds = ['flowschemas', 'prioritylevelconfigurations'];
+export function flowObjects(options: FlowObjectsOptions): GroupMember {
+  const { client, cache, clock, logger } = options;
   return new ControlLoop({
     name: 'flow-objects',
     clock,
     intervalMs: INTERVAL_MS,
     retry: RETRY,
     whenReady: (signal) => cache.whenReady(signal),
-    subscribe: (notify) => kinds.map((resource) => cache.resource({ group: FLOW_GROUP, resource }).observe(notify)),
-    reconcile: (signal) => ensureStandingObjects(client, flowStandingObjects(), signal),
+    subscribe: (notify) => [SCHEMAS, LEVELS].map((resource) => cache.resource(resource).observe(notify)),
+    reconcile: async (signal) => {
+      await ensureStandingObjects(client, flowStandingObjects(), signal);
+      await judgeSchemas(options, signal);
+    },
     onError: (error) =>
       logger.warn({ reason: errorMessage(error) }, 'keeping the objects of flow control failed, retrying'),
   });
+}
+
+async function judgeSchemas({ client, cache, clock }: FlowObjectsOptions, signal: AbortSignal): Promise<void> {
+  const objectsOf = (resource: ResourceRef) =>
+    cache
+      .resource(resource)
+      .snapshot()
+      .map(({ response }) => response.object);
+  const levels = new Set(objectsOf(LEVELS).map(({ metadata }) => metadata.name ?? ''));
+  for (const schema of objectsOf(SCHEMAS)) {
+    const status = withDangling(schema, levels, clock.now());
+    if (status !== undefined) await client.update(SCHEMAS, { ...schema, status } as KubeObject, 'status', signal);
+  }
 }

@@ -1,6 +1,6 @@
 import type { KubeObject, ServiceCIDR } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
-import { containsAddress, readAddressRange } from '../../allocators/index.ts';
+import { containsAddress, readServiceRange } from '../../allocators/index.ts';
 import { ALLOCATOR, MANAGED_BY, type StoredAddress } from './plan-addresses.ts';
 
 export type StoredRange = ServiceCIDR & KubeObject;
@@ -83,7 +83,7 @@ function isDispensable(range: StoredRange, all: readonly StoredRange[], given: r
 
 function holds({ spec }: StoredRange, address: string): boolean {
   return (spec?.cidrs ?? []).some((cidr) => {
-    const range = readAddressRange(cidr);
+    const range = readServiceRange(cidr);
     return range !== undefined && containsAddress(range, address);
   });
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
-import { containsAddress, IP_ADDRESSES, readAddressRange, SERVICE_CIDRS } from '../../allocators/index.ts';
+import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 import { serviceEvent, type ServiceWarning } from '../service-event.ts';
@@ -55,7 +55,7 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
   const addresses = all<StoredAddress>(IP_ADDRESSES);
   const stored = all<StoredRange>(SERVICE_CIDRS);
   const cidrs = [options.serviceCidr, ...stored.flatMap(({ spec }) => spec?.cidrs ?? [])];
-  const ranges = cidrs.flatMap((cidr) => readAddressRange(cidr) ?? []);
+  const ranges = cidrs.flatMap((cidr) => readServiceRange(cidr) ?? []);
   const isInRange = (address: string) => ranges.some((range) => containsAddress(range, address));
   const actions = planAddresses({ services: all(SERVICES), stored: addresses, isInRange }, clock.now());
   const ref = { ...IP_ADDRESSES, version: 'v1' };

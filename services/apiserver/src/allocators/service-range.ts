@@ -1,16 +1,16 @@
-import { formatIpv4, parseIpv4, StatusError } from '@gantry/objects';
+import { formatIpv4, parseIpv4, parseIpv4Range, StatusError } from '@gantry/objects';
 import type { Random } from '@gantry/base';
 
 /** A range of IPv4 addresses. The first and the last are not used; the second is the API's own. */
-export interface AddressRange {
+export interface ServiceRange {
   readonly text: string;
   readonly base: number;
   readonly size: number;
 }
 
 /** Reads the cluster's own range, `10.96.0.0/16`. */
-export function parseAddressRange(text: string): AddressRange {
-  const range = readAddressRange(text);
+export function parseServiceRange(text: string): ServiceRange {
+  const range = readServiceRange(text);
   if (range === undefined || range.size > 2 ** 24 || range.size < 2 ** 4) {
     throw StatusError.internal(`the range of Service addresses is not valid: ${text}`);
   }
@@ -18,35 +18,31 @@ export function parseAddressRange(text: string): AddressRange {
 }
 
 /** A range of IPv4 addresses of any size; undefined when the text is not one. */
-export function readAddressRange(text: string): AddressRange | undefined {
-  const [address = '', bits = ''] = text.split('/');
-  const base = parseIpv4(address);
-  const prefix = /^\d{1,2}$/.test(bits) ? Number(bits) : Number.NaN;
-  if (base === undefined || !(prefix <= 32)) return undefined;
-  const size = 2 ** (32 - prefix);
-  return { text, base: base - (base % size), size };
+export function readServiceRange(text: string): ServiceRange | undefined {
+  const range = parseIpv4Range(text);
+  return range === undefined ? undefined : { text, base: range.first, size: range.last - range.first + 1 };
 }
 
 /** Whether a Service can have the address. */
-export function containsAddress(range: AddressRange, text: string): boolean {
+export function containsAddress(range: ServiceRange, text: string): boolean {
   const address = parseIpv4(text);
   return address !== undefined && address > range.base && address < range.base + range.size - 1;
 }
 
 /** Addresses below this offset are for Services that ask for one: random addresses avoid them while others are free. */
-function staticBand({ size }: AddressRange): number {
+function staticBand({ size }: ServiceRange): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
 }
 
 /** An address at random of the upper band, never the first; undefined when there is none. */
-export function randomAddress(range: AddressRange, random: Random): string | undefined {
+export function randomAddress(range: ServiceRange, random: Random): string | undefined {
   const start = Math.max(2, staticBand(range));
   const count = range.size - 1 - start;
   return count <= 0 ? undefined : formatIpv4(range.base + start + Math.floor(random() * count));
 }
 
 /** Every address that may be given without being asked for: those of the upper band first. */
-export function* givenAddresses(range: AddressRange): Generator<string> {
+export function* givenAddresses(range: ServiceRange): Generator<string> {
   const band = Math.max(2, staticBand(range));
   for (let offset = band; offset < range.size - 1; offset++) yield formatIpv4(range.base + offset);
   for (let offset = 2; offset < Math.min(band, range.size - 1); offset++) yield formatIpv4(range.base + offset);
