@@ -1,3 +1,4 @@
+import { goJson } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 
@@ -6,7 +7,7 @@ const encoder = new TextEncoder();
 /** What a response is made of: the object, shared and frozen by convention, and the bytes made from it so far. */
 export interface ObjectResponse {
   readonly object: KubeObject;
-  /** JSON bytes, made once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
+  /** JSON bytes as Go writes them, made once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
   json(): Uint8Array;
   /** The same with the line end that Kubernetes puts after a JSON body. The bytes are shared with `json`. */
   jsonLine(): Uint8Array;
@@ -65,5 +66,5 @@ export class SharedResponse implements ObjectResponse, Retainer {
 
 function encodeJson(object: KubeObject): Uint8Array {
   const { kind, apiVersion, ...rest } = object;
-  return encoder.encode(`${JSON.stringify({ kind, apiVersion, ...rest })}\n`);
+  return encoder.encode(`${goJson({ kind, apiVersion, ...rest })}\n`);
 }

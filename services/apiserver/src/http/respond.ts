@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
-import { encodeProtobuf } from '@gantry/apimachinery';
+import { encodeProtobuf, goJson } from '@gantry/apimachinery';
 import { type Status, StatusError } from '@gantry/objects';
 import { type Exchange, header } from './exchange.ts';
 import { formatYaml } from './go-yaml.ts';
@@ -96,8 +96,8 @@ export function sendJson(
 /** JSON or YAML bytes of a value, indented when the client wants to read it. */
 export function encodeJson(exchange: Exchange, value: unknown, mediaType: MediaType): Buffer {
   if (mediaType === 'application/yaml') return Buffer.from(formatYaml(value));
-  if (wantsPretty(exchange)) return Buffer.from(JSON.stringify(value, undefined, 2));
-  return Buffer.from(`${JSON.stringify(value)}\n`);
+  if (wantsPretty(exchange)) return Buffer.from(goJson(value, 2));
+  return Buffer.from(`${goJson(value)}\n`);
 }
 
 /** Whether `?pretty` or the kind of client asks for indented JSON. */

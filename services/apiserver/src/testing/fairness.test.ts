@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { connect } from 'node:tls';
-import type { KubeObject } from '@gantry/objects';
+import type { FlowSchema, KubeObject } from '@gantry/objects';
 import type { TlsMaterial } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callServer, type Reply } from './call-server.ts';
@@ -100,6 +100,22 @@ describe('flow control', () => {
     expect(bytes.toString()).toContain(
       'apiserver_flowcontrol_rejected_requests_total{priority_level="closed",flow_schema="bob",reason="concurrency-limit"} 1',
     );
+  });
+
+  it('says in the status of a schema whether its level exists', async () => {
+    const schema = {
+      apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+      kind: 'FlowSchema',
+      metadata: { name: 'lost' },
+      spec: { priorityLevelConfiguration: { name: 'nowhere' }, matchingPrecedence: 60 },
+    };
+    expect((await call('POST', `${FLOW}/flowschemas`, schema)).code).toBe(201);
+    const verdictOf = async (name: string): Promise<string | undefined> => {
+      const { json } = await call('GET', `${FLOW}/flowschemas/${name}`);
+      return (json as unknown as FlowSchema).status?.conditions?.map(({ type, status }) => `${type}=${status}`).join();
+    };
+    await expect.poll(() => verdictOf('lost'), { timeout: 30_000 }).toBe('Dangling=True');
+    await expect.poll(() => verdictOf('exempt'), { timeout: 30_000 }).toBe('Dangling=False');
   });
 
   it('keeps the objects that every cluster has', async () => {

@@ -100,6 +100,20 @@ describe('NodeRestriction', () => {
       await expect(patch('nodes', 'a-1', body)).rejects.toThrow(refused);
     });
 
+    it('keeps the range of its pods, which other hosts send packets to', async () => {
+      const refused = 'nodes "a-1" is forbidden: node "a-1" is not allowed to modify podCIDRs';
+      const range = { podCIDR: '10.0.1.0/24', podCIDRs: ['10.0.1.0/24'] };
+      await expect(patch('nodes', 'a-1', { spec: range })).rejects.toThrow(refused);
+      const target = place('nodes', 'a-1');
+      const assigned = { ...own, spec: { ...(own as Node).spec, ...range } };
+      await h.settle(h.registry.update(h.context(), target, jsonBody(assigned), WRITE));
+      const labels = { 'example.com/disk': 'ssd' };
+      expect(await patch('nodes', 'a-1', { metadata: { labels } })).toMatchObject({ spec: range });
+      await expect(patch('nodes', 'a-1', { spec: { podCIDR: null, podCIDRs: null } })).rejects.toThrow('podCIDR');
+      await remove('nodes', 'a-1', undefined, h.context());
+      await expect(create('nodes', { ...node('a-1'), spec: range })).rejects.toThrow(refused);
+    });
+
     it('registers its own Node alone, of its own engine', async () => {
       await expect(create('nodes', node('b-2'))).rejects.toThrow(
         'nodes "b-2" is forbidden: node "a-1" is not allowed to modify node "b-2"',

@@ -1,5 +1,5 @@
-import { equalJson, type Node } from '@gantry/objects';
-import { DRAINING_ANNOTATION, ENGINE_LABEL, engineOfUser } from '../../auth/authz/acts-for.ts';
+import { ENGINE_LABEL, equalJson, type Node } from '@gantry/objects';
+import { DRAINING_ANNOTATION, engineOfUser } from '../../auth/authz/acts-for.ts';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 import { isAgentsLabel, modifiedLabels } from './node-labels.ts';
@@ -22,7 +22,15 @@ export function checkNodeWrite(agent: AgentRequest): void {
       throw refuse(request, `node "${node}" is not allowed to create pods with a non-nil configSource`);
     }
   }
+  checkRange(agent, object, request.operation === 'update' ? request.old : undefined);
   if (request.operation === 'update') checkOwnUpdate(agent, object, request.old as Node);
+}
+
+/** Unlike in Kubernetes, an agent chooses no range for its Node: other hosts send there what is for the range. */
+function checkRange({ request, node }: AgentRequest, { spec }: Node, old: Node | undefined): void {
+  const ranges = [spec?.podCIDR ?? '', ...(spec?.podCIDRs ?? [])].filter((range) => range !== '');
+  const before = [old?.spec?.podCIDR ?? '', ...(old?.spec?.podCIDRs ?? [])].filter((range) => range !== '');
+  if (!equalJson(ranges, before)) throw refuse(request, `node "${node}" is not allowed to modify podCIDRs`);
 }
 
 function checkOwnUpdate(agent: AgentRequest, object: Node, old: Node): void {

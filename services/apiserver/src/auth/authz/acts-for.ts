@@ -1,11 +1,9 @@
-import type { Lease } from '@gantry/objects';
+import { ENGINE_LABEL, type Lease } from '@gantry/objects';
 import type { User } from '../user.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 
 export const NODE_USER_PREFIX = 'system:node:';
 export const NODES_GROUP = 'system:nodes';
-/** Names the Docker engine of a Node: the first 12 characters of its id. Grants nothing to the agent that sets it. */
-export const ENGINE_LABEL = 'gantry.dev/engine';
 /** The extra value of an agent's user that names its engine. The cluster's authority has signed it. */
 export const ENGINE_EXTRA = 'gantry.dev/engine';
 /** Set by a custodian on a Node that it drains. */

@@ -1,3 +1,4 @@
+import { CLOSED_RANGES } from '@gantry/objects';
 import { fixedTls } from '@gantry/tls';
 import { expect, it } from 'vitest';
 import type { RegistryReader, RequestContext } from '../../registry/index.ts';
@@ -12,14 +13,7 @@ async function backendAt(ip: string): Promise<unknown> {
 }
 
 it.each([
-  '0.0.0.0',
-  '127.0.0.1',
-  '169.254.169.254',
-  '100.100.100.200',
-  '168.63.129.16',
-  '192.0.0.192',
-  '224.0.0.1',
-  '255.255.255.255',
+  ...CLOSED_RANGES.map((range) => range.replace(/\/\d+$/, '')),
   '::',
   '::1',
   '::ffff:100.100.100.200',

@@ -67,6 +67,35 @@ describe('the end of a JSON body', () => {
   });
 });
 
+describe('characters that Go escapes', () => {
+  const SPECIAL = 'a && b < c > d \u2028 \u2029';
+  const ESCAPED = String.raw`a \u0026\u0026 b \u003c c \u003e d \u2028 \u2029`;
+  const path = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const body = JSON.stringify({ metadata: { name: 'escaped' }, revision: 1, data: { args: [SPECIAL] } });
+
+  beforeAll(async () => {
+    const reply = await callServer(server, 'POST', path, { headers: { 'content-type': 'application/json' }, body });
+    expect(reply.code, reply.bytes.toString()).toBe(201);
+    expect(reply.bytes.toString()).toContain(`"data":{"args":["${ESCAPED}"]}`);
+  });
+
+  it.each([
+    ['an object', `${path}/escaped`, {}],
+    ['a list', path, {}],
+    ['an indented object', `${path}/escaped?pretty=1`, {}],
+    ['an indented list', `${path}?pretty=1`, {}],
+    ['a table', `${path}?includeObject=Object`, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }],
+    ['protobuf, whose raw fields are JSON', `${path}/escaped`, { accept: PROTOBUF }],
+  ])(
+    'are escaped in %s, where clients compare the bytes of raw fields',
+    async (_, at, headers: CallOptions['headers']) => {
+      const text = (await get(at, headers)).bytes.toString();
+      expect(text).toContain(ESCAPED);
+      expect(text).not.toMatch(/[<>&\u2028\u2029]/);
+    },
+  );
+});
+
 describe('a list that is too big for one slab', () => {
   it.each([
     ['JSON', {}, (bytes: Buffer): unknown => JSON.parse(bytes.toString())],

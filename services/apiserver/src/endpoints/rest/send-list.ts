@@ -1,5 +1,5 @@
 import type { Clock } from '@gantry/base';
-import type { ResourceDefinition } from '@gantry/apimachinery';
+import { goJson, type ResourceDefinition } from '@gantry/apimachinery';
 import { type JsonObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { ListResponse } from '../../registry/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
@@ -115,21 +115,21 @@ function writerOf(exchange: Exchange, form: OutputForm): ListWriter {
 }
 
 function* compactPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
-  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${member}":[`);
+  yield Buffer.from(`${goJson(head).slice(0, -1)},"${member}":[`);
   for (const [index, item] of items.entries()) {
-    yield Buffer.from(`${index > 0 ? ',' : ''}${JSON.stringify(valueOf(item))}`);
+    yield Buffer.from(`${index > 0 ? ',' : ''}${goJson(valueOf(item))}`);
   }
   yield Buffer.from(']}\n');
 }
 
 function* prettyPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
   if (items.length === 0) {
-    yield Buffer.from(JSON.stringify({ ...head, [member]: [] }, undefined, 2));
+    yield Buffer.from(goJson({ ...head, [member]: [] }, 2));
     return;
   }
-  yield Buffer.from(`${JSON.stringify(head, undefined, 2).slice(0, -2)},\n  "${member}": [`);
+  yield Buffer.from(`${goJson(head, 2).slice(0, -2)},\n  "${member}": [`);
   for (const [index, item] of items.entries()) {
-    const text = JSON.stringify(valueOf(item), undefined, 2).replaceAll('\n', '\n    ');
+    const text = goJson(valueOf(item), 2).replaceAll('\n', '\n    ');
     yield Buffer.from(`${index > 0 ? ',' : ''}\n    ${text}`);
   }
   yield Buffer.from('\n  ]\n}');

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '@gantry/apimachinery';
+import { goJson, type ResourceDefinition } from '@gantry/apimachinery';
 import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 
@@ -23,7 +23,7 @@ export function* sharedBareItems(
   definition: ResourceDefinition,
 ): Generator<Uint8Array> {
   const { kind } = definition;
-  const type = Buffer.from(`${JSON.stringify({ kind, apiVersion: apiVersionOf(definition) }).slice(0, -1)},`);
+  const type = Buffer.from(`${goJson({ kind, apiVersion: apiVersionOf(definition) }).slice(0, -1)},`);
   yield opening(head);
   for (const [index, item] of items.entries()) {
     const bytes = item.json();
@@ -32,7 +32,7 @@ export function* sharedBareItems(
       yield bytes.subarray(type.length);
     } else {
       if (index > 0) yield COMMA;
-      yield Buffer.from(JSON.stringify(withoutType(item.object)));
+      yield Buffer.from(goJson(withoutType(item.object)));
     }
   }
   yield Buffer.from(']}\n');
@@ -45,7 +45,7 @@ export function withoutType(object: KubeObject): JsonObject {
 }
 
 function opening(head: JsonObject): Uint8Array {
-  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`);
+  return Buffer.from(`${goJson(head).slice(0, -1)},"items":[`);
 }
 
 /** Byte by byte: a native comparison costs more to call than these few bytes take. */

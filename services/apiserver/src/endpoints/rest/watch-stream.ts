@@ -1,5 +1,5 @@
 import { type Clock, errorMessage } from '@gantry/base';
-import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
+import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame, goJson } from '@gantry/apimachinery';
 import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../../cache/watch-item.ts';
@@ -78,7 +78,7 @@ function createEncoder(exchange: Exchange, options: StreamOptions): Encoder {
 const AFTER = Buffer.from('}\n');
 
 function line(type: string, object: unknown): Buffer {
-  return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
+  return Buffer.from(`{"type":"${type}","object":${goJson(object)}}\n`);
 }
 
 function jsonEncoder({ definition, form }: StreamOptions): Encoder {

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApiServer } from '../start-api-server.ts';
-import type { AgentNotes } from './scripted-agent.ts';
+import { describe, expect, it } from 'vitest';
 import { openChannels, openSpdy, upgrade } from './stream-clients.ts';
-import { exec, PODS, SPDY, startStreamServer, type StreamServer, SUCCESS, V4, V5 } from './stream-server.ts';
+import { exec, PODS, SPDY, streamServer, SUCCESS, V4, V5 } from './stream-server.ts';
 
-let served: StreamServer;
-let server: TestApiServer;
-let notes: AgentNotes;
-
-beforeAll(async () => {
-  served = await startStreamServer();
-  ({ server, notes } = served);
-});
-
-afterAll(() => served[Symbol.asyncDispose]());
+const served = streamServer();
 
 /** Opens the streams of a command over SPDY, the error stream first, as kubectl does. */
 async function spdyCommand(path: string, protocol: string, types: readonly string[]) {
-  const client = await openSpdy(server, path, protocol);
+  const client = await openSpdy(served.server, path, protocol);
   const ids: Record<string, number> = {};
   for (const streamType of ['error', ...types]) ids[streamType] = await client.open({ streamType });
   const id = (type: string): number => ids[type] ?? 0;
@@ -55,7 +44,7 @@ describe('exec over SPDY', () => {
   });
 
   it('waits for the streams that were asked for', async () => {
-    const client = await openSpdy(server, exec(['both'], 'stdout=1&stderr=1'), V4);
+    const client = await openSpdy(served.server, exec(['both'], 'stdout=1&stderr=1'), V4);
     const error = await client.open({ streamType: 'error' });
     const output = await client.open({ streamType: 'stdout' });
     await client.until(() => client.stream(output).state === 'open');
@@ -70,7 +59,7 @@ describe('exec over SPDY', () => {
   it('kills the process when the client goes', async () => {
     const { client, id } = await spdyCommand(exec(['hang'], 'stdout=1'), V4, ['stdout']);
     await client.until(() => client.text(id('stdout')) === 'on');
-    const cancelled = notes.nextCancelled();
+    const cancelled = served.notes.nextCancelled();
     client.transport.destroy();
     await cancelled;
   });
@@ -84,20 +73,20 @@ describe('exec over a WebSocket', () => {
     ['channel.k8s.io', ''],
     ['base64.channel.k8s.io', ''],
   ])('gives both outputs and the outcome in %s', async (protocol, outcome) => {
-    const client = await openChannels(server, exec(['both'], 'stdout=1&stderr=1'), protocol);
+    const client = await openChannels(served.server, exec(['both'], 'stdout=1&stderr=1'), protocol);
     expect(await client.closed).toBe(1000);
     expect(client.protocol).toBe(protocol);
     expect([client.text(1), client.text(2), client.text(3)]).toEqual(['out', 'err', outcome]);
   });
 
   it('does without a subprotocol', async () => {
-    const client = await openChannels(server, exec(['both'], 'stdout=1'));
+    const client = await openChannels(served.server, exec(['both'], 'stdout=1'));
     await client.closed;
     expect(client.text(1)).toBe('out');
   });
 
   it('ends the input of v5 by its signal, and output continues', async () => {
-    const client = await openChannels(server, exec(['cat'], 'stdin=1&stdout=1'), 'v4.channel.k8s.io', V5);
+    const client = await openChannels(served.server, exec(['cat'], 'stdin=1&stdout=1'), 'v4.channel.k8s.io', V5);
     expect(client.protocol).toBe(V5);
     client.send(0, 'kept');
     client.send(255, Buffer.from([0]));
@@ -109,7 +98,7 @@ describe('exec over a WebSocket', () => {
   it.each([V5, 'v4.base64.channel.k8s.io'])('carries chunks of all sizes unchanged in %s', async (protocol) => {
     const sizes = [1, 300_000, 2, 65_535, 131_072, 0, 70_000, 131_071, 3];
     const chunks = sizes.map((size, index) => Buffer.alloc(size, `${index}`));
-    const client = await openChannels(server, exec(['cat'], 'stdin=1&stdout=1'), protocol);
+    const client = await openChannels(served.server, exec(['cat'], 'stdin=1&stdout=1'), protocol);
     for (const chunk of chunks) client.send(0, chunk);
     const all = Buffer.concat(chunks).toString();
     while (client.text(1).length < all.length) await new Promise((resolve) => client.socket.once('message', resolve));
@@ -119,7 +108,7 @@ describe('exec over a WebSocket', () => {
   });
 
   it('drops what comes on channels that are not read', async () => {
-    const client = await openChannels(server, exec(['cat'], 'stdin=1&stdout=1'), V5);
+    const client = await openChannels(served.server, exec(['cat'], 'stdin=1&stdout=1'), V5);
     for (const channel of [1, 3, 4, 9]) client.send(channel, 'noise');
     client.send(255, Buffer.from([1]));
     client.send(0, 'x');
@@ -129,25 +118,25 @@ describe('exec over a WebSocket', () => {
   });
 
   it('cuts off a client whose signal is none', async () => {
-    const cancelled = notes.nextCancelled();
-    const client = await openChannels(server, exec(['hang'], 'stdout=1'), V5);
+    const cancelled = served.notes.nextCancelled();
+    const client = await openChannels(served.server, exec(['hang'], 'stdout=1'), V5);
     client.send(255, Buffer.from([0, 0]));
     expect(await client.closed).toBe(1002);
     await cancelled;
   });
 
   it('passes on sizes of the terminal, however they are cut', async () => {
-    const client = await openChannels(server, exec(['sizes'], 'stdin=1&stdout=1&stderr=1&tty=1'), V5);
+    const client = await openChannels(served.server, exec(['sizes'], 'stdin=1&stdout=1&stderr=1&tty=1'), V5);
     client.send(4, '{"Width":80,"Hei');
     client.send(4, 'ght":24}\n{"Width":100,"Height":50}');
     await client.closed;
     expect(client.text(1)).toBe('80x24 100x50 ');
     // A terminal has one output.
-    expect(notes.starts.at(-1)).toMatchObject({ tty: true, stderr: false, stdout: true });
+    expect(served.notes.starts.at(-1)).toMatchObject({ tty: true, stderr: false, stdout: true });
   });
 
   it('tells a failure after all output', async () => {
-    const client = await openChannels(server, exec(['break'], 'stdout=1'), V5);
+    const client = await openChannels(served.server, exec(['break'], 'stdout=1'), V5);
     await client.closed;
     expect(client.text(1)).toBe('half');
     expect(JSON.parse(client.text(3))).toMatchObject({
@@ -160,7 +149,7 @@ describe('exec over a WebSocket', () => {
   });
 
   it('holds the client back while the process does not read', async () => {
-    const client = await openChannels(server, exec(['hang'], 'stdin=1&stdout=1'), V5);
+    const client = await openChannels(served.server, exec(['hang'], 'stdin=1&stdout=1'), V5);
     const megabyte = Buffer.alloc(1024 * 1024);
     for (let sent = 0; sent < 48; sent++) client.send(0, megabyte);
     await untilStill(() => client.socket.bufferedAmount);
@@ -169,27 +158,27 @@ describe('exec over a WebSocket', () => {
   });
 
   it('holds the process back while the client does not read, and kills it when the client goes', async () => {
-    const client = await openChannels(server, exec(['flood'], 'stdout=1'), V5);
+    const client = await openChannels(served.server, exec(['flood'], 'stdout=1'), V5);
     client.socket.pause();
-    await untilStill(() => notes.flooded);
-    expect(notes.flooded).toBeLessThan(32 * 1024 * 1024);
+    await untilStill(() => served.notes.flooded);
+    expect(served.notes.flooded).toBeLessThan(32 * 1024 * 1024);
     client.socket.terminate();
   });
 });
 
 describe('attach', () => {
   it('gives what the process prints, and ends well when it does', async () => {
-    const client = await openChannels(server, `${PODS}/p/attach?stdout=1`, V5);
+    const client = await openChannels(served.server, `${PODS}/p/attach?stdout=1`, V5);
     await client.closed;
     expect([client.text(1), client.text(3)]).toEqual(['from the first process', SUCCESS]);
-    expect(notes.starts.at(-1)).toMatchObject({ command: [], container: 'c', tty: false });
+    expect(served.notes.starts.at(-1)).toMatchObject({ command: [], container: 'c', tty: false });
   });
 
   it('uses the terminal of the container, not of the client', async () => {
-    const client = await openChannels(server, `${PODS}/terminal/attach?stdout=1`, V5);
+    const client = await openChannels(served.server, `${PODS}/terminal/attach?stdout=1`, V5);
     await client.closed;
-    expect(notes.starts.at(-1)).toMatchObject({ tty: true });
-    const refused = await upgrade(server, 'POST', `${PODS}/terminal/attach?stdout=1&stderr=1`, SPDY);
+    expect(served.notes.starts.at(-1)).toMatchObject({ tty: true });
+    const refused = await upgrade(served.server, 'POST', `${PODS}/terminal/attach?stdout=1&stderr=1`, SPDY);
     expect(refused).toMatchObject({ code: 500, text: expect.stringContaining('tty and stderr cannot both be true') });
   });
 });

@@ -1,22 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { WebSocket } from 'ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApiServer } from '../start-api-server.ts';
-import type { AgentNotes } from './scripted-agent.ts';
+import { describe, expect, it } from 'vitest';
 import { upgrade } from './stream-clients.ts';
-import { HANDSHAKE, PODS, SPDY, startStreamServer, type StreamServer } from './stream-server.ts';
+import { HANDSHAKE, PODS, SPDY, streamServer } from './stream-server.ts';
 
-let served: StreamServer;
-let server: TestApiServer;
-let notes: AgentNotes;
-
-beforeAll(async () => {
-  served = await startStreamServer();
-  ({ server, notes } = served);
-});
-
-afterAll(() => served[Symbol.asyncDispose]());
+const served = streamServer();
 
 describe('logs over a WebSocket', () => {
   /** Opens one, and takes down its messages as texts. */
@@ -25,9 +14,9 @@ describe('logs over a WebSocket', () => {
   }
 
   async function openLogOf(container: string, query: string, ...protocols: string[]) {
-    const { cert, key } = server.admin;
-    const url = `${server.url.replace('https', 'wss')}${PODS}/logging/log?container=${container}&${query}`;
-    const socket = new WebSocket(url, protocols, { ca: server.pki.ca, cert, key });
+    const { cert, key } = served.server.admin;
+    const url = `${served.server.url.replace('https', 'wss')}${PODS}/logging/log?container=${container}&${query}`;
+    const socket = new WebSocket(url, protocols, { ca: served.server.pki.ca, cert, key });
     const messages: { readonly text: string; readonly isBinary: boolean }[] = [];
     socket.on('message', (data: Buffer, isBinary: boolean) => messages.push({ text: data.toString(), isBinary }));
     const closed = new Promise<number>((resolve) => socket.once('close', resolve));
@@ -62,21 +51,21 @@ describe('logs over a WebSocket', () => {
   it('opens at once, though the container is silent', async () => {
     const { socket, messages } = await openLogOf('silent', 'follow=true', 'binary.k8s.io');
     await expect.poll(() => messages, { timeout: 10_000 }).toEqual([{ text: '', isBinary: true }]);
-    const cancelled = notes.nextCancelled();
+    const cancelled = served.notes.nextCancelled();
     socket.terminate();
     await cancelled;
   });
 
   it('stops the log when the client goes', async () => {
     const { socket } = await openLog('follow=true', 'binary.k8s.io');
-    const cancelled = notes.nextCancelled();
+    const cancelled = served.notes.nextCancelled();
     socket.terminate();
     await cancelled;
   });
 
   it('cuts off a client that sends much', async () => {
     const { socket, closed } = await openLog('follow=true', 'binary.k8s.io');
-    const cancelled = notes.nextCancelled();
+    const cancelled = served.notes.nextCancelled();
     socket.send(Buffer.alloc(1_000_000));
     expect(await closed).toBe(1009);
     await cancelled;
@@ -84,27 +73,27 @@ describe('logs over a WebSocket', () => {
 
   it('refuses unknown protocols, and what the agent refuses, before it answers 101', async () => {
     await expect(openLog('', 'v5.channel.k8s.io')).rejects.toThrow('403');
-    const refused = await upgrade(server, 'GET', `${PODS}/logging/log?container=gone`, HANDSHAKE);
+    const refused = await upgrade(served.server, 'GET', `${PODS}/logging/log?container=gone`, HANDSHAKE);
     expect(refused).toMatchObject({ code: 400, text: expect.stringContaining('has no log') });
   });
 
   it('answers as usual when the client asks for another protocol', async () => {
-    const answered = await upgrade(server, 'GET', `${PODS}/logging/log?container=c`, SPDY);
+    const answered = await upgrade(served.server, 'GET', `${PODS}/logging/log?container=c`, SPDY);
     expect(answered).toMatchObject({ code: 200, text: 'one\ntwo\n' });
   });
 });
 
 describe('a log over HTTP', () => {
   it('has its headers at once, though the container is silent', async () => {
-    const { cert, key } = server.admin;
+    const { cert, key } = served.server.admin;
     const path = `${PODS}/logging/log?container=silent&follow=true`;
-    const asked = get(`${server.url}${path}`, { ca: server.pki.ca, cert, key, agent: false });
+    const asked = get(`${served.server.url}${path}`, { ca: served.server.pki.ca, cert, key, agent: false });
     const answered = await new Promise<IncomingMessage>((resolve, reject) => {
       asked.once('response', resolve);
       asked.once('error', reject);
     });
     expect([answered.statusCode, answered.headers['content-type']]).toEqual([200, 'text/plain']);
-    const cancelled = notes.nextCancelled();
+    const cancelled = served.notes.nextCancelled();
     asked.destroy();
     await cancelled;
   });

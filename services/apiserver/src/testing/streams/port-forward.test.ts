@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApiServer } from '../start-api-server.ts';
-import type { AgentNotes } from './scripted-agent.ts';
+import { describe, expect, it } from 'vitest';
 import { openChannels, openSpdy, TunnelClient, upgrade } from './stream-clients.ts';
-import { PODS, startStreamServer, type StreamServer, V4 } from './stream-server.ts';
+import { PODS, streamServer, V4 } from './stream-server.ts';
 import { SpdyClient } from '../../streams/testing/spdy-client.ts';
 
-let served: StreamServer;
-let server: TestApiServer;
-let notes: AgentNotes;
-
-beforeAll(async () => {
-  served = await startStreamServer();
-  ({ server, notes } = served);
-});
-
-afterAll(() => served[Symbol.asyncDispose]());
+const served = streamServer();
 
 describe('port-forward', () => {
   const path = `${PODS}/p/portforward`;
@@ -33,14 +22,14 @@ describe('port-forward', () => {
       'sec-websocket-key': key,
       'sec-websocket-protocol': protocol,
     };
-    const upgraded = await upgrade(server, 'GET', path, headers);
+    const upgraded = await upgrade(served.server, 'GET', path, headers);
     expect(upgraded.headers['sec-websocket-protocol']).toBe(protocol);
     if (!('socket' in upgraded)) throw new Error(upgraded.text);
     return new SpdyClient(new TunnelClient(upgraded.socket));
   };
 
   it.each([
-    ['SPDY', () => openSpdy(server, path, 'portforward.k8s.io')],
+    ['SPDY', () => openSpdy(served.server, path, 'portforward.k8s.io')],
     ['SPDY in a WebSocket', tunnel],
   ])('serves several connections over %s, and says why one fails', async (_, open) => {
     const client = await open();
@@ -65,28 +54,28 @@ describe('port-forward', () => {
     ['with a port that is none', { streamType: 'data', port: '65536', requestID: '0' }],
     ['of another type', { streamType: 'stdin', port: '80', requestID: '0' }],
   ])('refuses a stream %s', async (_, headers) => {
-    const client = await openSpdy(server, path, 'portforward.k8s.io');
+    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
     const id = await client.open(headers);
     await client.until(() => typeof client.stream(id).state === 'object');
     client.transport.destroy();
   });
 
   it('takes what a client sends after the pod has closed its side', async () => {
-    const client = await openSpdy(server, path, 'portforward.k8s.io');
+    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
     const { data, error } = await connectTo(client, 2000, '0');
     await client.until(() => [data, error].every((id) => client.stream(id).state === 'ended'));
     client.send(data, 'late', 'fin');
-    await expect.poll(() => notes.late, { timeout: 10_000 }).toEqual(['late', 'end']);
+    await expect.poll(() => served.notes.late, { timeout: 10_000 }).toEqual(['late', 'end']);
     client.transport.destroy();
   });
 
   it('ends with the pod where the client cannot close a side alone', async () => {
-    const client = await openChannels(server, `${path}?ports=2000`, V4);
+    const client = await openChannels(served.server, `${path}?ports=2000`, V4);
     await client.closed;
   });
 
   it('pairs the streams of clients that number nothing', async () => {
-    const client = await openSpdy(server, path, 'portforward.k8s.io');
+    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
     await client.open({ streamType: 'error', port: '8080' });
     const data = await client.open({ streamType: 'data', port: '8080' });
     client.send(data, 'old', 'fin');
@@ -96,7 +85,7 @@ describe('port-forward', () => {
   });
 
   it('serves the ports of the query over channels', async () => {
-    const client = await openChannels(server, `${path}?ports=8080&ports=1`, V4);
+    const client = await openChannels(served.server, `${path}?ports=8080&ports=1`, V4);
     await new Promise<void>((resolve) => {
       client.send(0, 'chan');
       client.socket.on('message', () => {
@@ -116,6 +105,6 @@ describe('port-forward', () => {
   ])('refuses a WebSocket with the query "%s"', async (query, told) => {
     const key = Buffer.alloc(16).toString('base64');
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
-    expect(await upgrade(server, 'GET', `${path}${query}`, headers)).toMatchObject({ code: 400, text: told });
+    expect(await upgrade(served.server, 'GET', `${path}${query}`, headers)).toMatchObject({ code: 400, text: told });
   });
 });

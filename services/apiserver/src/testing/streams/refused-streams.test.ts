@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callServer } from '../call-server.ts';
-import type { TestApiServer } from '../start-api-server.ts';
 import { openChannels, upgrade } from './stream-clients.ts';
-import { exec, SPDY, startStreamServer, type StreamServer, V4, V5 } from './stream-server.ts';
+import { exec, SPDY, streamServer, V4, V5 } from './stream-server.ts';
 
-let served: StreamServer;
-let server: TestApiServer;
-
-beforeAll(async () => {
-  served = await startStreamServer();
-  ({ server } = served);
-});
-
-afterAll(() => served[Symbol.asyncDispose]());
+const served = streamServer();
 
 describe('a request for a stream that cannot be served', () => {
   it.each([
@@ -69,12 +60,12 @@ describe('a request for a stream that cannot be served', () => {
       'the WebSocket handshake is invalid',
     ],
   ])('%s is told so', async (_, path, headers, code, told) => {
-    const refused = await upgrade(server, 'POST', path, headers);
+    const refused = await upgrade(served.server, 'POST', path, headers);
     expect(refused).toMatchObject({ code, text: expect.stringContaining(told) });
   });
 
   it('tells clients of SPDY which protocols there are', async () => {
-    const refused = await upgrade(server, 'POST', exec(['cat'], 'stdout=1'), {
+    const refused = await upgrade(served.server, 'POST', exec(['cat'], 'stdout=1'), {
       ...SPDY,
       'x-stream-protocol-version': 'v9',
     });
@@ -82,18 +73,18 @@ describe('a request for a stream that cannot be served', () => {
   });
 
   it('is told to ask for an upgrade', async () => {
-    const plain = await callServer(server, 'POST', exec(['cat'], 'stdout=1'));
+    const plain = await callServer(served.server, 'POST', exec(['cat'], 'stdout=1'));
     expect(plain).toMatchObject({ code: 400, json: { message: 'Upgrade request required' } });
-    expect((await callServer(server, 'PUT', exec(['cat'], 'stdout=1'))).code).toBe(405);
+    expect((await callServer(served.server, 'PUT', exec(['cat'], 'stdout=1'))).code).toBe(405);
   });
 
   it('needs the right to create, whatever its method', async () => {
-    const jane = await server.pki.issue('jane', []);
+    const jane = await served.server.pki.issue('jane', []);
     const rules = [{ apiGroups: [''], resources: ['pods/exec'], verbs: ['get'] }];
     const headers = { 'content-type': 'application/json' };
     const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'reader' }, rules };
-    await callServer(server, 'POST', `${rbac}/roles`, { headers, body: JSON.stringify(role) });
+    await callServer(served.server, 'POST', `${rbac}/roles`, { headers, body: JSON.stringify(role) });
     const binding = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',
@@ -101,10 +92,10 @@ describe('a request for a stream that cannot be served', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
     };
-    await callServer(server, 'POST', `${rbac}/rolebindings`, { headers, body: JSON.stringify(binding) });
+    await callServer(served.server, 'POST', `${rbac}/rolebindings`, { headers, body: JSON.stringify(binding) });
     const key = Buffer.alloc(16).toString('base64');
     const websocket = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
-    const refused = await upgrade(server, 'GET', exec(['cat'], 'stdout=1'), websocket, jane);
+    const refused = await upgrade(served.server, 'GET', exec(['cat'], 'stdout=1'), websocket, jane);
     expect(refused).toMatchObject({
       code: 403,
       text: expect.stringContaining('cannot create resource \\"pods/exec\\"'),
@@ -116,15 +107,15 @@ describe('a stream', () => {
   it('has the user of a token among the subprotocols', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts';
     const headers = { 'content-type': 'application/json' };
-    await callServer(server, 'POST', path, { headers, body: JSON.stringify({ metadata: { name: 'browser' } }) });
+    await callServer(served.server, 'POST', path, { headers, body: JSON.stringify({ metadata: { name: 'browser' } }) });
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} });
-    const { json } = await callServer(server, 'POST', `${path}/browser/token`, { headers, body });
+    const { json } = await callServer(served.server, 'POST', `${path}/browser/token`, { headers, body });
     const { token } = json['status'] as unknown as { token: string };
     const bearer = `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
     const key = Buffer.alloc(16).toString('base64');
     const asked = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
     const refused = await upgrade(
-      server,
+      served.server,
       'GET',
       exec(['both'], 'stdout=1'),
       { ...asked, 'sec-websocket-protocol': `${bearer}, ${V5}` },
@@ -138,7 +129,7 @@ describe('a stream', () => {
 
   it('is audited when it begins and when it ends, though it begins with GET', async () => {
     const path = exec(['both'], 'stdout=1&container=c');
-    await (await openChannels(server, path, V5)).closed;
+    await (await openChannels(served.server, path, V5)).closed;
     const events = () => served.audited.filter(({ requestURI }) => requestURI === path);
     while (events().length < 2) await new Promise((resolve) => setImmediate(resolve));
     expect(events().map(({ stage, verb, responseStatus }) => [stage, verb, responseStatus?.code])).toEqual([
@@ -148,9 +139,9 @@ describe('a stream', () => {
   });
 
   it('ends when the server stops', async () => {
-    const client = await openChannels(server, exec(['hang'], 'stdout=1'), V5);
+    const client = await openChannels(served.server, exec(['hang'], 'stdout=1'), V5);
     while (client.text(1) !== 'on') await new Promise((resolve) => client.socket.once('message', resolve));
-    const [, code] = await Promise.all([server.stop(), client.closed]);
+    const [, code] = await Promise.all([served.server.stop(), client.closed]);
     expect(code).toBe(1000);
     expect(client.text(3)).toContain('the API server has ended the stream');
   });

@@ -1,6 +1,6 @@
 import { systemClock } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { createAgentStreams } from '../../agents/agent-streams.ts';
 import { parseAuditPolicy } from '../../audit/index.ts';
 import { createAgentLogs } from '../../endpoints/logs/agent-logs.ts';
@@ -33,7 +33,7 @@ interface AuditedStage {
 }
 
 /** An API server with a scripted agent behind it, and pods on the agent's node. */
-export interface StreamServer extends AsyncDisposable {
+export interface StreamServer {
   readonly server: TestApiServer;
   readonly notes: AgentNotes;
   /** The stages of exec that were audited. */
@@ -46,8 +46,30 @@ export function exec(command: readonly string[], options: string, pod = 'p'): st
   return `${PODS}/${pod}/exec?${words}&${options}`;
 }
 
-/** Pods `p`, `terminal`, `two`, `waiting` (without a node) and `logging` (whose containers run). */
-export async function startStreamServer(): Promise<StreamServer> {
+/**
+ * A server for all tests of a file, which starts before them and stops after them. It has the pods `p`, `terminal`, `two`, `waiting`
+ * (without a node) and `logging` (whose containers run).
+ */
+export function streamServer(): StreamServer {
+  let started: Awaited<ReturnType<typeof startStreamServer>>;
+  beforeAll(async () => {
+    started = await startStreamServer();
+  });
+  afterAll(() => started[Symbol.asyncDispose]());
+  return {
+    get server() {
+      return started.server;
+    },
+    get notes() {
+      return started.notes;
+    },
+    get audited() {
+      return started.audited;
+    },
+  };
+}
+
+async function startStreamServer(): Promise<StreamServer & AsyncDisposable> {
   const { service, notes } = scriptedAgent();
   const agent = await startAgentServer(service);
   const audited: AuditedStage[] = [];
