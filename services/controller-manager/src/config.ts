@@ -1,5 +1,6 @@
-import { podAddresses } from '@gantry/objects';
-import { ConfigError, type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+import { defaultClusterCidr, podAddresses } from '@gantry/objects';
+import { ConfigError, type ConfigReader, type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+import { NodeRangeError, NodeRanges } from './controllers/nodeipam/node-ranges.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 
 /** What a controller-manager is told by its environment; see docs/conventions.md. */
@@ -17,9 +18,13 @@ export interface Config {
   readonly nodeCaDir: string;
   /** Whether serving certificates of nodes are approved without an administrator. */
   readonly servingApproval: 'automatic' | 'manual';
+  /** Whether other hosts may join: this one has an address for them. */
+  readonly joining: 'allowed' | 'refused';
   readonly serviceCidr: string;
-  /** The range of the pod network, of which a part is for load balancers. */
+  /** The range of the first host's network of pods, of which a part is for load balancers. */
   readonly podCidr: string;
+  /** The parts of the cluster's range that hosts get for their pods. */
+  readonly nodeRanges: NodeRanges;
   /** Whether the class `local-path` is created where it is missing. */
   readonly localPathClass: 'create' | 'none';
   readonly leaseTtlMs: number;
@@ -44,8 +49,10 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     caDir: read.text('GANTRY_CA_DIR', '/etc/gantry/ca'),
     nodeCaDir: read.text('GANTRY_NODE_CA_DIR', '/etc/gantry/node-ca'),
     servingApproval: read.oneOf('GANTRY_SERVING_APPROVAL', ['automatic', 'manual'], 'manual'),
+    joining: read.text('GANTRY_HOST_ADDRESS', '') === '' ? 'refused' : 'allowed',
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     podCidr: podCidr(read.text('GANTRY_POD_CIDR', '10.128.0.0/20')),
+    nodeRanges: nodeRanges(read),
     localPathClass: read.oneOf('GANTRY_LOCAL_PATH_CLASS', ['create', 'none'], 'create'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
@@ -64,4 +71,23 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
 function podCidr(text: string): string {
   if (podAddresses(text) !== undefined) return text;
   throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(text)} is not an IPv4 range from /8 to /28`);
+}
+
+function nodeRanges(read: ConfigReader): NodeRanges {
+  const first = podCidr(read.text('GANTRY_POD_CIDR', '10.128.0.0/20'));
+  const reserved = [
+    read.text('GANTRY_CONTROL_CIDR', '10.128.240.0/24'),
+    read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+  ];
+  const clusterCidr = read.text('GANTRY_CLUSTER_CIDR', '');
+  try {
+    return new NodeRanges({
+      clusterCidr: clusterCidr === '' ? defaultClusterCidr(first) : clusterCidr,
+      podCidr: first,
+      reserved,
+    });
+  } catch (error) {
+    if (!(error instanceof NodeRangeError)) throw error;
+    throw new ConfigError(error.setting === 'podCidr' ? 'GANTRY_POD_CIDR' : 'GANTRY_CLUSTER_CIDR', error.message);
+  }
 }

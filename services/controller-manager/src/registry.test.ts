@@ -4,16 +4,18 @@ import { createMetrics } from '@gantry/service';
 import { createMeters } from './controllers/meters.ts';
 import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
+import { createNodeRanges } from './testing/node-ranges.ts';
 import { EXAMPLE_WORLD, readExample } from './testing/example-world.ts';
 
 const AUTHORITY = { parse: async () => 'there is no request', sign: async () => '' };
 const create = () =>
   createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
+    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
     readCa: () => 'a certificate',
     nodeGraceMs: 4000,
     podCidr: '10.128.0.0/20',
+    nodeRanges: createNodeRanges(),
     localPath: { storageClass: 'create' },
     readPath: readExample,
     meters: createMeters(createMetrics()),

@@ -21,6 +21,8 @@ import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
+import { createNodeIpamController } from './controllers/nodeipam/controller.ts';
+import type { NodeRanges } from './controllers/nodeipam/node-ranges.ts';
 import { createNodeTtlController } from './controllers/node-ttl/controller.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController, replicationController } from './controllers/replica-set/controller.ts';
@@ -46,6 +48,8 @@ export interface RegistryOptions extends CsrSigningOptions, LoadBalancerOptions 
   readonly maxFinishedPods?: number;
   /** `EVICTION_RATES` when absent. */
   readonly evictionRates?: EvictionRates;
+  /** The parts of the cluster's range that hosts get for their pods. */
+  readonly nodeRanges: NodeRanges;
   readonly localPath: LocalPathOptions;
   /** Reads what is no resource of the API server's own: metrics, and scales of any kind. */
   readonly readPath: ReadPath;
@@ -62,6 +66,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
       ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
     }),
     createPersistentVolumeController(),
+    createNodeIpamController({ ranges: options.nodeRanges, meter: options.meters.ranges }),
     createNodeTtlController(),
     createPodGcController(),
     createTerminatedPodGcController(options.maxFinishedPods),

@@ -6,6 +6,7 @@ export interface Meters {
   readonly cronJob: CronJobMeter;
   readonly autoscaler: AutoscalerMeter;
   readonly nodes: NodeMeter;
+  readonly ranges: RangeMeter;
 }
 
 type CompletionMode = 'Indexed' | 'NonIndexed';
@@ -54,6 +55,13 @@ export interface NodeMeter {
   count(zones: () => readonly ZoneCount[]): void;
 }
 
+export interface RangeMeter {
+  /** A Node got a range: its host's part of the cluster's range. */
+  allocated(clusterCidr: string): void;
+  /** `used` of the `max` parts of the cluster's range are in use by hosts. */
+  uses(clusterCidr: string, used: number, max: number): void;
+}
+
 const exponential = (start: number, factor: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, i) => start * factor ** i);
 
@@ -64,6 +72,7 @@ export function createMeters(metrics: Metrics): Meters {
     cronJob: cronJobMeter(metrics),
     autoscaler: autoscalerMeter(metrics),
     nodes: nodeMeter(metrics),
+    ranges: rangeMeter(metrics),
   };
 }
 
@@ -154,6 +163,26 @@ function nodeMeter(metrics: Metrics): NodeMeter {
     evicted: (zone) => evictions.inc({ zone }),
     count: (of) => {
       zones = of;
+    },
+  };
+}
+
+function rangeMeter(metrics: Metrics): RangeMeter {
+  const labels = ['clusterCIDR'];
+  const name = (end: string) => `node_ipam_controller_${end}`;
+  const allocations = metrics.counter(name('cidrset_cidrs_allocations_total'), 'Ranges given to Nodes', labels);
+  let use: { readonly clusterCIDR: string; readonly used: number; readonly max: number } | undefined;
+  // The spelling is Kubernetes'.
+  metrics.gauge(name('cirdset_max_cidrs'), 'Ranges that hosts can get', labels, ({ set }) => {
+    if (use !== undefined) set(use.max, { clusterCIDR: use.clusterCIDR });
+  });
+  metrics.gauge(name('cidrset_usage_cidrs'), 'The share of ranges that hosts have', labels, ({ set }) => {
+    if (use !== undefined) set(use.used / use.max, { clusterCIDR: use.clusterCIDR });
+  });
+  return {
+    allocated: (clusterCIDR) => allocations.inc({ clusterCIDR }),
+    uses: (clusterCIDR, used, max) => {
+      use = { clusterCIDR, used, max };
     },
   };
 }

@@ -4,6 +4,7 @@ import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { createMetrics, createLogger } from '@gantry/service';
 import { createReadPath } from '../read-path.ts';
 import { createMeters } from '../controllers/meters.ts';
+import { createNodeRanges } from './node-ranges.ts';
 import { createControllers } from '../registry.ts';
 
 /**
@@ -18,10 +19,11 @@ const noAuthority = { parse: async () => 'there is no authority', sign: async ()
 const controllers = createControllers({
   // A development server gets no certificate requests.
   authorities: { cluster: noAuthority, 'node-serving': noAuthority },
-  signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual' },
+  signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual', joining: 'refused' },
   readCa: () => target.ca?.toString() ?? '',
   nodeGraceMs: 4000,
   podCidr: '10.128.0.0/20',
+  nodeRanges: createNodeRanges(),
   // There are no agents that could make folders.
   localPath: { storageClass: 'none' },
   readPath: createReadPath(client),

@@ -64,7 +64,7 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   of(NODES, { name: 'silent' }, { status: { conditions: [{ type: 'Ready', status: 'True' }] } }),
   of(
     NODES,
-    { name: 'tainted' },
+    { name: 'tainted', labels: { 'gantry.dev/engine': 'engine' } },
     {
       spec: { taints: [{ key: 'k', effect: 'NoExecute' }] },
       status: {

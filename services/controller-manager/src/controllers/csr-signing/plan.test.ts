@@ -7,6 +7,7 @@ const SETTINGS: SignerSettings = {
   firstServiceAddress: '10.96.0.1',
   reservedNames: ['apiserver', 'load-balancer', 'etcd-0', 'kubernetes', 'kubernetes.default'],
   servingApproval: 'automatic',
+  joining: 'refused',
 };
 const CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
 const OTHER_CLIENT = 'kubernetes.io/kube-apiserver-client';

@@ -31,6 +31,8 @@ export interface SignerSettings {
   readonly reservedNames: readonly string[];
   /** Whether valid requests for serving certificates of nodes are approved, or wait for `kubectl certificate approve`. */
   readonly servingApproval: 'automatic' | 'manual';
+  /** Whether a Node may have the first certificate of its host's proxy signed, as a host that joins needs it. */
+  readonly joining: 'allowed' | 'refused';
 }
 
 export type Action =
@@ -60,6 +62,7 @@ const ENGINE_UNIT = /^gantry:engine:([a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?)$/;
 const ENGINE_EXTRA = 'gantry.dev/engine';
 const RESERVED_SUFFIXES = ['svc', 'cluster', 'cluster.local', 'localhost'];
 
+const PROXY = 'system:kube-proxy';
 const NODE_PREFIX = 'system:node:';
 const NODES_GROUP = 'system:nodes';
 const DAY_SECONDS = 86_400;
@@ -77,7 +80,7 @@ const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[
     groups: ['gantry:apiservers'],
     names: /^(apiserver|load-balancer|localhost|127\.0\.0\.1|kubernetes(\.default(\.svc(\.cluster(\.local)?)?)?)?)$/,
   },
-  'system:kube-proxy': { groups: ['gantry:services'], names: /^(proxy|localhost|127\.0\.0\.1)$/ },
+  [PROXY]: { groups: ['gantry:services'], names: /^(proxy|localhost|127\.0\.0\.1)$/ },
   'system:kube-scheduler': { groups: ['gantry:services'], names: /^(scheduler|localhost|127\.0\.0\.1)$/ },
   'system:kube-controller-manager': {
     groups: ['gantry:services'],
@@ -152,7 +155,7 @@ function findRefusal(observed: ObservedRequest, settings: SignerSettings): strin
     case SERVING_SIGNER:
       return refuseNodeServing(request, requested, settings);
     default:
-      return refuseService(request, requested, settings.firstServiceAddress);
+      return refuseService(request, requested, settings);
   }
 }
 
@@ -232,20 +235,34 @@ function isReserved(name: string, reservedNames: readonly string[]): boolean {
 function refuseService(
   request: CertificateSigningRequest,
   requested: RequestedCertificate,
-  firstServiceAddress: string,
+  settings: SignerSettings,
 ): string | undefined {
   const service = SERVICE_NAMES[requested.commonName];
   if (service === undefined) return `${JSON.stringify(requested.commonName)} is no fixed service`;
-  if (request.spec?.username !== requested.commonName) return 'a service renews its own certificate alone';
+  if (!mayAskForService(request, requested.commonName, settings)) return 'a service renews its own certificate alone';
   if (requested.organizationalUnits.length > 0) return 'certificates of services carry no organizational unit';
   const groups = [...requested.organizations].sort().join(',');
   if (groups !== [...service.groups].sort().join(',')) return `the organizations must be ${service.groups.join(', ')}`;
   const strange = [...requested.dnsNames, ...requested.ipAddresses].find(
     (name) =>
-      !service.names.test(name) && !(name === firstServiceAddress && requested.commonName === 'system:apiserver'),
+      !service.names.test(name) &&
+      !(name === settings.firstServiceAddress && requested.commonName === 'system:apiserver'),
   );
   if (strange !== undefined) return `${requested.commonName} may not carry the name ${strange}`;
   return refuseUsages(request, ['digital signature', 'client auth'], ['key encipherment', 'server auth']);
+}
+
+/** A service renews its own; the first one of the proxy of a host that joins is asked for by a Node of that host. */
+function mayAskForService(
+  { spec }: CertificateSigningRequest,
+  commonName: string,
+  { joining }: SignerSettings,
+): boolean {
+  const { username = '', groups = [] } = spec ?? {};
+  if (username === commonName) return true;
+  return (
+    joining === 'allowed' && commonName === PROXY && username.startsWith(NODE_PREFIX) && groups.includes(NODES_GROUP)
+  );
 }
 
 function refuseUsages(

@@ -1,4 +1,4 @@
-import { errorMessage, type Instant, parseGoDuration } from '@gantry/base';
+import { errorMessage, type Instant, parseGoDurationMs } from '@gantry/base';
 import { type JsonObject, quantityMilli } from '@gantry/objects';
 import { MetricError } from './metric-error.ts';
 
@@ -30,7 +30,7 @@ export function resourceMetrics(list: JsonObject, resource: string, container: s
     metrics.set(nameIn(item.metadata), {
       value,
       at: timeOf(item),
-      windowMs: parseGoDuration(String(item.window)) ?? 0,
+      windowMs: parseGoDurationMs(String(item.window)) ?? 0,
     });
   }
   return metrics;

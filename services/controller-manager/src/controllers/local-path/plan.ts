@@ -3,6 +3,7 @@ import {
   BOUND_BY_CONTROLLER,
   classOfClaim,
   compareQuantity,
+  ENGINE_LABEL,
   LOCAL_PATH,
   localPathOf,
   type Node,
@@ -39,8 +40,6 @@ export interface ObservedClaim {
   readonly node: Node | undefined;
 }
 
-/** Which engine a node's containers run on; the folders of its volumes are there. */
-const ENGINE_LABEL = 'gantry.dev/engine';
 const ACCESS_MODES = ['ReadWriteOnce', 'ReadWriteOncePod'];
 
 /** The class that claims without a class get. */

@@ -25,7 +25,7 @@ import {
   watchSelf,
   type WatchSpec,
 } from '@gantry/controller-runtime';
-import { type Action, type Content, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
+import { type Action, type Content, holdsOthers, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
 
 /** What a namespace can hold of built-in resources, each in one version. */
 const CONTENT = resources.filter(
@@ -89,12 +89,13 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
 
 type Read = Pick<ObservedNamespace, 'content' | 'unread'>;
 
-/** What is in a namespace; only its pods as long as there are any. */
+/** What is in a namespace; only its pods as long as any holds back the others. */
 async function readContent(namespace: string, context: ControllerContext, signal: AbortSignal): Promise<Read> {
   const pods = await readAll(PODS, namespace, context, signal);
-  if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.length > 0)) return pods;
+  if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.some(holdsOthers))) return pods;
   const others = CONTENT.filter((of) => !PODS.includes(of));
-  return readAll([...others, ...(await servedContent(context, signal))], namespace, context, signal);
+  const rest = await readAll([...others, ...(await servedContent(context, signal))], namespace, context, signal);
+  return { content: [...pods.content, ...rest.content], unread: rest.unread };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { KubeObject, Namespace } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { type Content, type ObservedNamespace, planNamespaceDeletion as plan } from './plan.ts';
 
+const TRACKED = 'batch.kubernetes.io/job-tracking';
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const namespace: Namespace = {
   apiVersion: 'v1',
@@ -51,6 +52,24 @@ describe('planning a namespace’s deletion', () => {
       ['False', 'ContentRemoved'],
       ['False', 'ContentHasNoFinalizers'],
     ]);
+  });
+
+  it.each([
+    ['that is being stopped', { deletionGracePeriodSeconds: 30, finalizers: [TRACKED] }, false],
+    ['that waits for its Job alone', { deletionGracePeriodSeconds: 0, finalizers: [TRACKED] }, true],
+    ['that waits for others', { deletionGracePeriodSeconds: 0, finalizers: [TRACKED, 'example.org/f'] }, false],
+  ])('deletes the rest beside a pod %s: its Job would keep it for ever', (_, metadata, isDeleted) => {
+    const deleted = { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z', ...metadata };
+    const pods: Content = {
+      group: '',
+      resource: 'pods',
+      objects: [{ apiVersion: 'v1', kind: 'Pod', metadata: deleted }],
+    };
+    const job: KubeObject = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j' } };
+    const jobs: Content = { group: 'batch', resource: 'jobs', objects: [job] };
+    const { actions } = planNamespaceDeletion({ namespace, content: [pods, jobs] }, NOW);
+    const deletion = { kind: 'deleteContent', group: 'batch', resource: 'jobs', object: job };
+    expect(actions.filter(({ kind }) => kind === 'deleteContent')).toEqual(isDeleted ? [deletion] : []);
   });
 
   it('keeps the conditions of others, in their places', () => {

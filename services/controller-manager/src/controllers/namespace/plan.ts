@@ -30,6 +30,20 @@ const LOOK_AGAIN_MS = 2000;
 
 export const FINALIZER = 'kubernetes';
 
+/** With it a pod waits until its Job has counted it. */
+const JOB_FINALIZER = 'batch.kubernetes.io/job-tracking';
+
+/**
+ * Whether a pod holds back the deletion of everything else: not one that has ended and waits for its Job alone. A Job with a limit for
+ * each index keeps a failed pod until its successor is created, which a namespace that is being deleted refuses: only the Job's own
+ * deletion releases the pod. In Kubernetes such a namespace stays for ever.
+ */
+export function holdsOthers({ metadata }: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata;
+  const hasEnded = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
+  return !hasEnded || finalizers.some((finalizer) => finalizer !== JOB_FINALIZER);
+}
+
 /**
  * Empties a namespace that is being deleted: its pods first, since what they use and what restricts them must stay while they
  * run, then everything else. The status reports what still remains.
@@ -40,7 +54,7 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
   const finalizers = namespace.spec?.finalizers ?? [];
   if (!finalizers.includes(FINALIZER)) return { actions: [] };
   const pods = content.filter(
-    ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.length > 0,
+    ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.some(holdsOthers),
   );
   const actions: Action[] = [];
   for (const { group, resource, objects } of pods.length > 0 ? pods : content) {

@@ -61,13 +61,23 @@ it('does not count an evicted pod of a Job that is gone, or has been made again'
 });
 
 it.each([
-  [0, 1],
-  [2, 2],
-])('of a ReplicaSet of %i replicas %i sizes are told apart', (replicas, sizes) => {
-  const set = (size: string): Step => [
-    REPLICA_SETS,
-    'r',
-    { metadata: { annotations: { 'deployment.kubernetes.io/desired-replicas': size } }, spec: { replicas } },
-  ];
-  expect(new Set([...endOf([set('2')]), ...endOf([set('4')])]).size).toBe(sizes);
-});
+  ['an earlier set without replicas', 0, '1', 1],
+  ['an earlier set with replicas', 2, '1', 2],
+  ['the newest set without replicas', 0, '3', 2],
+])(
+  'for %s, with %i replicas and revision %s, the end state distinguishes %i sizes of its Deployment',
+  (_, replicas, revision, sizes) => {
+    const of = (size: string, number: string) => ({
+      'deployment.kubernetes.io/desired-replicas': size,
+      'deployment.kubernetes.io/revision': number,
+    });
+    const newest: Step = [REPLICA_SETS, 'newest', { metadata: { annotations: of('2', '2') }, spec: { replicas: 2 } }];
+    const set = (size: string): Step => [
+      REPLICA_SETS,
+      'r',
+      { metadata: { annotations: of(size, revision) }, spec: { replicas } },
+    ];
+    const linesOf = (size: string) => endOf([newest, set(size)]).filter((line) => line.includes('n/r '));
+    expect(new Set([...linesOf('2'), ...linesOf('4')]).size).toBe(sizes);
+  },
+);

@@ -10,8 +10,11 @@ import {
   type Pod,
   PODS,
   PROVISIONED_BY,
+  REPLICA_SETS,
+  type ReplicaSet,
   STATEFUL_SETS,
 } from '@gantry/objects';
+import { REVISION } from '../../controllers/deployment/annotations.ts';
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
@@ -74,18 +77,21 @@ export function followEndState(world: World): () => readonly string[] {
   return () => {
     const lines: string[] = [];
     for (const [resource, object] of world.everything()) {
-      if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object)) lines.push(lineOf(resource, object));
+      if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object))
+        lines.push(lineOf(world, resource, object));
     }
     const kept = evicted.filter((pod) => isOwnerThere(world, pod) && !isByChance(world, '/pods', pod));
-    return [...lines, ...kept.map((pod) => lineOf('/pods', pod))].sort();
+    return [...lines, ...kept.map((pod) => lineOf(world, '/pods', pod))].sort();
   };
 }
 
-function lineOf(resource: string, object: KubeObject): string {
+function lineOf(world: World, resource: string, object: KubeObject): string {
   const { namespace = '', name = '' } = object.metadata;
   const shownName = nameOf(object, name);
   const shown =
-    resource === '/pods' ? podOf(object) : JSON.stringify(masked(withoutPast(object))).replaceAll(name, shownName);
+    resource === '/pods'
+      ? podOf(object)
+      : JSON.stringify(masked(withoutPast(world, object))).replaceAll(name, shownName);
   return `${resource} ${namespace}/${shownName} ${shown}`
     .replaceAll(UID, 'uid')
     .replaceAll(ADDRESS, '"ip"')
@@ -93,14 +99,25 @@ function lineOf(resource: string, object: KubeObject): string {
 }
 
 /**
- * A ReplicaSet without pods keeps what its Deployment wanted when it was last scaled, as in Kubernetes: whether an autoscaler came before
- * a rollout is chance.
+ * A ReplicaSet of an earlier revision, without pods, keeps what its Deployment wanted when it was last scaled, as in Kubernetes: whether
+ * an autoscaler came before a rollout is chance. The newest one says what the Deployment wants now.
  */
-function withoutPast(object: KubeObject): KubeObject {
-  const { kind, metadata, spec } = object as KubeObject & { spec?: { replicas?: number } };
-  if (kind !== 'ReplicaSet' || spec?.replicas !== 0) return object;
+function withoutPast(world: World, object: KubeObject): KubeObject {
+  const { kind, metadata, spec } = object as ReplicaSet;
+  if (kind !== 'ReplicaSet' || spec?.replicas !== 0 || isNewest(world, object)) return object;
   const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !LAST_SCALED.has(key));
   return { ...object, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
+}
+
+/** Whether no other ReplicaSet of the same Deployment has a later revision. */
+function isNewest(world: World, set: KubeObject): boolean {
+  const owner = controllerOf(set)?.uid;
+  const others = world.all(REPLICA_SETS).filter((other) => controllerOf(other)?.uid === owner);
+  return others.every((other) => revisionOf(other) <= revisionOf(set));
+}
+
+function revisionOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[REVISION] ?? 0);
 }
 
 /** Whether the taints of its node delete a pod that has ended, as Kubernetes' taint manager does. A Job does not replace it. */

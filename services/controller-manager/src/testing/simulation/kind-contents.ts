@@ -1,5 +1,5 @@
 import type { KubeObject } from '@gantry/objects';
-import { LOAD, TARGET_MILLICORES } from './autoscaling.ts';
+import { LOAD, LOAD_METRIC, TARGET_MILLICORES } from './autoscaling.ts';
 import type { Dice } from './dice.ts';
 import { POD_FATE } from './nodes.ts';
 
@@ -84,12 +84,22 @@ export function autoscalerBounds(dice: Dice): object {
   return { minReplicas: dice.between(1, 2), maxReplicas: dice.between(2, 5) };
 }
 
-/** The metric of an autoscaler: CPU of the pods, or of their container. */
+/**
+ * The metric of an autoscaler: CPU or memory of the pods, CPU of their container, or a metric of another server: of the pods, of the
+ * Deployment, or of nothing in the cluster.
+ */
 export function autoscalerMetric(dice: Dice): object {
   const target = { type: 'AverageValue', averageValue: `${TARGET_MILLICORES}m` };
-  return dice.chance(0.5)
-    ? { type: 'Resource', resource: { name: 'cpu', target } }
-    : { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'c', target } };
+  const metric = { name: LOAD_METRIC };
+  const describedObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: AUTOSCALED };
+  return dice.pick([
+    { type: 'Resource', resource: { name: 'cpu', target } },
+    { type: 'Resource', resource: { name: 'memory', target } },
+    { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'c', target } },
+    { type: 'Pods', pods: { metric, target } },
+    { type: 'Object', object: { metric, describedObject, target } },
+    { type: 'External', external: { metric, target } },
+  ]);
 }
 
 /** The pod template of a Job; some of its pods fail before one succeeds. */

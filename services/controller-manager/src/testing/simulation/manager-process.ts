@@ -6,6 +6,7 @@ import { StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { createMeters } from '../../controllers/meters.ts';
 import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/rest-reader.ts';
+import { createNodeRanges } from '../node-ranges.ts';
 import { createControllers } from '../../registry.ts';
 import type { Activity } from './activity.ts';
 import { type NoteWrite, withNotedWrites } from './controller-writes.ts';
@@ -34,10 +35,11 @@ export function controllerNames(): readonly string[] {
 function createAll(readPath: ReadPath) {
   return createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
+    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
     readCa: () => 'a certificate',
     nodeGraceMs: NODE_GRACE_MS,
     podCidr: '10.128.0.0/20',
+    nodeRanges: createNodeRanges(),
     localPath: { storageClass: 'create' },
     readPath,
     meters: createMeters(createMetrics()),

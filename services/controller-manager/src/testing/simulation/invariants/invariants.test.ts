@@ -3,14 +3,11 @@ import {
   DAEMON_SETS,
   DEPLOYMENTS,
   ENDPOINT_SLICES,
-  ENDPOINTS,
   HORIZONTAL_POD_AUTOSCALERS,
   JOBS,
-  type KubeObject,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
-  REPLICA_SETS,
   type Resource,
   RESOURCE_QUOTAS,
   SERVICES,
@@ -21,32 +18,17 @@ import { World } from '../world.ts';
 import { LOAD } from '../autoscaling.ts';
 import { autoscalerInvariant } from './autoscalers.ts';
 import { daemonInvariant } from './daemons.ts';
-import { addressInvariant, endpointInvariant } from './endpoints.ts';
+import { addressInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
 import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { quietMs, restViolations } from './rest.ts';
-import { rolloutInvariant } from './rollouts.ts';
+import { deleted, owned, play, type Step } from './scripted-world.ts';
 import { volumeInvariant } from './volumes.ts';
 
-type Step = readonly [resource: Resource, name: string, object: object | undefined];
-
-/** Puts objects one after the other; undefined removes one. */
-function play(world: World, steps: readonly Step[]): void {
-  steps.forEach(([resource, name, content], index) => {
-    const metadata = { name, namespace: 'n', uid: name, ...(content as Partial<KubeObject> | undefined)?.metadata };
-    const object = content && ({ apiVersion: 'v1', kind: resource.kind, ...content, metadata } as KubeObject);
-    world.take({ resource, name: `n/${name}`, resourceVersion: (index + 1) * 256, object });
-  });
-}
-
-const owned = (kind: string, name: string): object => ({
-  ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller: true }],
-});
 const running = { spec: { nodeName: 'a' }, status: { phase: 'Running' } };
-const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1 };
 const onNode = {
   nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }],
 };
@@ -221,58 +203,6 @@ it('is at rest only when a quota was counted again: a failed write may have left
   expect(before).toBeLessThan(RECOUNT_MS);
 });
 
-const SERVICE: Step = [SERVICES, 's', { spec: { selector: { app: 'a' } } }];
-const pod = (ready: boolean): Step => [
-  PODS,
-  'p',
-  {
-    metadata: { labels: { app: 'a' } },
-    status: { phase: 'Running', podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
-  },
-];
-const slice = (ready: boolean): Step => [
-  ENDPOINT_SLICES,
-  's-1',
-  {
-    metadata: owned('Service', 's'),
-    endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready }, targetRef: { name: 'p', uid: 'p' } }],
-  },
-];
-
-it('is violated when an endpoint stays ready for more than a minute after its pod', () => {
-  const world = new World();
-  let now = 0;
-  const violations: string[] = [];
-  endpointInvariant(() => now).watch(world, (violation) => violations.push(violation));
-  play(world, [SERVICE, pod(true), slice(true), pod(false)]);
-  now = 50_000;
-  play(world, [slice(false), slice(true)]);
-  now = 110_000;
-  play(world, [[CONFIG_MAPS, 'any', {}]]);
-  expect(violations).toEqual([]);
-  now = 110_001;
-  play(world, [[CONFIG_MAPS, 'any', {}]]);
-  play(world, [[CONFIG_MAPS, 'any', {}]]);
-  expect(violations).toHaveLength(1);
-});
-
-it('is not at rest where slices or Endpoints say other than the pods', () => {
-  const endpoints = (part: string): Step => [
-    ENDPOINTS,
-    's',
-    { subsets: [{ [part]: [{ ip: '10.0.0.1', targetRef: { name: 'p' } }] }] },
-  ];
-  const world = new World();
-  play(world, [SERVICE, pod(true), slice(true), endpoints('addresses')]);
-  expect(restViolations(world)).toEqual([]);
-  play(world, [pod(false)]);
-  expect(restViolations(world)).toHaveLength(2);
-  play(world, [slice(false)]);
-  expect(restViolations(world)).toHaveLength(1);
-  play(world, [endpoints('notReadyAddresses')]);
-  expect(restViolations(world)).toEqual([]);
-});
-
 it('is not at rest where an autoscaled Deployment has not the replicas that its load asks for', () => {
   const world = new World();
   const scaled = (load: string): Step => [
@@ -288,58 +218,4 @@ it('is not at rest where an autoscaled Deployment has not the replicas that its 
   expect(restViolations(world)).toEqual([]);
   play(world, [scaled('2')]);
   expect(restViolations(world)).toHaveLength(1);
-});
-
-type SetCounts = readonly [replicas: number, ready: number, available: number];
-
-it.each<readonly [name: string, old: SetCounts, next: SetCounts | undefined, count: number]>([
-  ['another set reports a pod that it has deleted', [1, 2, 2], [1, 1, 1], 0],
-  ['another set reports none', [1, 2, 2], [1, 0, 0], 1],
-  ['another set reports one that is not available yet', [1, 2, 2], [1, 1, 0], 1],
-  ['the only set deletes a pod too many, and has not reported it yet', [2, 2, 2], undefined, 1],
-  ['a set deletes a pod too many, beside an empty one', [2, 2, 2], [0, 1, 1], 1],
-])('a rollout below its bound is judged by what is left, where %s', (_name, old, next, count) => {
-  const set = (name: string, [replicas, readyReplicas, availableReplicas]: SetCounts): Step => [
-    REPLICA_SETS,
-    name,
-    { metadata: owned('Deployment', 'd'), spec: { replicas }, status: { readyReplicas, availableReplicas } },
-  ];
-  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
-  const deployment = { spec: { replicas: 2, strategy: { type: 'RollingUpdate', rollingUpdate } } };
-  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-  const podOf = (name: string, metadata: object = {}): Step => [
-    PODS,
-    name,
-    { metadata: { ...owned('ReplicaSet', 'old'), ...metadata }, status },
-  ];
-  const world = new World();
-  const violations: string[] = [];
-  rolloutInvariant.watch(world, (violation) => violations.push(violation));
-  const sets = [set('old', old), ...(next === undefined ? [] : [set('new', next)])];
-  play(world, [[DEPLOYMENTS, 'd', deployment], ...sets, podOf('a'), podOf('b')]);
-  play(world, [podOf('b', deleted)]);
-  expect(violations).toHaveLength(count);
-});
-
-it('a rollout has no lower bound while a raised minReadySeconds makes pods unavailable', () => {
-  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
-  const deployment = (minReadySeconds: number): Step => [
-    DEPLOYMENTS,
-    'd',
-    { spec: { replicas: 1, minReadySeconds, strategy: { type: 'RollingUpdate', rollingUpdate } } },
-  ];
-  const podOf = (metadata: object = {}): Step => [
-    PODS,
-    'a',
-    {
-      metadata: { ...owned('ReplicaSet', 'old'), ...metadata },
-      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-    },
-  ];
-  const world = new World();
-  const violations: string[] = [];
-  rolloutInvariant.watch(world, (violation) => violations.push(violation));
-  const set: Step = [REPLICA_SETS, 'old', { metadata: owned('Deployment', 'd'), spec: { replicas: 1 } }];
-  play(world, [deployment(0), set, podOf(), deployment(3), podOf(deleted)]);
-  expect(violations).toEqual([]);
 });

@@ -1,0 +1,68 @@
+import { ignoreNotFound } from '@gantry/client';
+import type { Cache, ControllerSpec, ReconcileKey, WatchSpec } from '@gantry/controller-runtime';
+import { equalJson, keyOf, type Node, NODES } from '@gantry/objects';
+import type { RangeMeter } from '../meters.ts';
+import { GivenRanges } from './given-ranges.ts';
+import type { NodeRanges } from './node-ranges.ts';
+import { addressOf, engineOf, planRange, rangesOf, wantsRange } from './plan.ts';
+
+export interface NodeIpamOptions {
+  readonly ranges: NodeRanges;
+  readonly meter: RangeMeter;
+}
+
+/** A Node that wants a range, and with one that gives its range back those that may wait for it. */
+const watchNodes = (ranges: NodeRanges): WatchSpec<Node> => ({
+  resource: NODES,
+  keys: (node, old, cache) => {
+    if (node !== undefined)
+      return wantsRange(node, ranges) && !equalJson(factsOf(node), factsOf(old)) ? [keyOf(node)] : [];
+    return old !== undefined && rangesOf(old).length > 0 ? waiting(cache, ranges) : [];
+  },
+});
+
+/** Writes the range of each host's network of pods to its Nodes. Keys are Nodes. */
+export function createNodeIpamController({ ranges, meter }: NodeIpamOptions): ControllerSpec {
+  const given = new GivenRanges();
+  return {
+    name: 'nodeipam',
+    eventSource: 'cidrAllocator',
+    // One by one: two hosts could take the same range.
+    workers: 1,
+    watches: [watchNodes(ranges)],
+    begin: () => given.clear(),
+    reconcile: async (key, { cache, client, events }, signal) => {
+      const node = cache.get(NODES, key);
+      if (node === undefined) return {};
+      const assigned = given.assigned(cache.list(NODES));
+      meter.uses(ranges.clusterCidr, new Set([...assigned.values()].flatMap((cidrs) => [...cidrs])).size, ranges.size);
+      for (const action of planRange({ node, ranges, assigned }).actions) {
+        if (action.kind === 'event') {
+          events.event(node, 'Normal', action.reason, action.message);
+          continue;
+        }
+        const { uid } = node.metadata;
+        const spec = { podCIDR: action.cidr, podCIDRs: [action.cidr] };
+        // What is not known to be written counts as given: the next host gets another.
+        given.note({ ...node, spec: { ...node.spec, ...spec } });
+        await ignoreNotFound(client.patch(NODES, key, { merge: { metadata: { uid }, spec } }, signal));
+        meter.allocated(ranges.clusterCidr);
+      }
+      return {};
+    },
+  };
+}
+
+/** What a Node's range is decided by. */
+function factsOf(node: Node | undefined): object {
+  return node === undefined
+    ? {}
+    : { uid: node.metadata.uid, engine: engineOf(node), ranges: rangesOf(node), address: addressOf(node) };
+}
+
+function waiting(cache: Cache, ranges: NodeRanges): readonly ReconcileKey[] {
+  return cache
+    .list(NODES)
+    .filter((node) => wantsRange(node, ranges))
+    .map(keyOf);
+}

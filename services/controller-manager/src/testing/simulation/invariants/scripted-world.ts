@@ -1,0 +1,22 @@
+import type { KubeObject, Resource } from '@gantry/objects';
+import type { World } from '../world.ts';
+
+/** An object that is put, in namespace `n` with its name as uid; undefined removes it. */
+export type Step = readonly [resource: Resource, name: string, object: object | undefined];
+
+/** Puts objects into a world one after the other. */
+export function play(world: World, steps: readonly Step[]): void {
+  steps.forEach(([resource, name, content], index) => {
+    const metadata = { name, namespace: 'n', uid: name, ...(content as Partial<KubeObject> | undefined)?.metadata };
+    const object = content && ({ apiVersion: 'v1', kind: resource.kind, ...content, metadata } as KubeObject);
+    world.take({ resource, name: `n/${name}`, resourceVersion: (index + 1) * 256, object });
+  });
+}
+
+/** Metadata of an object whose controller is another one, with its name as uid. */
+export function owned(kind: string, name: string): object {
+  return { ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller: true }] };
+}
+
+/** Metadata of an object that is being deleted. */
+export const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1 };
