@@ -1,13 +1,14 @@
 import { ENDPOINT_SLICES, type KubeObject, NODES, type Pod, PODS, type Resource, SERVICES } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { ClusterView } from './cluster-view.ts';
+import type { HostSurroundings } from './hosts/plan-hosts.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { formatChange } from './rules/transaction.ts';
 import { endpoint, service, slice, topology } from './testing/services.ts';
 
-function start() {
+function start(surroundings?: HostSurroundings) {
   const book = new RuleBook();
-  const view = new ClusterView(book, topology());
+  const view = new ClusterView(book, topology(), surroundings);
   const take = (resource: Resource, object: KubeObject | undefined, old?: KubeObject) =>
     view.take({ kind: 'changed', resource, changes: [{ object, old }] });
   const text = () => {
@@ -17,6 +18,8 @@ function start() {
   };
   return { take, text };
 }
+
+const NONE = { hosts: [], refused: [] };
 
 const pod: Pod = {
   apiVersion: 'v1',
@@ -142,7 +145,7 @@ test("a pod's host ports come with its address or its Node, whichever is later, 
 
 test("the host's addresses and health checks are reported when they change", () => {
   const { take, text } = start();
-  expect(text().host).toEqual({ addresses: new Set(), healthChecks: [] });
+  expect(text().host).toEqual({ addresses: new Set(), healthChecks: [], others: NONE });
   take(NODES, hosted);
   const balanced = service({ type: 'LoadBalancer' }, ['10.128.10.7']);
   take(SERVICES, balanced);
@@ -160,5 +163,30 @@ test("the host's addresses and health checks are reported when they change", () 
   take(ENDPOINT_SLICES, web);
   expect(text().host?.healthChecks).toMatchObject([{ port: 30_500, onHost: 1 }]);
   take(SERVICES, undefined, local);
-  expect(text().host).toEqual({ addresses: new Set(['10.128.12.3']), healthChecks: [] });
+  expect(text().host).toEqual({ addresses: new Set(['10.128.12.3']), healthChecks: [], others: NONE });
+});
+
+test('another host is reported with its rules, and goes with its last Node', () => {
+  const { clusterRange, podCidr } = topology();
+  const { take, text } = start({ hostAddress: '192.0.2.1', podCidr, clusterRange, reservedRanges: [] });
+  const other = {
+    ...node,
+    metadata: {
+      name: 'node-b',
+      labels: { 'gantry.dev/engine': 'b' },
+      annotations: { 'gantry.dev/host-address': '192.0.2.2' },
+    },
+    spec: { podCIDR: '10.128.16.0/20' },
+  };
+  text();
+  take(NODES, other);
+  const found = text();
+  expect(found.host?.others.hosts).toEqual([{ address: '192.0.2.2', cidr: '10.128.16.0/20' }]);
+  expect(found.text).toContain('add element ip t tunnel-sources { 192.0.2.2 : goto tunnel-from/192.0.2.2 }');
+  // It says that it has an address of this host: it gets none.
+  expect(found.host?.addresses).toEqual(new Set());
+  take(NODES, undefined, other);
+  const gone = text();
+  expect(gone.host?.others).toEqual(NONE);
+  expect(gone.text).toContain('delete element ip t other-hosts { 10.128.16.0/20 }');
 });

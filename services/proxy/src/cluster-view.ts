@@ -15,6 +15,8 @@ import {
 } from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
 import { HostPortView } from './host-port-view.ts';
+import { planHostRules } from './hosts/host-rules.ts';
+import { type HostsPlan, type HostSurroundings, planHosts } from './hosts/plan-hosts.ts';
 import { type HealthCheck, planHealthCheck } from './rules/health-checks.ts';
 import { loadBalancerAddresses, nodeAddresses, planLoadBalancerAddresses } from './rules/host-addresses.ts';
 import { dependsOnOrigin, planService } from './rules/plan-service.ts';
@@ -44,7 +46,11 @@ export interface HostState {
   /** Of Nodes and load balancers. */
   readonly addresses: ReadonlySet<string>;
   readonly healthChecks: readonly HealthCheck[];
+  /** The other hosts of the cluster. */
+  readonly others: HostsPlan;
 }
+
+const NO_HOSTS: HostsPlan = { hosts: [], refused: [] };
 
 /** Keeps the rule book in step with the caches. Changes are only noted by `take`; `update` plans each changed Service once. */
 export class ClusterView {
@@ -68,9 +74,13 @@ export class ClusterView {
   readonly #healthChecks = new Map<string, HealthCheck>();
   #isHostChanged = true;
   #areNodesChanged = false;
+  /** Undefined on a host that reaches no others. */
+  readonly #surroundings: HostSurroundings | undefined;
+  #others = NO_HOSTS;
 
-  constructor(book: RuleBook, topology: Omit<Topology, 'nodes'>) {
+  constructor(book: RuleBook, topology: Omit<Topology, 'nodes'>, surroundings: HostSurroundings | undefined) {
     this.#book = book;
+    this.#surroundings = surroundings;
     this.#hostPorts = new HostPortView(book);
     this.#topology = { ...topology, nodes: new Map() };
   }
@@ -116,7 +126,8 @@ export class ClusterView {
     this.#isHostChanged = false;
     const ofNodes = nodeAddresses(this.#topology.nodes, this.#topology.podCidr);
     const addresses = new Set([...ofNodes, ...[...this.#loadBalancers.values()].flat()]);
-    return { udp, triggeredAt, host: { addresses, healthChecks: [...this.#healthChecks.values()] } };
+    const host = { addresses, healthChecks: [...this.#healthChecks.values()], others: this.#others };
+    return { udp, triggeredAt, host };
   }
 
   #takeSlice(object: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
@@ -152,8 +163,10 @@ export class ClusterView {
 
   #updateNodes(): void {
     this.#areNodesChanged = false;
+    this.#updateOthers();
     const before = this.#topology.nodes;
-    const nodes = nodesOfHost([...this.#nodes.values()], this.#topology.podRange);
+    const reach = this.#surroundings === undefined ? 'own-pods' : 'other-hosts';
+    const nodes = nodesOfHost([...this.#nodes.values()], this.#topology.podRange, reach);
     if (JSON.stringify([...before]) === JSON.stringify([...nodes])) return;
     this.#topology = { ...this.#topology, nodes };
     this.#book.put('nodes', planNodeAddresses(nodes, this.#topology.podCidr));
@@ -162,6 +175,15 @@ export class ClusterView {
     this.#isHostChanged = true;
     // Hints, policies and source ranges look at Nodes.
     for (const key of this.#services.keys()) this.#changedServices.add(key);
+  }
+
+  #updateOthers(): void {
+    if (this.#surroundings === undefined) return;
+    const others = planHosts([...this.#nodes.values()], this.#surroundings);
+    if (JSON.stringify(others) === JSON.stringify(this.#others)) return;
+    this.#others = others;
+    this.#book.put('hosts', planHostRules(others.hosts));
+    this.#isHostChanged = true;
   }
 
   #updateService(key: string, udp: Map<string, ReadonlySet<string>>): void {

@@ -1,5 +1,6 @@
-import { type AddressRange, parseIpv4Range } from '@gantry/objects';
+import { type AddressRange, defaultClusterCidr, isWithin, parseIpv4, parseIpv4Range } from '@gantry/objects';
 import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { CLOSED_ADDRESS_RANGES } from './rules/closed-ranges.ts';
 import { hostRange } from './rules/host-addresses.ts';
 
 /** The settings of a proxy; see docs/conventions.md. */
@@ -18,6 +19,10 @@ export interface ProxyConfig {
   readonly podBridge: string;
   /** No Service leads to the control network. */
   readonly controlRange: AddressRange;
+  /** Of which all hosts' ranges of pods are parts. */
+  readonly clusterRange: AddressRange;
+  /** Where other hosts reach this one; '' for a host that reaches no others. */
+  readonly hostAddress: string;
   /** Where health and metrics are served: the host's loopback is shared by all clusters. */
   readonly healthHost: string;
   readonly healthPort: number;
@@ -34,7 +39,10 @@ export function readProxyConfig(environment: Readonly<Record<string, string | un
       if (found === undefined) throw new ConfigError(variable, `${JSON.stringify(text)} is not an IPv4 range`);
       return found;
     };
-    range('GANTRY_SERVICE_CIDR');
+    const closed = [range('GANTRY_SERVICE_CIDR'), range('GANTRY_CONTROL_CIDR'), ...CLOSED_ADDRESS_RANGES];
+    const clusterRange = clusterRangeOf(read.text('GANTRY_CLUSTER_CIDR', ''), range('GANTRY_POD_CIDR'), () =>
+      defaultClusterCidr(read.text('GANTRY_POD_CIDR')),
+    );
     return {
       clusterId: clusterId(read.text('GANTRY_CLUSTER_ID')),
       server: read.text('GANTRY_SERVER'),
@@ -46,6 +54,8 @@ export function readProxyConfig(environment: Readonly<Record<string, string | un
       serviceCidr: read.text('GANTRY_SERVICE_CIDR'),
       podBridge: interfaceName(read.text('GANTRY_POD_BRIDGE')),
       controlRange: range('GANTRY_CONTROL_CIDR'),
+      clusterRange,
+      hostAddress: hostAddress(read.text('GANTRY_HOST_ADDRESS', ''), [clusterRange, ...closed]),
       healthHost: read.text('GANTRY_HEALTH_HOST', '127.0.0.1'),
       healthPort: read.integer('GANTRY_HEALTH_PORT', { min: 1, max: 65_535 }, 10_255),
       runDir: read.text('GANTRY_RUN_DIR', '/run/gantry'),
@@ -58,6 +68,23 @@ function ownRange(podCidr: string): AddressRange {
   const found = hostRange(podCidr);
   if (found !== undefined) return found;
   throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(podCidr)} is not an IPv4 range from /8 to /28`);
+}
+
+/** The set range, or the default where none is set. */
+function clusterRangeOf(text: string, podRange: AddressRange, defaultCidr: () => string): AddressRange {
+  const found = parseIpv4Range(text === '' ? defaultCidr() : text);
+  if (found === undefined) throw new ConfigError('GANTRY_CLUSTER_CIDR', `${JSON.stringify(text)} is not an IPv4 range`);
+  if (found.first <= podRange.first && podRange.last <= found.last) return found;
+  throw new ConfigError('GANTRY_CLUSTER_CIDR', `${JSON.stringify(text)} does not contain GANTRY_POD_CIDR`);
+}
+
+function hostAddress(text: string, closed: readonly AddressRange[]): string {
+  if (text === '') return text;
+  if (parseIpv4(text) === undefined)
+    throw new ConfigError('GANTRY_HOST_ADDRESS', `${JSON.stringify(text)} is not an IPv4 address`);
+  if (closed.some((range) => isWithin(range, text)))
+    throw new ConfigError('GANTRY_HOST_ADDRESS', `other hosts do not reach this one at ${text}`);
+  return text;
 }
 
 /** It names the table of the packet filter, so it has to be a name there too. */

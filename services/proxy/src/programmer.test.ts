@@ -11,12 +11,12 @@ import { endpoint, service, slice, topology } from './testing/services.ts';
 
 /**
  * A programmer whose transactions are written down; `refuse` makes the next one fail. Policies need `waiting` more rounds than one, and
- * those that are known at first are worked off when `known` resolves.
+ * those that are known at first are worked off when `known` resolves. `listing` are the kernel's sets.
  */
-function start(waiting = 0, known = Promise.resolve()) {
+function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const clock = new ManualClock();
   const book = new RuleBook();
-  const view = new ClusterView(book, topology());
+  const view = new ClusterView(book, topology(), undefined);
   const transactions: string[] = [];
   const udp: UdpTargets[] = [];
   const kept: string[][] = [];
@@ -37,6 +37,7 @@ function start(waiting = 0, known = Promise.resolve()) {
     },
     book,
     nft: {
+      listSets: () => Promise.resolve(listing()),
       apply: async (commands) => {
         if (isRefusing) {
           isRefusing = false;
@@ -176,4 +177,36 @@ test("the host's addresses are kept after their rules are in the kernel, also wh
   await clock.advance(10_000);
   await settle();
   expect(kept).toEqual([['10.128.12.3']]);
+});
+
+test('a replacement keeps the clients with affinity; without such Services the sets of the kernel are not read', async () => {
+  const set = 'clients-10800/default/web/tcp/http/10.128.4.1/8080';
+  let reads = 0;
+  const { clock, transactions, take, run, programmer, refuse } = start(0, undefined, () => {
+    reads++;
+    return `table ip t {\n\tset ${set} {\n\t\telements = { 10.128.4.7 expires 5s }\n\t}\n}\n`;
+  });
+  take(SERVICES, service());
+  take(ENDPOINT_SLICES, slice([endpoint('10.128.4.1')]));
+  run();
+  await settle();
+  expect([transactions.length, reads]).toEqual([1, 0]);
+  take(SERVICES, service({ sessionAffinity: 'ClientIP' }));
+  await settle();
+  expect(reads).toBe(0);
+  programmer.replaceAll();
+  await settle();
+  expect(reads).toBe(1);
+  expect(transactions.at(-1)).toMatch(/^add table ip t\n/);
+  expect(transactions.at(-1)).toContain(`add element ip t ${set} { 10.128.4.7 expires 5s }\n`);
+
+  // Rules go before: what a kernel refuses of the clients is left out.
+  refuse();
+  programmer.replaceAll();
+  await settle();
+  await clock.advance(1000);
+  await settle();
+  expect(transactions).toHaveLength(4);
+  expect(transactions.at(-1)).toMatch(/^add table ip t\n/);
+  expect(transactions.at(-1)).not.toContain('expires');
 });

@@ -4,6 +4,7 @@ import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
 import type { PolicyView } from './policy/policy-view.ts';
 import type { RuleBook } from './rules/rule-book.ts';
+import { CLIENTS, formatClients, readClients } from './rules/kept-clients.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
 import type { UdpTargets } from './rules/stale-flows.ts';
 
@@ -14,7 +15,7 @@ export interface ProgrammerOptions {
   /** Takes changes that are worked off in several turns of the event loop into the book. False when some wait for the next call. */
   readonly policies: Pick<PolicyView, 'synchronize' | 'catchUp'>;
   readonly book: RuleBook;
-  readonly nft: Pick<Nft, 'apply'>;
+  readonly nft: Pick<Nft, 'apply' | 'listSets'>;
   /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
   readonly cleanFlows: (targets: UdpTargets) => void;
   /** Called with what the host is to have, once the rules for it are in the kernel; does not wait. */
@@ -53,6 +54,8 @@ export class Programmer {
   #isReplacing = true;
   #isDone = false;
   #isFailing = false;
+  /** A replacement with the clients of the table before has failed: the next one leaves them out. */
+  #areClientsRefused = false;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
@@ -105,7 +108,12 @@ export class Programmer {
       this.#isReplacing = false;
       this.#staleChains.clear();
       book.forgetApplied();
-      await this.#apply('replacement', formatReplacement(table, skeleton, book.takeChange()), signal);
+      const change = book.takeChange();
+      const sets = change?.newSets ?? new Map<string, string>();
+      const clients = this.#areClientsRefused ? '' : await this.#clientsOf(sets, signal);
+      this.#areClientsRefused = clients !== '';
+      await this.#apply('replacement', `${formatReplacement(table, skeleton, change)}${clients}`, signal);
+      this.#areClientsRefused = false;
       this.#isDone = true;
     } else {
       await this.#deleteStaleChains(signal);
@@ -118,6 +126,13 @@ export class Programmer {
       }
     }
     this.#finish(update);
+  }
+
+  /** Gives the sets of a new table the clients that the one before has: with affinity they stay with their endpoints. */
+  async #clientsOf(sets: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string> {
+    if (![...sets.keys()].some((name) => name.startsWith(CLIENTS))) return '';
+    const { nft, table } = this.#options;
+    return formatClients(table, readClients(await nft.listSets(signal), table), sets);
   }
 
   async #apply(kind: 'replacement' | 'change', commands: string, signal: AbortSignal): Promise<void> {

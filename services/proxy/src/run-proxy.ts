@@ -5,24 +5,27 @@
  * - `rules`: pure; `plan-service` is the decision, `rule-book` what of it has changed, `table` and `transaction` its text for nft
  * - `policy`: NetworkPolicies; `parse-policy` and `policy-chains` are pure, `policy-view` finds what a change concerns
  * - `nft`: carries out transactions, and watches for changes by other programs
+ * - `hosts`: other Docker hosts of the cluster; `plan-hosts` and `plan-tunnel` are pure, `tunnel-keeper` reads and writes what the kernel has
  * - `host`: the rest of the host's network: ports and addresses of the bridge, the chain behind DOCKER-USER, connections that conntrack
  *   remembers, health checks of Services
  *
- * The files beside this one wire them together. The API is reached through the load balancer: the host is on no Docker network.
+ * `members` lists what runs until the process stops; the files beside this one wire them together. The API is reached through the load
+ * balancer: the host is on no Docker network.
  */
-import { type Clock, errorMessage, pause } from '@gantry/base';
 import { createCertificateRequester, createHttpClient } from '@gantry/client';
 import { Informers } from '@gantry/controller-runtime';
-import { type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
+import { type GroupOutcome, type HealthCheck, type Logger, type Metrics, startService } from '@gantry/service';
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
 import { forgetStaleFlows } from './host/conntrack.ts';
 import { BridgeAddresses } from './host/bridge-addresses.ts';
-import { keepDockerUser } from './host/docker-user.ts';
 import { HealthCheckServer } from './host/health-check-server.ts';
-import { keepHairpin } from './host/hairpin.ts';
-import { type Nft, openNft } from './nft/nft.ts';
+import { otherHosts, reachOf } from './hosts/other-hosts.ts';
+import { TunnelKeeper, type TunnelMetrics } from './hosts/tunnel-keeper.ts';
+import { tunnelDevice } from './hosts/tunnel.ts';
+import { membersOf } from './members.ts';
+import { openNft } from './nft/nft.ts';
 import { Programmer, type ProgrammerMetrics } from './programmer.ts';
 import { POLICY_RESOURCES, type PolicyReports, PolicyView } from './policy/policy-view.ts';
 import { CLOSED_ADDRESS_RANGES } from './rules/closed-ranges.ts';
@@ -30,7 +33,6 @@ import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
 
 const COMPONENT = 'kube-proxy';
-const RESTART_MS = 1000;
 
 /** The process. Its rules stay when it stops: `remove` of `main.ts` takes them away. */
 export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
@@ -47,21 +49,25 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   });
   const book = new RuleBook();
   const closedRanges = [...CLOSED_ADDRESS_RANGES, config.controlRange];
-  const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
+  const others = otherHosts(config);
+  const { reach, clusterRange } = reachOf(config);
+  const topology = { podCidr, podRange, podBridge, serviceCidr, closedRanges, clusterRange };
+  const view = new ClusterView(book, topology, others?.surroundings);
   const flowCleaner = new FlowCleaner({ ...service.parts, forgetStaleFlows });
-  const policies = new PolicyView(book, {
-    podRange,
-    podCidr,
-    clock,
-    ...policyReports(logger),
-  });
+  const policies = new PolicyView(book, { podRange, podCidr, reach, clock, ...policyReports(logger) });
   const addresses = new BridgeAddresses({ device: podBridge, range: config.ownRange, clock, logger });
+  const tunnelKeeper = new TunnelKeeper({
+    ...service.parts,
+    device: tunnelDevice(podBridge),
+    tunnel: others?.tunnel,
+    metrics: tunnelMetrics(metrics),
+  });
   const isHealthy = () => programmer.isHealthy;
   const healthChecks = new HealthCheckServer({ podCidr, isHealthy, clock, logger });
   const programmer = new Programmer({
     ...service.parts,
     table: config.clusterId,
-    skeleton: tableSkeleton({ podBridge, serviceCidr, apiPort: config.apiPort }),
+    skeleton: tableSkeleton({ podBridge, podCidr, serviceCidr, apiPort: config.apiPort, tunnel: others?.rules }),
     view,
     policies,
     book,
@@ -70,6 +76,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     keepHost: (host) => {
       addresses.keep(host.addresses);
       healthChecks.keep(host.healthChecks);
+      tunnelKeeper.keep(host.others);
     },
     metrics: programmerMetrics(metrics),
   });
@@ -78,30 +85,13 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     policies.take(event);
     programmer.notify();
   });
-  const programmed = {
-    name: 'rules',
-    check: () => {
-      if (!programmer.isProgrammed) throw new NotProgrammedError('not written yet');
-    },
-  };
+  const tasks = { informers, programmer, nft, addresses, healthChecks, flowCleaner, tunnelKeeper };
   return await service.run({
     caches: informers,
-    ready: [programmed],
+    ready: [rulesCheck(programmer)],
     endpoints: [{ host: config.healthHost, port: config.healthPort }],
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-    members: [
-      {
-        name: 'hairpin',
-        run: (signal) =>
-          again('ports of the bridge', { clock, logger }, signal, () => keepHairpin(podBridge, logger, signal)),
-      },
-      { name: 'docker-user', run: (signal) => keepDockerUser({ ...config, clock, logger }, signal) },
-      { name: 'rules', run: (signal) => program(informers, programmer, signal) },
-      { name: 'addresses', run: (signal) => addresses.run(signal) },
-      { name: 'health-checks', run: (signal) => healthChecks.run(signal) },
-      { name: 'flows', run: (signal) => flowCleaner.run(signal) },
-      { name: 'foreign-changes', run: (signal) => watchForeignChanges(nft, programmer, { clock, logger }, signal) },
-    ],
+    members: membersOf({ ...config, tunnelDevice: others?.tunnel.device, clock, logger, ...tasks }),
   });
 }
 
@@ -109,50 +99,13 @@ class NotProgrammedError extends Error {
   override readonly name = 'NotProgrammedError';
 }
 
-async function program(informers: Informers, programmer: Programmer, signal: AbortSignal): Promise<void> {
-  try {
-    await informers.when(() => informers.synced(), signal);
-  } catch (error) {
-    if (signal.aborted) return;
-    throw error;
-  }
-  await programmer.run(signal);
-}
-
-interface Surroundings {
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-async function watchForeignChanges(
-  nft: Nft,
-  programmer: Programmer,
-  { clock, logger }: Surroundings,
-  signal: AbortSignal,
-): Promise<void> {
-  const onForeignChange = () => {
-    logger.warn({}, 'another program has changed the rules: they are written again');
-    programmer.replaceAll();
+function rulesCheck(programmer: Programmer): HealthCheck {
+  return {
+    name: 'rules',
+    check: () => {
+      if (!programmer.isProgrammed) throw new NotProgrammedError('not written yet');
+    },
   };
-  await again('changes of rules', { clock, logger }, signal, () => nft.watch(onForeignChange, signal));
-}
-
-/** Runs what follows a program's reports, and again where the program ends. */
-async function again(
-  what: string,
-  { clock, logger }: Surroundings,
-  signal: AbortSignal,
-  follow: () => Promise<void>,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await follow();
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.warn({ what, reason: errorMessage(error) }, 'following stopped, and begins again');
-      await pause(clock, RESTART_MS, signal);
-    }
-  }
 }
 
 /** What policies are denied is logged: it may be what their authors wonder about. */
@@ -181,5 +134,12 @@ function programmerMetrics(metrics: Metrics): ProgrammerMetrics {
       'kubeproxy_network_programming_duration_seconds',
       "Time from a pod's change to its rules",
     ),
+  };
+}
+
+function tunnelMetrics(metrics: Metrics): TunnelMetrics {
+  return {
+    hosts: metrics.gauge('gantry_proxy_other_hosts', 'Other Docker hosts whose pods are reached'),
+    failures: metrics.counter('gantry_proxy_tunnel_failures_total', 'Refused changes of the tunnel to other hosts'),
   };
 }

@@ -8,6 +8,8 @@ import { scriptProgram } from '../testing/scripted-program.ts';
 import { BridgeAddresses, removeBridgeAddresses } from './bridge-addresses.ts';
 
 const range = hostRange('10.128.0.0/20') ?? { first: 0, last: 0 };
+/** For programs on a busy machine. */
+const WAIT = { timeout: 30_000 };
 /** Lists what `addresses` has, and writes down what is asked of `ip -batch`. */
 const SCRIPT = `
 if [ "$1" = -batch ]; then cat >> "$FOLDER/batch"; exit; fi
@@ -26,11 +28,11 @@ test('addresses are written when they are known, and again after others have rem
   void addresses.run(stop.signal);
   addresses.keep(new Set(['10.128.12.3']));
   const line = 'address replace 10.128.12.3/32 dev gtp-test\n';
-  await vi.waitFor(() => expect(batch()).toBe(line));
+  await vi.waitFor(() => expect(batch()).toBe(line), WAIT);
   await vi.waitFor(async () => {
     await clock.advance(5000);
     expect(batch()).toBe(line.repeat(2));
-  });
+  }, WAIT);
 });
 
 test('removal takes them away; a bridge that is not there has none', async () => {

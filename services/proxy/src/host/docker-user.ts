@@ -1,14 +1,18 @@
 import { type Clock, errorMessage, pause } from '@gantry/base';
 import type { Logger } from '@gantry/service';
-import { ProgramError, runProgram } from './run-program.ts';
+import { ensureDirectAccess, type IptablesBackend, removeDirectAccess } from './direct-access.ts';
+import { runProgram, succeeds } from './run-program.ts';
 
 /** The engine's rules may be in either form; the chain for users' rules shows which it is. */
-const BACKENDS = ['iptables-nft', 'iptables-legacy'] as const;
+const BACKENDS: readonly IptablesBackend[] = ['iptables-nft', 'iptables-legacy'];
 const RECHECK_MS = 5000;
 
 export interface DockerUserOptions {
   readonly clusterId: string;
   readonly podBridge: string;
+  readonly podCidr: string;
+  /** The device that leads to other hosts; undefined on a host that reaches no others. */
+  readonly tunnelDevice: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -18,27 +22,43 @@ export function dockerUserChain(clusterId: string): string {
   return `GANTRY-${clusterId.replace(/^gantry-/, '')}`.slice(0, 28);
 }
 
-/** The bridges of pods of all clusters of the host; see the settings of `up`. */
-const POD_BRIDGES = 'gtp-+';
+/** The bridges of pods of all clusters of the host, see the settings of `up`, and their tunnels to other hosts. */
+const FROM_CLUSTERS = ['gtp-+', 'gtv-+'] as const;
 const TRANSLATED = '-m conntrack --ctstate DNAT --ctdir';
 
 /**
  * The rules of our chain: packets that were translated to a pod's address pass, and their replies. Docker drops what comes from outside
  * for a container whose port it has not published, and what goes from one of its networks to another. What comes from the pods of
  * another cluster is left to Docker, which drops it: a Service there may have endpoints here.
+ *
+ * All packets between pods of this host and those of other hosts pass: our own table checks which packets of the tunnel a host has sent.
  */
-function rulesOf(podBridge: string): readonly string[] {
+function rulesOf({ podBridge, tunnelDevice }: ChainOptions): readonly string[] {
+  const devices = tunnelDevice === undefined ? [podBridge] : [podBridge, tunnelDevice];
   return [
     `-i ${podBridge} -o ${podBridge} ${TRANSLATED} ORIGINAL -j ACCEPT`,
-    `-i ${POD_BRIDGES} -o ${podBridge} ${TRANSLATED} ORIGINAL -j RETURN`,
-    `-o ${podBridge} ${TRANSLATED} ORIGINAL -j ACCEPT`,
-    `-i ${podBridge} ${TRANSLATED} REPLY -j ACCEPT`,
+    ...(tunnelDevice === undefined
+      ? []
+      : [
+          `-i ${podBridge} -o ${tunnelDevice} -j ACCEPT`,
+          `-i ${tunnelDevice} -o ${podBridge} -j ACCEPT`,
+          `-i ${tunnelDevice} -o ${tunnelDevice} ${TRANSLATED} ORIGINAL -j ACCEPT`,
+        ]),
+    ...devices.flatMap((device) =>
+      FROM_CLUSTERS.map((from) => `-i ${from} -o ${device} ${TRANSLATED} ORIGINAL -j RETURN`),
+    ),
+    ...devices.flatMap((device) => [
+      `-o ${device} ${TRANSLATED} ORIGINAL -j ACCEPT`,
+      `-i ${device} ${TRANSLATED} REPLY -j ACCEPT`,
+    ]),
   ];
 }
 
+type ChainOptions = Pick<DockerUserOptions, 'podBridge' | 'tunnelDevice'>;
+
 /** What iptables-restore reads to fill our chain. */
-export function formatDockerUserChain(chain: string, podBridge: string): string {
-  const rules = rulesOf(podBridge).map((rule) => `-A ${chain} ${rule}\n`);
+export function formatDockerUserChain(chain: string, options: ChainOptions): string {
+  const rules = rulesOf(options).map((rule) => `-A ${chain} ${rule}\n`);
   return `*filter\n:${chain} - [0:0]\n${rules.join('')}COMMIT\n`;
 }
 
@@ -57,7 +77,7 @@ export async function keepDockerUser(options: DockerUserOptions, signal: AbortSi
     if (problem !== '' && problem !== reported) {
       logger.warn(
         { reason: problem },
-        'NodePorts are not reached from outside: the chain behind DOCKER-USER is missing',
+        'NodePorts are not reached from outside, nor pods of other hosts: the chain behind DOCKER-USER is missing',
       );
     }
     reported = problem;
@@ -65,30 +85,46 @@ export async function keepDockerUser(options: DockerUserOptions, signal: AbortSi
   }
 }
 
-/** Removes our chain. What is not there is not an error. */
-export async function removeDockerUser(clusterId: string, signal: AbortSignal): Promise<void> {
+/** The names in the rules; that of the tunnel's device also where there is none. */
+type RemovalOptions = Pick<DockerUserOptions, 'clusterId' | 'podBridge' | 'podCidr'> & {
+  readonly tunnelDevice: string;
+};
+
+/** Removes our chain, and the rule that accepts packets of other hosts before the engine's. What is not there is not an error. */
+export async function removeDockerUser(options: RemovalOptions, signal: AbortSignal): Promise<void> {
   const iptables = await engineBackend(signal);
-  const chain = dockerUserChain(clusterId);
+  const chain = dockerUserChain(options.clusterId);
+  if (iptables !== undefined) await removeDirectAccess(iptables, options, signal);
   if (iptables === undefined || !(await succeeds(iptables, ['-n', '-L', chain], signal))) return;
   while (await succeeds(iptables, ['-D', 'DOCKER-USER', '-j', chain], signal));
   await runProgram(iptables, ['-w', '-F', chain], signal);
   await runProgram(iptables, ['-w', '-X', chain], signal);
 }
 
-async function ensure({ clusterId, podBridge, logger }: DockerUserOptions, signal: AbortSignal): Promise<void> {
+async function ensure(options: DockerUserOptions, signal: AbortSignal): Promise<void> {
+  const iptables = await ensureChain(options, signal);
+  const { tunnelDevice } = options;
+  if (iptables === undefined || tunnelDevice === undefined) return;
+  await ensureDirectAccess(iptables, { ...options, tunnelDevice }, signal);
+}
+
+/** Returns the iptables that the engine uses; undefined where it uses none. */
+async function ensureChain(options: DockerUserOptions, signal: AbortSignal): Promise<IptablesBackend | undefined> {
+  const { clusterId, logger } = options;
   const chain = dockerUserChain(clusterId);
   const jump = ['DOCKER-USER', '-j', chain];
-  // One that an earlier version has written lacks some of them.
-  const rules = rulesOf(podBridge).map((rule) => [chain, ...rule.split(' ')]);
+  // Each is looked for: a chain that an earlier version has written lacks some.
+  const rules = rulesOf(options).map((rule) => [chain, ...rule.split(' ')]);
   for (const iptables of BACKENDS) {
     const isJumping = await succeeds(iptables, ['-C', ...jump], signal);
-    if (isJumping && (await areThere(iptables, rules, signal))) return;
+    if (isJumping && (await areThere(iptables, rules, signal))) return iptables;
     if (!isJumping && !(await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal))) continue;
-    await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, podBridge));
+    await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, options));
     if (!isJumping) await runProgram(iptables, ['-w', '-I', ...jump], signal);
     logger.info({ chain, iptables }, 'chain behind DOCKER-USER written');
-    return;
+    return iptables;
   }
+  return undefined;
 }
 
 async function areThere(
@@ -101,19 +137,9 @@ async function areThere(
 }
 
 /** The iptables in whose tables the engine writes; undefined where it writes none. Asking the older form makes its tables: it is last. */
-async function engineBackend(signal: AbortSignal): Promise<(typeof BACKENDS)[number] | undefined> {
+async function engineBackend(signal: AbortSignal): Promise<IptablesBackend | undefined> {
   for (const iptables of BACKENDS) {
     if (await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal)) return iptables;
   }
   return undefined;
-}
-
-async function succeeds(iptables: string, args: readonly string[], signal: AbortSignal): Promise<boolean> {
-  try {
-    await runProgram(iptables, ['-w', ...args], signal);
-    return true;
-  } catch (error) {
-    if (error instanceof ProgramError && !signal.aborted) return false;
-    throw error;
-  }
 }

@@ -14,6 +14,9 @@ async function takePort() {
   return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, close };
 }
 
+/** For sockets on a busy machine. */
+const WAIT = { timeout: 30_000 };
+
 test('a port that others have is served when they leave it, answers by what is known last, and is closed when it is not wanted', async () => {
   const taken = await takePort();
   const clock = new ManualClock();
@@ -38,12 +41,12 @@ test('a port that others have is served when they leave it, answers by what is k
   await vi.waitFor(async () => {
     await clock.advance(10_000);
     expect(await ask()).toBe(`200 ${answer}`);
-  });
+  }, WAIT);
   server.keep([check(0)]);
   expect(await ask()).toMatch(/^503 .*"localEndpoints":0/);
   server.keep([check(1)]);
   isHealthy = false;
   expect(await ask()).toMatch(/^503 .*"serviceProxyHealthy":false/);
   server.keep([]);
-  await vi.waitFor(async () => expect(await ask().catch(() => 'closed')).toBe('closed'));
+  await vi.waitFor(async () => expect(await ask().catch(() => 'closed')).toBe('closed'), WAIT);
 });

@@ -63,3 +63,14 @@ export async function followProgram(
     lines?.close();
   }
 }
+
+/** Whether iptables carries out a command; it waits for the lock that all who write rules share. */
+export async function succeeds(iptables: string, args: readonly string[], signal: AbortSignal): Promise<boolean> {
+  try {
+    await runProgram(iptables, ['-w', ...args], signal);
+    return true;
+  } catch (error) {
+    if (error instanceof ProgramError && !signal.aborted) return false;
+    throw error;
+  }
+}

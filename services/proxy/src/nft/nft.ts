@@ -9,6 +9,8 @@ const NFT = '/usr/sbin/nft';
 export interface Nft {
   /** Carries out all commands or none. */
   apply(commands: string, signal: AbortSignal): Promise<void>;
+  /** All sets of all tables with their elements, as nft prints them. */
+  listSets(signal: AbortSignal): Promise<string>;
   /** Reports each change of the table by another program; rejects when that cannot be watched any more. */
   watch(onForeignChange: () => void, signal: AbortSignal): Promise<void>;
 }
@@ -27,6 +29,7 @@ export async function openNft(folder: string, table: string): Promise<Nft> {
     apply: async (commands, signal) => {
       await runProgram(program, ['-f', '-'], signal, commands);
     },
+    listSets: async (signal) => await runProgram(NFT, ['list', 'sets'], signal),
     watch: async (onForeignChange, signal) => {
       const changes = new ChangeWatch(table, name, onForeignChange);
       await followProgram(NFT, ['monitor'], (line) => changes.take(line), signal);

@@ -1,6 +1,6 @@
-import { NETWORK_POLICIES, type NetworkPolicySpec, NODES, type Pod, PODS } from '@gantry/objects';
+import { NAMESPACES, NETWORK_POLICIES, type NetworkPolicySpec, NODES, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { networkPolicy, node, pod } from '../testing/policies.ts';
+import { namespace, networkPolicy, node, pod } from '../testing/policies.ts';
 import { startPolicyView } from '../testing/policy-view.ts';
 
 /** Addresses of pods and Nodes are what agents report. What one of them reports opens no pod of another Node. */
@@ -122,4 +122,42 @@ test('an agent that reports the address of an API server or a DNS server isolate
   take(NETWORK_POLICIES, networkPolicy(DENY, 'deny', 'evil'));
   take(PODS, claiming('10.128.0.8'));
   expect(await text()).toBe('');
+});
+
+test("a pod that says it has an address of another host's range is no peer there, and isolates nothing", async () => {
+  const { take, text } = start();
+  const elsewhere = { ...NODE_B, spec: { podCIDR: '10.128.16.0/20' } };
+  take(NODES, elsewhere, NODE_B);
+  const from = [{ namespaceSelector: { matchLabels: { team: 'evil' } } }];
+  take(NAMESPACES, namespace('evil', { team: 'evil' }));
+  take(NETWORK_POLICIES, networkPolicy({ ...DENY, ingress: [{ from }] }));
+  take(NETWORK_POLICIES, networkPolicy({ ...DENY, policyTypes: ['Ingress'] }, 'own', 'evil'));
+  take(PODS, victim);
+  const before = await text();
+  take(PODS, claiming('10.128.4.1'));
+  expect(await text()).toBe('');
+  take(PODS, claiming('10.128.20.1'), claiming('10.128.4.1'));
+  expect(await text()).toMatch(/add element ip t peers\/# \{ 10\.128\.20\.1 \}/);
+  expect(before).not.toContain('10.128.20.1');
+});
+
+const WITH_FORMER_RANGE = { ...NODE_A, spec: { podCIDR: '10.200.0.0/20' } };
+
+test.each(['own-pods', 'other-hosts'] as const)(
+  "pods stay isolated where their Node has the range of before the host's was changed, on a host that reaches %s",
+  async (reach) => {
+    const { take, text } = startPolicyView(undefined, reach);
+    take(NODES, WITH_FORMER_RANGE);
+    take(NETWORK_POLICIES, networkPolicy(DENY));
+    take(PODS, victim);
+    expect(await text()).toMatch(/add element ip t ingress-isolated \{ 10\.128\.4\.1 : /);
+  },
+);
+
+test('pods of such a Node are peers where there are no other hosts', async () => {
+  const { take, text } = startPolicyView(undefined, 'own-pods');
+  take(NODES, WITH_FORMER_RANGE);
+  take(NETWORK_POLICIES, networkPolicy({ ...DENY, ingress: [{ from: [{ podSelector: {} }] }] }));
+  take(PODS, victim);
+  expect(await text()).toMatch(/add element ip t peers\/# \{ 10\.128\.4\.1 \}/);
 });

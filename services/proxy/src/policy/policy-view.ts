@@ -13,6 +13,7 @@ import {
 } from '@gantry/objects';
 import type { Fragment } from '../rules/fragment.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { HostReach } from '../rules/topology.ts';
 import { AddressClaims } from './address-claims.ts';
 import { Changes, takeAll } from './changes.ts';
 import { isSameMember, type Member } from './member.ts';
@@ -38,6 +39,7 @@ const READ_TERMS = 10;
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: AddressRange;
   readonly podCidr: string;
+  readonly reach: HostReach;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -84,7 +86,7 @@ export class PolicyView {
   constructor(book: RuleBook, options: PolicyViewOptions) {
     this.#book = book;
     this.#options = options;
-    this.#nodes = new NodeAddresses(options.podCidr);
+    this.#nodes = new NodeAddresses(options.podCidr, options.reach);
     this.#changes = new Changes(options.podCidr);
     const onChange = (subject: Subject) => this.#touched.add(subject);
     this.#groups = new PeerGroups((namespace) => this.#subjectsByNamespace.get(namespace) ?? [], onChange);
@@ -171,7 +173,7 @@ export class PolicyView {
         this.#touchOthers(subject);
         yield claims.size * (1 + subject.selection.size);
       }
-      this.#write(subject.member.key, planSubject(subject, isolation, this.#namedPorts));
+      this.#write(subject.member.key, planSubject(subject, isolation, surroundings));
       yield 1 + subject.groups.size;
     }
   }

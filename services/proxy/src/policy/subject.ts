@@ -103,13 +103,27 @@ export interface SubjectSurroundings {
   readonly podRange: AddressRange;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
-  readonly nodes: { addressesOf(node: string): readonly string[] };
+  readonly nodes: PodPlaces & { addressesOf(node: string): readonly string[] };
   readonly shared: SharedSelections;
 }
 
-/** The part of the table for one pod: its places in sets of peers and named ports, and what isolates its address. */
-export function planSubject({ member, groups }: Subject, isolation: Fragment, namedPorts: NamedPorts): Fragment {
+/** Where pods of Nodes can be. */
+interface PodPlaces {
+  canHave(node: string, address: string): boolean;
+}
+
+/**
+ * The part of the table for one pod: its places in sets of peers and named ports, and what isolates its address. A pod whose agent says that it
+ * has an address of another host is no peer there.
+ */
+export function planSubject(
+  { member, groups }: Subject,
+  isolation: Fragment,
+  surroundings: PeerSurroundings,
+): Fragment {
   const { address } = member;
+  const { namedPorts, nodes } = surroundings;
+  if (!nodes.canHave(member.node, address)) return isolation;
   const elements: Element[] = [...groups].map(({ id }) => ({ container: peersSet(id), key: address, value: '' }));
   for (const port of member.ports) {
     const container = namedPortSet(port);
@@ -118,11 +132,11 @@ export function planSubject({ member, groups }: Subject, isolation: Fragment, na
   return { ...isolation, elements: [...elements, ...isolation.elements] };
 }
 
-type NamedPorts = SubjectSurroundings['namedPorts'];
+type PeerSurroundings = Pick<SubjectSurroundings, 'namedPorts'> & { readonly nodes: PodPlaces };
 
 /**
  * What isolates an address: the same for all pods that report it. Where several do, none is more open than it alone would be: if their
- * chains differ, the address is closed, and a Node reaches it only if all of them are bound to it.
+ * chains differ, the address is closed, and a Node reaches it only if all of them are bound to it. Pods of other hosts do not count.
  */
 export function planIsolation(
   address: string,
@@ -130,7 +144,10 @@ export function planIsolation(
   { podRange, nodes, shared }: SubjectSurroundings,
 ): Fragment {
   if (!isWithin(podRange, address)) return EMPTY;
-  const claims = [...subjects];
+  const reported = [...subjects];
+  const own = reported.filter(({ member }) => nodes.canHave(member.node, address));
+  // Where none is of this host by its Node's range, that is from before the host's was changed: the pods stay isolated.
+  const claims = own.length > 0 ? own : reported;
   const elements: Element[] = [];
   const chains = new Map<string, readonly string[]>();
   for (const direction of ['ingress', 'egress'] as const) {

@@ -14,6 +14,8 @@ export type Container =
   | 'agents'
   | 'host-ports'
   | 'any-host-ports'
+  | 'tunnel-sources'
+  | 'other-hosts'
   | `pods-of/${string}`
   | 'ingress-isolated'
   | 'egress-isolated'

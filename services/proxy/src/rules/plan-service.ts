@@ -3,6 +3,7 @@ import { type EndpointSlice, isWithin, parseIpv4Range, type Service } from '@gan
 import { clusterEndpoints, hasUsable, HOST, localEndpoints } from './choose-endpoints.ts';
 import { endpointsOf, type RoutedEndpoint } from './endpoints.ts';
 import type { Container, Element, Fragment } from './fragment.ts';
+import { CLIENTS } from './kept-clients.ts';
 import { type RoutedPort, routedPorts } from './service-port.ts';
 import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
@@ -154,8 +155,8 @@ class PortPlan {
    */
   #externalAddresses(): readonly string[] {
     const { externalAddresses, loadBalancerAddresses, clusterAddress } = this.#port;
-    const { closedRanges, podRange, serviceCidr } = this.#topology;
-    const ofCluster = [podRange, must(parseIpv4Range(serviceCidr), 'the range of Service addresses')];
+    const { closedRanges, clusterRange, podRange, serviceCidr } = this.#topology;
+    const ofCluster = [podRange, clusterRange, must(parseIpv4Range(serviceCidr), 'the range of Service addresses')];
     const external = externalAddresses.filter((address) => !ofCluster.some((range) => isWithin(range, address)));
     return [...new Set([...external, ...loadBalancerAddresses])].filter(
       (address) => address !== clusterAddress && !closedRanges.some((range) => isWithin(range, address)),
@@ -265,7 +266,7 @@ class PortPlan {
     const chains = endpoints.map((endpoint) => {
       const place = `${id}/${endpoint.address}/${endpoint.port}`;
       // The set's name has its timeout, since a set's timeout cannot be changed.
-      const set = `clients-${affinitySeconds}/${place}`;
+      const set = `${CLIENTS}${affinitySeconds}/${place}`;
       this.#out.set(set, `type ipv4_addr; flags dynamic, timeout; timeout ${affinitySeconds}s;`);
       const rules = [`update @${set} { ip saddr }`, this.#translate(endpoint)];
       return { set, chain: this.#out.chain(`endpoint/${place}`, rules) };

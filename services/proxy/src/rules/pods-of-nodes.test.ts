@@ -18,6 +18,7 @@ test("Nodes of this host have an InternalIP among its pods' addresses", () => {
   const nodes = nodesOfHost(
     [node('b', '10.128.0.4'), node('a', '10.128.0.3', zone), node('far', '10.9.0.1')],
     podRange,
+    'own-pods',
   );
   expect([...nodes.values()]).toEqual([
     { name: 'a', address: '10.128.0.3', zone: 'east' },
@@ -26,8 +27,20 @@ test("Nodes of this host have an InternalIP among its pods' addresses", () => {
   expect(planNodeAddresses(nodes, podCidr).elements.map(({ key }) => key)).toEqual(['10.128.0.3', '10.128.0.4']);
 });
 
+test('a Node whose range is that of another host is none of this one, whatever address its agent reports', () => {
+  const claiming = (name: string, podCIDR: string): Node => ({ ...node(name, '10.128.12.4'), spec: { podCIDR } });
+  const nodes = nodesOfHost([claiming('evil', '10.128.16.0/20'), claiming('bad', 'x')], podRange, 'other-hosts');
+  expect([...nodes]).toEqual([]);
+  expect([...nodesOfHost([claiming('own', podCidr)], podRange, 'other-hosts').keys()]).toEqual(['own']);
+});
+
+test('where there are no other hosts, a Node keeps its address with the range of before', () => {
+  const before: Node = { ...node('a', '10.128.12.3'), spec: { podCIDR: '10.200.0.0/20' } };
+  expect([...nodesOfHost([before], podRange, 'own-pods').keys()]).toEqual(['a']);
+});
+
 test("an address that the host has for a Node leads to the Node's agent", () => {
-  const nodes = nodesOfHost([node('a', '10.128.12.3')], podRange);
+  const nodes = nodesOfHost([node('a', '10.128.12.3')], podRange, 'own-pods');
   expect(planNodeAddresses(nodes, podCidr).elements).toEqual([
     { container: 'node-addresses', key: '10.128.12.3', value: '' },
     { container: 'agents', key: '10.128.12.3', value: '10.128.0.3' },

@@ -1,17 +1,40 @@
-import { type AddressRange, containerAddressOf, hasEnded, isWithin, type Node, type Pod } from '@gantry/objects';
+import {
+  type AddressRange,
+  containerAddressOf,
+  hasEnded,
+  isWithin,
+  type Node,
+  parseIpv4Range,
+  type Pod,
+} from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
-import { type LocalNode, nodePart } from './topology.ts';
+import { type HostReach, type LocalNode, nodePart } from './topology.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. */
-export function nodesOfHost(nodes: readonly Node[], podRange: AddressRange): ReadonlyMap<string, LocalNode> {
-  const found = nodes.flatMap(({ metadata, status }): readonly LocalNode[] => {
+/**
+ * The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. The address is what a Node's agent says: one of
+ * another host, which has another range, gets no address of this one where there are other hosts.
+ */
+export function nodesOfHost(
+  nodes: readonly Node[],
+  podRange: AddressRange,
+  reach: HostReach,
+): ReadonlyMap<string, LocalNode> {
+  const found = nodes.flatMap(({ metadata, spec, status }): readonly LocalNode[] => {
     const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
-    if (!isWithin(podRange, address)) return [];
+    const range = reach === 'own-pods' ? '' : spec?.podCIDR;
+    if (!isWithin(podRange, address) || isElsewhere(range ?? '', podRange)) return [];
     return [{ name: metadata.name ?? '', address, zone: metadata.labels?.[ZONE] ?? '' }];
   });
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
+}
+
+/** Whether a range is of another host. Nodes have none where no controller assigns them. */
+function isElsewhere(podCidr: string, { first, last }: AddressRange): boolean {
+  if (podCidr === '') return false;
+  const range = parseIpv4Range(podCidr);
+  return range?.first !== first || range.last !== last;
 }
 
 /** The addresses under which NodePorts answer, in addition to the host's own, and the agents that answer at port 10250 of them. */

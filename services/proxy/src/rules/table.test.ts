@@ -2,11 +2,13 @@ import { expect, test } from 'vitest';
 import { topology } from '../testing/services.ts';
 import { tableSkeleton } from './table.ts';
 
+const TUNNEL = { device: 'gtv-test', vni: 77, gateway: '10.128.0.1' };
+
 /** The lines of a chain, without its name. */
-function chain(name: string): string {
+function chain(name: string, tunnel?: typeof TUNNEL): string {
   return (
     new RegExp(`^  chain ${name} \\{([^}]*(?:\\{[^}]*\\}[^}]*)*)\\}$`, 'm').exec(
-      tableSkeleton({ ...topology(), apiPort: 6443 }),
+      tableSkeleton({ ...topology(), apiPort: 6443, tunnel }),
     )?.[1] ?? ''
   );
 }
@@ -57,4 +59,37 @@ test('the agent of a Node is reached from the network of the pods and from the h
   const agents = 'tcp dport 10250 dnat to ip daddr map @agents; jump route-to-own;';
   expect(chain('prerouting')).toContain(`iifname "gtp-test" ${agents}`);
   expect(chain('output')).toContain(`policy accept; ${agents}`);
+});
+
+test('packets of other hosts are IPv4 of known senders, for addresses of this host alone, and reach no engine', () => {
+  const lines = (name: string) => chain(name, TUNNEL).trim().split(/\n\s*/);
+  expect(lines('input')).toContain('udp dport 4789 @th,96,24 77 jump tunnel-packets');
+  expect(lines('tunnel-packets')).toEqual(['@th,224,16 != 0x0800 drop', 'ip saddr vmap @tunnel-sources', 'drop']);
+  expect(chain('before-prerouting', TUNNEL)).toContain('iifname "gtv-test" jump from-other-hosts; jump check-sources;');
+  expect(lines('from-other-hosts')).toEqual(['ip saddr != @other-hosts drop', 'ip daddr != 10.128.0.0/20 drop']);
+  expect(lines('input')).toContain('iifname "gtv-test" tcp dport { 2375, 2376, 2377, 7946 } drop');
+  expect(lines('input')).toContain('iifname "gtv-test" udp dport { 4789, 7946, 8472 } drop');
+});
+
+test("packets to other hosts have addresses of this host's range, and keep those of pods", () => {
+  expect(chain('forward', TUNNEL)).toContain('iifname "gtp-test" oifname "gtv-test" ip saddr != 10.128.0.0/20 drop\n');
+  const lines = chain('postrouting', TUNNEL).trim().split(/\n\s*/);
+  expect(lines.slice(-3)).toEqual([
+    'oifname "gtv-test" ip saddr 10.128.0.0/20 snat to ip saddr',
+    'oifname "gtv-test" snat to 10.128.0.1',
+    expect.stringContaining('meta mark'),
+  ]);
+});
+
+test("packets from tunnels of other clusters are left to those clusters' rules, also without a tunnel of one's own", () => {
+  expect(chain('prerouting')).toContain('iifname "gtv-*" return;');
+  expect(chain('prerouting', TUNNEL)).toContain('iifname "gtv-*" iifname != "gtv-test" return;');
+  expect(chain('input')).not.toContain('4789 @th');
+});
+
+test('the agent of a Node is reached from other hosts, where API servers are', () => {
+  expect(chain('prerouting', TUNNEL)).toContain(
+    'iifname "gtv-test" tcp dport 10250 dnat to ip daddr map @agents; jump route-to-own;',
+  );
+  expect(chain('prerouting')).not.toContain('gtv-test');
 });

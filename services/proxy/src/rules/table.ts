@@ -21,6 +21,8 @@ const CONTAINERS = `
   map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict; }
   map no-endpoint-node-ports { type inet_proto . inet_service : verdict; }
   map source-checked { type ipv4_addr . inet_proto . inet_service : verdict; }
+  map tunnel-sources { type ipv4_addr : verdict; }
+  set other-hosts { type ipv4_addr; flags interval; }
   map ingress-isolated { type ipv4_addr : verdict; }
   map egress-isolated { type ipv4_addr : verdict; }
   set always-open { type ipv4_addr . ipv4_addr; }`;
@@ -30,10 +32,27 @@ const NODE_PORT = 'meta l4proto . th dport';
 /** Where an agent answers, whatever host ports pods have. */
 const AGENT_PORT = 10_250;
 
-export interface SkeletonOptions extends Pick<Topology, 'podBridge' | 'serviceCidr'> {
+export interface SkeletonOptions extends Pick<Topology, 'podBridge' | 'podCidr' | 'serviceCidr'> {
   /** Of the API on 127.0.0.1. */
   readonly apiPort: number;
+  /** Undefined on a host that reaches no others. */
+  readonly tunnel: TunnelRules | undefined;
 }
+
+/** The way to pods of other hosts, as the rules need it. */
+export interface TunnelRules {
+  readonly device: string;
+  /** The number of the cluster's VXLAN. */
+  readonly vni: number;
+  /** The address of this host on its pods' bridge: other hosts reply to it. */
+  readonly gateway: string;
+}
+
+/** In a UDP packet of VXLAN, in bits from the header of UDP: the number of the network, and the type of the packet inside. */
+const VXLAN = { number: '@th,96,24', innerType: '@th,224,16' } as const;
+const IPV4_TYPE = '0x0800';
+/** The port that IANA has assigned to VXLAN. */
+export const VXLAN_PORT = 4789;
 
 /** What the host offers to itself and to other hosts: the engine's API and its cluster mode. */
 const ENGINE_PORTS = '{ 2375, 2376, 2377, 7946 }';
@@ -47,8 +66,8 @@ const TUNNEL_PORTS = '{ 4789, 7946, 8472 }';
 const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @always-open accept';
 
 /**
- * The table without what belongs to Services, pods and policies. The hooks are just before those of Docker: its filter may drop packets after ours has
- * passed them, and ours never accepts a packet that it would drop.
+ * The table without what belongs to Services, pods and policies. The hooks are just before those of Docker: its filter may drop packets
+ * after ours has passed them, and ours never accepts a packet that it would drop.
  *
  * Pods of other clusters on this host (bridges named `gtp-...`) have a proxy of their own, perhaps with the same ClusterIPs.
  *
@@ -58,14 +77,22 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  * Host ports come last, so that a pod takes no NodePort and no Service's address away. Nor does it take the API on 127.0.0.1: without it
  * the rule could not be removed. Without an address they leave the host's loopback alone: its own programs serve there, Ingresses too.
  *
- * Agents are reached by their Nodes' addresses from the pods' network and the host, not from other machines. What addresses one is
- * masqueraded, so that replies pass here also where bridges do not show packets to the filter.
+ * Packets of other hosts come through the tunnel, and are checked twice: while they are packets of UDP, whose source is the host that has
+ * sent them, and as packets of the tunnel, which have to be for this host's range. Packets of pods to other hosts keep their source, so
+ * that policies there can judge it; all others get this host's address on its bridge, since replies have to come back. A translation of an
+ * address to itself ends the look-up, as every translation does: the engine would masquerade these packets.
+ *
+ * Agents are reached by their Nodes' addresses from the pods' network, the host and other hosts of the cluster, not from other machines.
+ * Packets to them are masqueraded, so that replies pass here also where bridges do not show packets to the filter.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
-  const { podBridge, serviceCidr, apiPort } = topology;
+  const { podBridge, serviceCidr, apiPort, tunnel } = topology;
+  const { chains, toOthers, fromOthers, outer, closed, translation } = tunnelLines(topology);
   const translate = 'meta l4proto { tcp, udp, sctp } dnat ip addr . port to';
   const agents = `tcp dport ${AGENT_PORT} dnat to ip daddr map @agents`;
-  const foreign = `iifname "gtp-*" iifname != "${podBridge}" return`;
+  const ownTunnel = tunnel === undefined ? '' : ` iifname != "${tunnel.device}"`;
+  const foreign = `iifname "gtp-*" iifname != "${podBridge}" return; iifname "gtv-*"${ownTunnel} return`;
+  const agentsOfOthers = tunnel === undefined ? '' : ` iifname "${tunnel.device}" ${agents};`;
   return `${CONTAINERS}
   chain reject-packet { reject; }
   chain check-sources { ct state new ${SERVICE} vmap @source-checked; }
@@ -89,9 +116,9 @@ export function tableSkeleton(topology: SkeletonOptions): string {
     ip daddr @cluster-addresses reject
     ip daddr ${serviceCidr} drop
   }
-  chain before-prerouting { type filter hook prerouting priority -115; policy accept; ${foreign}; jump check-sources; }
+${chains}  chain before-prerouting { type filter hook prerouting priority -115; policy accept; ${foreign};${fromOthers} jump check-sources; }
   chain before-output { type filter hook output priority -115; policy accept; jump check-sources; }
-  chain prerouting { type nat hook prerouting priority -106; policy accept; ${foreign}; iifname "${podBridge}" ${agents}; jump route-to-own; }
+  chain prerouting { type nat hook prerouting priority -106; policy accept; ${foreign}; iifname "${podBridge}" ${agents};${agentsOfOthers} jump route-to-own; }
   chain output { type nat hook output priority -106; policy accept; ${agents}; jump route-to-own; }
   chain prerouting-to-host { type nat hook prerouting priority -105; policy accept; ${foreign}; jump route-to-host; }
   chain output-to-host { type nat hook output priority -105; policy accept; jump route-to-host; }
@@ -99,13 +126,13 @@ export function tableSkeleton(topology: SkeletonOptions): string {
     type filter hook input priority -5; policy accept;
     iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
     iifname "${podBridge}" udp dport ${TUNNEL_PORTS} drop
-    ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
+${closed}${outer}    ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
     ct state new ip daddr @load-balancer-addresses meta l4proto != icmp reject
   }
   chain forward {
     type filter hook forward priority -5; policy accept;
     ${foreign}
-    ct state new jump check-endpoints
+${toOthers}    ct state new jump check-endpoints
     ct state new jump check-cluster-addresses
   }
   chain egress-policies { type filter hook forward priority -4; policy accept; ${UNJUDGED}; ip saddr vmap @egress-isolated; }
@@ -120,7 +147,41 @@ export function tableSkeleton(topology: SkeletonOptions): string {
     ct status dnat ip saddr . ip daddr @own-addresses masquerade
     ct status dnat ct original ip daddr @node-addresses ct protocol tcp ct original proto-dst ${AGENT_PORT} masquerade
     oifname "${podBridge}" ip saddr 127.0.0.0/8 masquerade
-    meta mark & ${FROM_OUTSIDE_MARK} == ${FROM_OUTSIDE_MARK} oifname != "${podBridge}" masquerade
+${translation}    meta mark & ${FROM_OUTSIDE_MARK} == ${FROM_OUTSIDE_MARK} oifname != "${podBridge}" masquerade
   }
 `;
 }
+
+/** The lines of a host that reaches others. */
+function tunnelLines({ tunnel, podBridge, podCidr }: SkeletonOptions): Readonly<Record<TunnelPart, string>> {
+  if (tunnel === undefined) return NO_TUNNEL;
+  const { device, vni, gateway } = tunnel;
+  return {
+    chains: `  chain tunnel-packets {
+    ${VXLAN.innerType} != ${IPV4_TYPE} drop
+    ip saddr vmap @tunnel-sources
+    drop
+  }
+  chain from-other-hosts {
+    ip saddr != @other-hosts drop
+    ip daddr != ${podCidr} drop
+  }
+`,
+    fromOthers: ` iifname "${device}" jump from-other-hosts;`,
+    outer: `    udp dport ${VXLAN_PORT} ${VXLAN.number} ${vni} jump tunnel-packets
+`,
+    closed: `    iifname "${device}" tcp dport ${ENGINE_PORTS} drop
+    iifname "${device}" udp dport ${TUNNEL_PORTS} drop
+`,
+    toOthers: `    iifname "${podBridge}" oifname "${device}" ip saddr != ${podCidr} drop
+    oifname "${device}" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu
+`,
+    translation: `    oifname "${device}" ip saddr ${podCidr} snat to ip saddr
+    oifname "${device}" snat to ${gateway}
+`,
+  };
+}
+
+type TunnelPart = 'chains' | 'fromOthers' | 'outer' | 'closed' | 'toOthers' | 'translation';
+
+const NO_TUNNEL = { chains: '', fromOthers: '', outer: '', closed: '', toOthers: '', translation: '' } as const;

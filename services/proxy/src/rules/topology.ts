@@ -10,11 +10,19 @@ export interface LocalNode {
   readonly zone: string;
 }
 
+/**
+ * Which pods a host reaches. Where it reaches no others, what is on it is not judged by the ranges of Nodes: one that a Node was given before
+ * the range of the host was changed stays in its object.
+ */
+export type HostReach = 'own-pods' | 'other-hosts';
+
 /** Where the rules apply: the pods and Nodes of one Docker host. */
 export interface Topology {
   /** The addresses of this host's pods, as text and as numbers. */
   readonly podCidr: string;
   readonly podRange: AddressRange;
+  /** The addresses of the pods of all hosts that this one reaches. */
+  readonly clusterRange: AddressRange;
   /** The addresses of ClusterIPs. */
   readonly serviceCidr: string;
   /** The bridge of this host's pods. */

@@ -6,13 +6,17 @@ import { formatChange } from '../rules/transaction.ts';
 import { topology } from './services.ts';
 
 /** A view of policies with a book of its own, and what it reports. */
-export function startPolicyView(clock: PolicyViewOptions['clock'] = new ManualClock()) {
+export function startPolicyView(
+  clock: PolicyViewOptions['clock'] = new ManualClock(),
+  reach: PolicyViewOptions['reach'] = 'other-hosts',
+) {
   const book = new RuleBook();
   const reports: string[] = [];
   const { podRange, podCidr } = topology();
   const view = new PolicyView(book, {
     podRange,
     podCidr,
+    reach,
     clock,
     onOmitted: (policy, rules) => reports.push(`${policy}: ${rules}`),
     onClosed: (namespace, policy) => reports.push(`${namespace} is closed by ${policy}`),

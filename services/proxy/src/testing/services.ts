@@ -15,6 +15,7 @@ export function topology(...nodes: readonly LocalNode[]): Topology {
   return {
     podCidr: '10.128.0.0/20',
     podRange: must(parseIpv4Range('10.128.0.0/20'), 'a range'),
+    clusterRange: must(parseIpv4Range('10.128.0.0/16'), 'a range'),
     serviceCidr: '10.96.0.0/16',
     podBridge: 'gtp-test',
     closedRanges: [...CLOSED_ADDRESS_RANGES, must(parseIpv4Range('10.128.240.0/24'), 'a range')],

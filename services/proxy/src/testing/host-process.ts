@@ -1,0 +1,82 @@
+/**
+ * A proxy without an API server, in a network namespace that stands for a host: takes objects as lines of JSON on its standard input, and keeps
+ * the rules, the chain behind DOCKER-USER and the tunnel until that ends. Its settings are in the environment, as a proxy's are. With the
+ * argument `remove` it takes all away.
+ */
+import { createInterface } from 'node:readline';
+import { systemClock, systemRandom } from '@gantry/base';
+import type { KubeObject, Resource } from '@gantry/objects';
+import { createLogger, createMetrics } from '@gantry/service';
+import { ClusterView } from '../cluster-view.ts';
+import { readProxyConfig } from '../config.ts';
+import { keepDockerUser } from '../host/docker-user.ts';
+import { openNft } from '../nft/nft.ts';
+import { PolicyView } from '../policy/policy-view.ts';
+import { Programmer } from '../programmer.ts';
+import { removeRules } from '../remove-rules.ts';
+import { CLOSED_ADDRESS_RANGES } from '../rules/closed-ranges.ts';
+import { RuleBook } from '../rules/rule-book.ts';
+import { tableSkeleton } from '../rules/table.ts';
+import { otherHosts, reachOf } from '../hosts/other-hosts.ts';
+import { TunnelKeeper } from '../hosts/tunnel-keeper.ts';
+import { tunnelDevice } from '../hosts/tunnel.ts';
+
+const config = readProxyConfig();
+if (process.argv[2] === 'remove') {
+  await removeRules(config);
+  process.exit(0);
+}
+const stop = new AbortController();
+const parts = {
+  clock: systemClock,
+  random: systemRandom,
+  logger: createLogger({ service: 'proxy', level: 'warn' }, process.stderr),
+};
+const metrics = createMetrics();
+const counter = metrics.counter('failures', 'Failures');
+const histogram = metrics.histogram('seconds', 'Seconds', ['kind']);
+const nft = await openNft(config.runDir, config.clusterId);
+const book = new RuleBook();
+const others = otherHosts(config);
+const closedRanges = [...CLOSED_ADDRESS_RANGES, config.controlRange];
+const view = new ClusterView(book, { ...config, ...reachOf(config), closedRanges }, others?.surroundings);
+const ignore = () => undefined;
+const reports = { onOmitted: ignore, onClosed: ignore, onShort: ignore, onCrowded: ignore };
+const policies = new PolicyView(book, { ...config, ...reachOf(config), clock: systemClock, ...reports });
+const tunnel = new TunnelKeeper({
+  ...parts,
+  device: tunnelDevice(config.podBridge),
+  tunnel: others?.tunnel,
+  metrics: { hosts: metrics.gauge('hosts', 'Hosts'), failures: counter },
+});
+const programmer = new Programmer({
+  ...parts,
+  table: config.clusterId,
+  skeleton: tableSkeleton({ ...config, tunnel: others?.rules }),
+  view,
+  policies,
+  book,
+  nft,
+  cleanFlows: ignore,
+  keepHost: (host) => tunnel.keep(host.others),
+  metrics: { seconds: histogram, failures: counter, latency: metrics.histogram('latency', 'Latency') },
+});
+const running = [
+  programmer.run(stop.signal),
+  tunnel.run(stop.signal),
+  tunnel.follow(stop.signal),
+  nft.watch(() => programmer.replaceAll(), stop.signal),
+  keepDockerUser({ ...config, tunnelDevice: others?.tunnel.device, ...parts }, stop.signal),
+];
+for await (const line of createInterface({ input: process.stdin })) {
+  const { resource, object, old } = JSON.parse(line) as {
+    readonly resource: Resource;
+    readonly object?: KubeObject;
+    readonly old?: KubeObject;
+  };
+  for (const one of [view, policies]) one.take({ kind: 'changed', resource, changes: [{ object, old }] });
+  programmer.notify();
+}
+stop.abort();
+await Promise.allSettled(running);
+process.exit(0);
