@@ -127,7 +127,7 @@ describe('the programmer', () => {
       view,
       proxy,
       followSecrets: (keys) => secrets.follow(keys),
-      areSecretsRead: () => secrets.isSettled(),
+      areSecretsRead: () => secrets.isSynced(),
       report: (report) => reports.put(report),
       storeOwners: (owners) => {
         stored.push(owners);

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random, Signal } from '@gantry/base';
+import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal } from '@gantry/base';
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
@@ -44,7 +44,6 @@ export class Programmer {
   readonly #options: ProgrammerOptions;
   readonly #work = new Signal();
   #isProgrammed = false;
-  #failures = 0;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
@@ -60,27 +59,26 @@ export class Programmer {
 
   /** Programs until the signal is aborted. The caches must have been listed. Ends with an error where HAProxy cannot be started. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, metrics, proxy, view } = this.#options;
+    const { clock, random, logger, metrics } = this.#options;
     await this.#awaitSecrets(signal);
-    while (!signal.aborted) {
-      const start = clock.monotonicMs();
-      try {
-        await this.#program(signal);
-        this.#failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!this.#isProgrammed) throw error;
-        this.#failures += 1;
-        metrics.failures.inc();
-        logger.error({ reason: errorMessage(error) }, 'HAProxy was not changed');
-        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
-        continue;
-      }
-      const tookMs = clock.monotonicMs() - start;
-      metrics.seconds.observe(tookMs / 1000);
-      await pause(clock, Math.max(MIN_REST_MS, tookMs * REST_SHARE), signal);
-      await this.#work.wait(clock, Math.min(WAIT_MS[proxy.rest], view.isWaiting ? SLOT_MS : WAIT_MS.none), signal);
-    }
+    const onFailure = (error: unknown) => {
+      if (!this.#isProgrammed) throw error;
+      metrics.failures.inc();
+      logger.error({ reason: errorMessage(error) }, 'HAProxy was not changed');
+    };
+    const options = { work: this.#work, backoff: BACKOFF, clock, random, onFailure };
+    await repeatOnSignal(options, (stop) => this.#programAndRest(stop), signal);
+  }
+
+  /** Returns after how many milliseconds to program again without a change. */
+  async #programAndRest(signal: AbortSignal): Promise<number> {
+    const { clock, metrics, proxy, view } = this.#options;
+    const start = clock.monotonicMs();
+    await this.#program(signal);
+    const tookMs = clock.monotonicMs() - start;
+    metrics.seconds.observe(tookMs / 1000);
+    await pause(clock, Math.max(MIN_REST_MS, tookMs * REST_SHARE), signal);
+    return Math.min(WAIT_MS[proxy.rest], view.isWaiting ? SLOT_MS : WAIT_MS.none);
   }
 
   /** A start without the certificates would refuse clients that it served a moment ago. */

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '@gantry/base';
-import type { Logger } from '@gantry/service';
+import { type Logger, replaceFile } from '@gantry/service';
 import type { HostOwners } from '../rules/hosts.ts';
 
 const FILE = 'hosts.json';
@@ -35,11 +35,9 @@ export class HostFile {
   async write(owners: HostOwners): Promise<void> {
     if (isSame(owners, this.#stored)) return;
     const hosts = [...owners].map(([host, namespace]) => [namespace, host] as const);
-    const next = join(this.#folder, `${FILE}.next`);
     try {
       await mkdir(this.#folder, { recursive: true });
-      await writeFile(next, JSON.stringify(hosts), { flush: true });
-      await rename(next, join(this.#folder, FILE));
+      await replaceFile(join(this.#folder, FILE), JSON.stringify(hosts));
       this.#stored = new Map(owners);
     } catch (error) {
       this.#logger.warn({ reason: errorMessage(error) }, 'the owners of hosts were not stored');

@@ -3,7 +3,7 @@ import { sizeOf } from '../rules/planned-part.ts';
 import { fairShare } from '../rules/shares.ts';
 
 /** How much the Ingresses in the cache may name, as `sizeOf` counts. */
-export interface Room {
+export interface CacheBounds {
   readonly ofNamespace: number;
   /** Of all namespaces that have more than `least`. */
   readonly all: number;
@@ -36,15 +36,15 @@ interface Entries {
  * were kept before come first, then the oldest.
  */
 export class KeptIngresses {
-  readonly #room: Room;
+  readonly #bounds: CacheBounds;
   readonly #namespaces = new Map<string, Entries>();
   /** Since the last `confirm`. */
   readonly #changed = new Set<Entry>();
   #mayHaveRoom = true;
 
   /** For a new list: what was kept `before` has its room until it is listed, or the list ends. */
-  constructor(room: Room, before?: KeptIngresses) {
-    this.#room = room;
+  constructor(bounds: CacheBounds, before?: KeptIngresses) {
+    this.#bounds = bounds;
     for (const { byKey } of before === undefined ? [] : before.#namespaces.values()) {
       for (const entry of byKey.values()) {
         if (entry.isKept) this.#add({ ...entry, part: undefined, wasKept: true });
@@ -76,7 +76,7 @@ export class KeptIngresses {
 
   /** Leaves out what there is no room for; returns these Ingresses, with their rules. */
   settle(): readonly Ingress[] {
-    const { ofNamespace, all } = this.#room;
+    const { ofNamespace, all } = this.#bounds;
     const left: (Ingress | undefined)[] = [];
     const namespaces = [...this.#namespaces.values()];
     for (const entries of namespaces) {
@@ -123,7 +123,7 @@ export class KeptIngresses {
   /** Whether an Ingress that was left out would be kept by a list now. */
   hasRoom(): boolean {
     if (!this.#mayHaveRoom) return false;
-    const { ofNamespace, all } = this.#room;
+    const { ofNamespace, all } = this.#bounds;
     const share = this.#share();
     const total = this.#total();
     const fits = (kept: number, own: number) =>
@@ -137,7 +137,7 @@ export class KeptIngresses {
 
   /** What each namespace has in any case. */
   #share(): number {
-    const { ofNamespace, all, least } = this.#room;
+    const { ofNamespace, all, least } = this.#bounds;
     const wanted = [...this.#namespaces.values()].map((entries) => this.#counted(entries.wanted));
     return Math.max(least, fairShare(wanted, { each: ofNamespace, all }));
   }
@@ -147,7 +147,7 @@ export class KeptIngresses {
   }
 
   #counted(size: number): number {
-    return size <= this.#room.least ? 0 : size;
+    return size <= this.#bounds.least ? 0 : size;
   }
 
   #entry(ingress: Ingress): Entry | undefined {

@@ -2,12 +2,12 @@ import { type Clock, type Instant } from '@gantry/base';
 import type { ListOptions, ObjectReader, WatchEvent, WatchOptions } from '@gantry/client';
 import { formatKey, INGRESSES, keyOf, type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import { leaveOut, plannedPart, storedVersion } from '../rules/planned-part.ts';
-import { KeptIngresses, type Room } from './kept-ingresses.ts';
+import { type CacheBounds, KeptIngresses } from './kept-ingresses.ts';
 
 /** An object may have more than a megabyte, and takes several times that until only its planned part is left. */
 const PAGE = 20;
-/** A namespace may name its routes and hosts thrice. With all of it the cache has about 100 MB. */
-const ROOM: Room = { ofNamespace: 6000, all: 200_000, least: 300 };
+/** Three times a namespace's bound of routes (`ROUTES`). A full cache has about 100 MB. */
+const CACHE_BOUNDS: CacheBounds = { ofNamespace: 6000, all: 200_000, least: 300 };
 /** How often Ingresses are listed again because there is room for those that were left out. */
 const RELIST_MS = 60_000;
 
@@ -18,13 +18,13 @@ const RELIST_MS = 60_000;
 export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch'> {
   readonly #client: ObjectReader;
   readonly #clock: Clock;
-  readonly #room: Room;
+  readonly #bounds: CacheBounds;
   #kept: KeptIngresses;
   #listedAt: Instant = 0;
 
-  constructor(client: ObjectReader, clock: Clock, room = ROOM) {
-    this.#room = room;
-    this.#kept = new KeptIngresses(room);
+  constructor(client: ObjectReader, clock: Clock, bounds = CACHE_BOUNDS) {
+    this.#bounds = bounds;
+    this.#kept = new KeptIngresses(bounds);
     this.#client = client;
     this.#clock = clock;
   }
@@ -33,9 +33,9 @@ export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch
     return plannedPart(resource.resource, await this.#client.get(resource, key, signal)) as T;
   }
 
-  /** In pages, of which one at a time is whole in memory. */
+  /** Reads in pages: whole objects of one page at a time are in memory. */
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions, signal: AbortSignal) {
-    const kept = isIngresses(resource) ? new KeptIngresses(this.#room, this.#kept) : undefined;
+    const kept = isIngresses(resource) ? new KeptIngresses(this.#bounds, this.#kept) : undefined;
     const items = new Map<string, T>();
     let resourceVersion: string | undefined;
     let continueToken = '';

@@ -38,7 +38,7 @@ export class SecretWatch {
   }
 
   /** Whether every Secret that is followed has been read. */
-  isSettled(): boolean {
+  isSynced(): boolean {
     return [...this.#watched.values()].every(({ content }) => content.kind !== 'unknown');
   }
 

@@ -5,7 +5,7 @@ const ANSWER_MS = 30_000;
 /** For a start with many backends on a busy machine. */
 const START_MS = 60_000;
 const POLL_MS = 20;
-/** Of a socket that is not there yet, or of which only the name is. */
+/** Errors of a socket that HAProxy has not made yet, or does not listen on yet. */
 const NOT_YET: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED'];
 
 /** HAProxy does not do what it was asked. */
@@ -13,7 +13,7 @@ export class HaproxyError extends Error {
   override readonly name = 'HaproxyError';
 }
 
-/** Sends one line, with what belongs to it, to a socket of HAProxy and gives the answer. */
+/** Sends a command with its payload to a socket of HAProxy and returns the response. */
 export function ask(socket: string, line: string, signal: AbortSignal): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const parts: Buffer[] = [];

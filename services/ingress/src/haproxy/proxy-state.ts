@@ -30,12 +30,15 @@ export interface HostCertificate {
 /** The backend of routes whose Service or port does not exist: it has no server. */
 export const UNAVAILABLE = 'unavailable';
 
-/** What a key of routes leads to: the slot, and the namespace whose requests are counted together. HAProxy's names are no text of users. */
+/**
+ * What a key of routes leads to: the slot, and the namespace whose requests are counted together. HAProxy's names are no text of users: the
+ * namespace is its hash, of which 16 digits tell all namespaces of a cluster apart.
+ */
 export function routeValue(slot: string, namespace: string): string {
   return `${slot}.${createHash('sha256').update(namespace).digest('hex').slice(0, 16)}`;
 }
 
-/** In place of a slot: there is no such route. */
+/** The value of a route's key that ends the lookup with 404. */
 export const NOT_FOUND = 'none';
 
 /** The name of a server in its backend. */

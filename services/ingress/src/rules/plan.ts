@@ -24,7 +24,7 @@ export interface IngressPlan {
   readonly prefix: ReadonlyMap<string, Backend | undefined>;
   /** All that routes lead to, by id, each with an Ingress that leads there. */
   readonly backends: ReadonlyMap<string, { readonly backend: Backend; readonly ingress: Ingress }>;
-  /** Keys of prefixes that no rule has, and at which requests end: behind them are another namespace's. */
+  /** Prefixes at which the lookup of a host ends with 404: what would match next belongs to another namespace. */
   readonly closed: ReadonlySet<string>;
   readonly owners: HostOwners;
   /** PEM by host. */
@@ -37,7 +37,7 @@ export interface IngressPlan {
   readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
 }
 
-/** Of one reason and Ingress: each is an Event. */
+/** Events of one reason for one Ingress in one plan. */
 const MAX_REFUSALS = 20;
 
 /**

@@ -87,11 +87,11 @@ function ingressPart(object: Ingress): Ingress {
     metadata: { ...metadata, ...(name === undefined ? {} : { annotations: { [CLASS_ANNOTATION]: name } }) },
     spec: defined({
       ingressClassName,
-      defaultBackend: ifThere(defaultBackend, backendPart),
+      defaultBackend: mapDefined(defaultBackend, backendPart),
       rules: rules?.map(({ host, http }) =>
         defined({
           host,
-          http: ifThere(http, ({ paths }) => ({
+          http: mapDefined(http, ({ paths }) => ({
             paths: (paths ?? []).map(({ path, pathType, backend }) => ({
               ...defined({ path }),
               pathType,
@@ -102,7 +102,7 @@ function ingressPart(object: Ingress): Ingress {
       ),
       tls: tls?.map(({ hosts, secretName }) => defined({ hosts, secretName })),
     }),
-    ...defined({ status: ifThere(object.status, ({ loadBalancer }) => defined({ loadBalancer })) }),
+    ...defined({ status: mapDefined(object.status, ({ loadBalancer }) => defined({ loadBalancer })) }),
   };
 }
 
@@ -137,7 +137,7 @@ function slicePart(slice: EndpointSlice): EndpointSlice {
   };
 }
 
-function ifThere<T, R>(value: T | null | undefined, partOf: (value: T) => R): R | undefined {
+function mapDefined<T, R>(value: T | null | undefined, partOf: (value: T) => R): R | undefined {
   return value === null || value === undefined ? undefined : partOf(value);
 }
 

@@ -5,7 +5,7 @@ export interface Bound {
 }
 
 /**
- * How much each namespace may have, by what each of them wants: `each` where all of it fits, else the largest number with which it does.
+ * The largest equal share, at most `each`, with which all namespaces together take no more than `all`, by what each of them wants.
  * A namespace that wants less than that loses nothing, however much others want.
  */
 export function fairShare(wanted: Iterable<number>, { each, all }: Bound): number {
@@ -33,7 +33,7 @@ export class Shares {
     return this.#share;
   }
 
-  /** Whether the namespace may have `amount` more. It has it then. */
+  /** Takes `amount` for the namespace, or nothing where that is beyond its share. Returns whether it was taken. */
   take(namespace: string, amount = 1): boolean {
     const taken = (this.#taken.get(namespace) ?? 0) + amount;
     if (taken > this.#share) return false;
