@@ -80,7 +80,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   let privilege: EnginePrivilege = 'no-sys-resource';
   const runtime = environment.connect(() => privilege);
   const mounts = linuxMounts();
-  const engine = await runtime.engine.info(signal);
+  const found = await runtime.engine.info(signal);
+  const engine = config.hostName === '' ? found : { ...found, name: config.hostName };
   const self = await findSelf(config, engine, runtime.agents, signal);
   const hostFiles = linuxHostFiles(self.container === undefined ? async () => '/' : hostRoot);
   const owner = { cluster: config.clusterId, node: self.name };
@@ -89,7 +90,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   privilege = await enginePrivilege(self.state.path, engine, runtime, config.sandboxImage, owner, signal);
 
   const certificates = certificatesOf(self, environment);
-  const bootstrap = bootstrapRequester(config.bootstrapDir, config.apiservers, clock, random);
+  const bootstrap = bootstrapRequester(config, clock, random);
   await certificates.client.ensure(bootstrap, signal);
   using tls = await openTlsFolder(join(config.keyDir, 'client'), { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
@@ -186,7 +187,7 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
 }
 
 async function nodeStatusManager(
-  { clock, logger }: AgentEnvironment,
+  { config: { tunnelAddress }, clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
   pressure: PressureManager,
@@ -194,7 +195,7 @@ async function nodeStatusManager(
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, hostAddress } = self;
   const ids = await readHostIds();
-  const observation = { name, engineName, address, hostAddress, engine, privilege, ids };
+  const observation = { name, engineName, address, hostAddress, tunnelAddress, engine, privilege, ids };
   const images = new ImageList(runtime.images, clock, logger);
   const pressures = () => pressure.pressures();
   return new NodeStatusManager({

@@ -1,4 +1,4 @@
-import { parseIpv4Range } from '@gantry/objects';
+import { parseIpv4, parseIpv4Range } from '@gantry/objects';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 import type { CollectionPolicy } from './images/plan-collection.ts';
 import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings } from './eviction/thresholds.ts';
@@ -15,6 +15,8 @@ const EVICTION_HARD =
 export interface AgentConfig {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
+  /** The port of their REST API, for the bootstrap token. */
+  readonly restPort: number;
   readonly bootstrapDir: string;
   /** The folder of pods' volumes, shared by the agents of one engine. What is mounted in it appears on the engine's host. */
   readonly stateDir: string;
@@ -25,6 +27,10 @@ export interface AgentConfig {
   readonly podCidr: string;
   readonly podNetwork: string;
   readonly serviceCidr: string;
+  /** The address under which other hosts of the cluster reach this one; '' for a cluster of one host. */
+  readonly tunnelAddress: string;
+  /** The first part of Nodes' names; '' for the name of the engine's host. */
+  readonly hostName: string;
   readonly dockerSocket: string;
   /** The control groups of the engine's host, where the usage of containers is read. */
   readonly cgroupDir: string;
@@ -58,6 +64,7 @@ export function readAgentConfig(): AgentConfig {
   return readConfig(process.env, (read: ConfigReader) => ({
     clusterId: read.text('GANTRY_CLUSTER_ID'),
     apiservers: read.list('GANTRY_APISERVERS'),
+    restPort: read.integer('GANTRY_API_PORT', { min: 1, max: 65_535 }, 6443),
     bootstrapDir: read.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
     stateDir: read.text('GANTRY_STATE_DIR', '/var/lib/gantry'),
     keyDir: read.text('GANTRY_KEY_DIR', '/var/lib/gantry-keys'),
@@ -65,6 +72,8 @@ export function readAgentConfig(): AgentConfig {
     podCidr: read.text('GANTRY_POD_CIDR'),
     podNetwork: read.text('GANTRY_POD_NETWORK'),
     serviceCidr: serviceCidr(read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16')),
+    tunnelAddress: address(read.text('GANTRY_HOST_ADDRESS', '')),
+    hostName: read.text('GANTRY_HOST_NAME', ''),
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
@@ -133,6 +142,36 @@ function readThresholds(read: ConfigReader): readonly Threshold[] {
     if (!(error instanceof ThresholdError)) throw error;
     throw new ConfigError(THRESHOLD_VARIABLES[error.setting ?? 'hard'], error.message);
   }
+}
+
+/** The settings of the run that registers a host which joins a cluster. */
+export interface JoinConfig
+  extends Pick<
+    AgentConfig,
+    'clusterId' | 'apiservers' | 'restPort' | 'bootstrapDir' | 'keyDir' | 'hostName' | 'dockerSocket' | 'logLevel'
+  > {
+  /** Where the certificate of the host's proxy is written. */
+  readonly proxyTlsDir: string;
+}
+
+/** Reads the settings of a joining host once; an invalid one throws ConfigError. */
+export function readJoinConfig(): JoinConfig {
+  return readConfig(process.env, (read: ConfigReader) => ({
+    clusterId: read.text('GANTRY_CLUSTER_ID'),
+    apiservers: read.list('GANTRY_APISERVERS'),
+    restPort: read.integer('GANTRY_API_PORT', { min: 1, max: 65_535 }, 6443),
+    bootstrapDir: read.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
+    keyDir: read.text('GANTRY_KEY_DIR', '/var/lib/gantry-keys'),
+    hostName: read.text('GANTRY_HOST_NAME', ''),
+    dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
+    proxyTlsDir: read.text('GANTRY_PROXY_TLS_DIR'),
+    logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }));
+}
+
+function address(text: string): string {
+  if (text === '' || parseIpv4(text) !== undefined) return text;
+  throw new ConfigError('GANTRY_HOST_ADDRESS', `${JSON.stringify(text)} is not an IPv4 address`);
 }
 
 function serviceCidr(text: string): string {

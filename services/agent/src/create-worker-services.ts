@@ -7,6 +7,7 @@ import { createEventRecorder, type EventRecorder } from '@gantry/controller-runt
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedNode } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
+import { ImageVolumes } from './pods/image-volumes.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { ImageCollector } from './images/image-collector.ts';
 import { PulledImages } from './images/pulled-images.ts';
@@ -138,6 +139,7 @@ export function createWorkerServices(
     ...eviction,
     config: configSource,
     configs,
+    imageVolumes: new ImageVolumes(),
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
     addresses: new AddressPool(config.podCidr, clock, random),

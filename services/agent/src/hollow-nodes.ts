@@ -6,6 +6,7 @@ import { createEventRecorder } from '@gantry/controller-runtime';
 import type { Container, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { HollowRuntime } from './hollow/hollow-runtime.ts';
+import { ImageVolumes } from './pods/image-volumes.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import { Heartbeat } from './node/heartbeat.ts';
@@ -146,6 +147,7 @@ function nodeStatusManager(
       engineName: name,
       address: NODE_ADDRESS,
       hostAddress: undefined,
+      tunnelAddress: '',
       engine,
       privilege: 'full',
       ids,
@@ -191,6 +193,7 @@ function sharedServices(
     volumes: {
       sync: async () => undefined,
       mounts: async () => ({ mounts: [], terminationMessagePath: '', [Symbol.asyncDispose]: async () => undefined }),
+      imageFolder: async () => ({ hostPath: '', state: 'mounted' }),
       text: async () => undefined,
       terminationMessage: async () => '',
       release: async () => undefined,
@@ -203,6 +206,7 @@ function sharedServices(
     evictions: new Evictions({ event: () => undefined }),
     evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
     pressure: { pressures: () => [] },
+    imageVolumes: new ImageVolumes(),
     puller: new ImagePuller(images, pulled, clock),
     pulled,
     resolver: RESOLVER,

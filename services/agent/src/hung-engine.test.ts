@@ -48,6 +48,7 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
     engineName: 'e',
     address: '10.0.0.1',
     hostAddress: undefined,
+    tunnelAddress: '',
     engine: ENGINE,
     ids,
   };

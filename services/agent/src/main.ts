@@ -1,11 +1,16 @@
 import { Activities, systemClock, systemRandom } from '@gantry/base';
-import { createLogger, createMetrics, eventLoopWatch, runGroup, runMain } from '@gantry/service';
+import { createLogger, createMetrics, eventLoopWatch, type GroupOutcome, runGroup, runMain } from '@gantry/service';
 import { agentMember } from './agent.ts';
 import { healthMember } from './agent-server.ts';
-import { readAgentConfig } from './config.ts';
+import { readAgentConfig, readJoinConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
+import { joinHost } from './join-host.ts';
+
+/** For the first certificate, the range and the certificate of the proxy together. */
+const JOIN_MS = 180_000;
 
 await runMain(async () => {
+  if (process.argv[2] === 'join') return await runJoin();
   const config = readAgentConfig();
   const logger = createLogger({ service: 'agent', level: config.logLevel });
   const metrics = createMetrics();
@@ -33,3 +38,22 @@ await runMain(async () => {
     { clock: systemClock, logger },
   );
 });
+
+/** `join`: registers this host and prints what it got, as one line of JSON. */
+async function runJoin(): Promise<GroupOutcome> {
+  const config = readJoinConfig();
+  const logger = createLogger({ service: 'join', level: config.logLevel });
+  const runtime = connectDocker(
+    config.dockerSocket,
+    () => 'no-sys-resource',
+    systemClock,
+    (message) => logger.warn({}, message),
+  );
+  const stop = AbortSignal.timeout(JOIN_MS);
+  const joined = await joinHost(
+    { config, engine: runtime.engine, clock: systemClock, random: systemRandom, logger },
+    stop,
+  );
+  process.stdout.write(`${JSON.stringify(joined)}\n`);
+  return { kind: 'signal', signal: 'SIGTERM', stop: 'orderly' };
+}

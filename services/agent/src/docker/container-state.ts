@@ -4,7 +4,7 @@ import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { resourcesOf } from './options/resources.ts';
 import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
-import { LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
+import { IMAGE_HOLD_NAME, LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
 
 /** An instant of the engine; it writes year 1 for "never". */
 function instant(text: string | undefined): Instant | undefined {
@@ -27,7 +27,12 @@ export function podStates(
 ): readonly PodState[] {
   const pods = new Map<
     string,
-    { state: Omit<PodState, 'sandboxes' | 'containers'>; sandboxes: SandboxState[]; containers: ContainerState[] }
+    {
+      state: Omit<PodState, 'sandboxes' | 'containers' | 'imageHolds'>;
+      sandboxes: SandboxState[];
+      containers: ContainerState[];
+      imageHolds: string[];
+    }
   >();
   for (const container of inspected) {
     const labels = container.Config.Labels;
@@ -44,17 +49,20 @@ export function podStates(
         },
         sandboxes: [],
         containers: [],
+        imageHolds: [],
       };
       pods.set(key, pod);
     }
     if (labels[LABEL.containerName] === SANDBOX_NAME)
       pod.sandboxes.push(sandboxState(container, labels, unconnected.has(container)));
+    else if (labels[LABEL.containerName] === IMAGE_HOLD_NAME) pod.imageHolds.push(container.Id);
     else pod.containers.push(containerState(container, labels));
   }
-  return [...pods.values()].map(({ state, sandboxes, containers }) => ({
+  return [...pods.values()].map(({ state, sandboxes, containers, imageHolds }) => ({
     ...state,
     sandboxes: sandboxes.sort((a, b) => b.attempt - a.attempt),
     containers: containers.sort((a, b) => b.attempt - a.attempt),
+    imageHolds,
   }));
 }
 

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageInfo, ImageRuntime, ListedImage, RegistryCredential } from '../runtime/images.ts';
+import type { ImageInfo, ImageRuntime, ListedImage, PullReport, RegistryCredential } from '../runtime/images.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { readLines } from './lines.ts';
+import { LayerProgress, type PullLine } from './pull-progress.ts';
 
 /** A pull that makes no progress for this long has failed. */
 const PROGRESS_MS = 120_000;
@@ -14,7 +15,7 @@ const PROGRESS_MS = 120_000;
 export function dockerImages(calls: EngineCalls): ImageRuntime {
   return {
     inspectImage: (reference, signal) => inspect(calls, reference, signal),
-    pullImage: (reference, credential, signal) => pull(calls, reference, credential, signal),
+    pullImage: (...pulled) => pull(calls, ...pulled),
     listImages: (signal) => list(calls, signal),
     usedImages: (signal) => used(calls, signal),
     // Without force: an image that a container uses stays.
@@ -83,6 +84,7 @@ async function pull(
   reference: string,
   credential: RegistryCredential | 'anonymous',
   signal: AbortSignal,
+  report?: PullReport,
 ): Promise<void> {
   const tagged = /(:[^/]+|@sha256:[0-9a-f]+)$/.test(reference) ? reference : `${reference}:latest`;
   // The engine sends it to the registry of the reference alone.
@@ -95,9 +97,12 @@ async function pull(
       signal,
       async (docker, abortSignal) => (await docker.pull(tagged, { ...login, abortSignal })) as Readable,
     );
+    const layers = new LayerProgress();
     for await (const line of readLines(calls.chunks(stream, signal, PROGRESS_MS))) {
-      const progress = JSON.parse(line) as { error?: string };
-      if (progress.error !== undefined) throw new AgentError('ErrImagePull', progress.error);
+      const said = JSON.parse(line) as PullLine;
+      if (said.error !== undefined) throw new AgentError('ErrImagePull', said.error);
+      const progress = layers.note(said);
+      if (progress !== undefined) report?.(progress);
     }
   } catch (error) {
     if (error instanceof AgentError) throw error;

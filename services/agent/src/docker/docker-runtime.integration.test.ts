@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
+import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
@@ -28,6 +31,9 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     IPAM: { Config: [{ Subnet: `10.213.${third}.0/24` }] },
   });
   const made: string[] = [];
+  // Below the engine's folder, whose mounts are shared.
+  await docker.createVolume({ Name: cluster, Labels: { [LABEL]: cluster } });
+  const volume = await docker.getVolume(cluster).inspect();
   return {
     makeImage: async (name) => {
       const base = await docker.createContainer({ Image: 'busybox:1.36', Labels: { [LABEL]: cluster } });
@@ -37,6 +43,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       made.push(name);
     },
     runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, cgroupDir),
+    makeFolder: () => mkdtemp(join(volume.Mountpoint, 'folder-')),
     cluster,
     network: cluster,
     nameServer,
@@ -63,6 +70,8 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
       await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
       await network.remove();
+      await linuxMounts().remove(volume.Mountpoint);
+      await docker.getVolume(cluster).remove();
       for (const name of made) await docker.getImage(name).remove().catch(ignoreMissing);
     },
   };

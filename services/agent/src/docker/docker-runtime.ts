@@ -8,6 +8,7 @@ import { dockerAgentContainers } from './docker-agent-containers.ts';
 import { dockerContainers } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
 import { dockerImages } from './docker-images.ts';
+import { dockerImageVolumes } from './docker-image-volumes.ts';
 import { dockerLogs } from './docker-logs.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
@@ -49,6 +50,7 @@ export function connectDocker(
     sandboxes: dockerSandboxes(calls, links),
     containers: dockerContainers(calls, execs, inspections, privilege),
     images: dockerImages(calls),
+    imageVolumes: dockerImageVolumes(calls),
     observer: new DockerObserver(calls, inspections, links),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groups, clock),

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { ManualClock } from '@gantry/base/testing';
 import Docker from 'dockerode';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
+import { plainContainer, plainImageVolume, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker, type DockerRuntime } from './docker-runtime.ts';
 import { EngineCalls } from './engine-calls.ts';
 
@@ -49,6 +49,10 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     listImages: (runtime, signal) => runtime.images.listImages(signal),
     usedImages: (runtime, signal) => runtime.images.usedImages(signal),
     removeImage: (runtime, signal) => runtime.images.removeImage('i', signal),
+  },
+  imageVolumes: {
+    mountImage: (runtime, signal) =>
+      runtime.imageVolumes.mountImage(plainImageVolume({ owner: OWNER, pod: POD }), signal),
   },
   observer: {
     listPods: (runtime, signal) => runtime.observer.listPods({ cluster: 'c' }, signal),

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
 import { namesIn, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
@@ -8,6 +8,7 @@ import { LABEL } from '../runtime/labels.ts';
 import type { GroupReader } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import { type ContainerProcess, openNamespace } from './process-namespace.ts';
 import { findHost, findPodBridge, type PodBridge, portsFolder } from './pod-bridge.ts';
 
 /** The name of a pod's own end, as the engine names it. */
@@ -16,12 +17,6 @@ const POD_LINK = 'eth0';
 const ENDED = 'the sandbox ended before it was connected to its network';
 /** For commands that wait for nothing but the kernel. */
 const CONNECT_MS = 30_000;
-
-/** A sandbox and its process. */
-export interface SandboxProcess {
-  readonly id: string;
-  readonly pid: number;
-}
 
 /**
  * Connects network namespaces of pods to their bridge, in place of the engine, whose own way costs half of a pod's start. A pod's link is
@@ -64,8 +59,9 @@ export class PodLinks {
    * Connects the network namespace of a sandbox's process. AgentError 'AddressInUse' when another pod of the host has the address. A namespace
    * that was left half connected does not count as connected.
    */
-  async connect(bridge: PodBridge, { id, pid }: SandboxProcess, address: string): Promise<void> {
-    await using namespace = await openNamespace(id, pid);
+  async connect(bridge: PodBridge, { id, pid }: ContainerProcess, address: string): Promise<void> {
+    await using namespace = await openNamespace({ id, pid }, 'net');
+    if (namespace === undefined) throw new AgentError('Runtime', ENDED);
     const { code, output } = await enter(namespace, connectCommands(bridge, address));
     if (code === 0) return;
     const port = portName(address);
@@ -128,19 +124,6 @@ function hex(address: string): string {
     .split('.')
     .map((part) => Number(part).toString(16).padStart(2, '0'))
     .join('');
-}
-
-/** The network namespace of a container's process, and of no other one that has got its id since: the host's, for example. */
-async function openNamespace(id: string, pid: number): Promise<FileHandle> {
-  try {
-    const namespace = await open(`/proc/${pid}/ns/net`);
-    // What is open now was the container's if the process still is.
-    if ((await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(id)) return namespace;
-    await namespace.close();
-  } catch (error) {
-    if (!PROCESS_ENDED.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-  }
-  throw new AgentError('Runtime', ENDED);
 }
 
 /** Carries out commands of ip(8) in a network namespace, until one fails. */

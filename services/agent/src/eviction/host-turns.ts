@@ -1,6 +1,7 @@
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@gantry/base';
+import { replaceFile } from '@gantry/service';
 import { readIfThere } from '../files/if-there.ts';
 import { compareRanks, type Rank } from './rank.ts';
 
@@ -63,9 +64,7 @@ export class HostTurns {
   async #write(claim: Claim): Promise<void> {
     const folder = join(this.#folder, this.#node);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // Flushed before it is renamed: after a loss of power the file is the claim before or this one.
-    await writeFile(join(folder, `${FILE}.next`), JSON.stringify(claim), { mode: 0o600, flush: true });
-    await rename(join(folder, `${FILE}.next`), join(folder, FILE));
+    await replaceFile(join(folder, FILE), JSON.stringify(claim), { mode: 0o600 });
   }
 }
 

@@ -82,7 +82,7 @@ describe('thresholds', () => {
       message: 'must be positive',
       others: { softGracePeriod: 'memory.available=1s' },
     },
-    { setting: 'softGracePeriod', text: 'memory.available=-30s', message: 'is not a duration' },
+    { setting: 'softGracePeriod', text: 'memory.available=-30s', message: 'grace period -30s must be positive' },
     { setting: 'softGracePeriod', text: 'memory.available=30mins', message: 'is not a duration' },
     { setting: 'softGracePeriod', text: 'mem.available=30s', message: 'unsupported eviction signal' },
     { setting: 'minimumReclaim', text: 'memory.available=-300Mi', message: 'negative' },

@@ -1,4 +1,4 @@
-import { parseGoDuration } from '@gantry/base';
+import { parseGoDurationMs } from '@gantry/base';
 import { QuantityError, quantityValue } from '@gantry/objects';
 import { isSignal, type Observation, type SignalName } from './signals.ts';
 
@@ -159,7 +159,8 @@ function parsePercentage(text: string): number {
 
 /** Milliseconds of a duration in Go's form: `1m30s`. */
 function parseDuration(text: string): number {
-  const milliseconds = parseGoDuration(text);
+  const milliseconds = parseGoDurationMs(text);
   if (milliseconds === undefined) throw new ThresholdError(`${JSON.stringify(text)} is not a duration`);
+  if (milliseconds < 0) throw new ThresholdError(`eviction grace period ${text} must be positive`);
   return milliseconds;
 }

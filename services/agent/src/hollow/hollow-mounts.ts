@@ -1,4 +1,4 @@
-import { mkdir, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
@@ -16,7 +16,9 @@ export function hollowMounts(): HostMounts {
     },
     mountMemory: async (folder, _sizeBytes, mode) => {
       const made = await mkdir(folder, { recursive: true, mode });
-      return made === undefined ? 'kept' : 'made';
+      if (made === undefined) return 'kept';
+      await markMounted(folder);
+      return 'made';
     },
     checkMemory: async (folder) => {
       try {
@@ -25,6 +27,28 @@ export function hollowMounts(): HostMounts {
         throw new AgentError('FailedMount', 'the memory for Secrets is not mounted', { cause: error });
       }
     },
-    remove: (folder) => rm(folder, { recursive: true, force: true }),
+    isMounted: (folder) => isThere(markOf(folder)),
+    remove: async (folder) => {
+      await rm(folder, { recursive: true, force: true });
+      await rm(markOf(folder), { force: true });
+    },
   };
+}
+
+/** Makes a folder count as one where something is mounted. */
+export async function markMounted(folder: string): Promise<void> {
+  await writeFile(markOf(folder), '');
+}
+
+/** No volume's name has a tilde. */
+function markOf(folder: string): string {
+  return `${folder}~mounted`;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(ignoreMissing)) !== undefined;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
@@ -23,8 +26,10 @@ describeRuntime('hollow runtime', async () => {
       ...SCRIPT_BEHAVIOUR,
     },
   });
+  const base = await mkdtemp(join(tmpdir(), 'gantry-hollow-'));
   return {
     runtime,
+    makeFolder: () => mkdtemp(join(base, 'folder-')),
     makeImage: (name) => runtime.images.pullImage(name, 'anonymous', new AbortController().signal),
     nameServer: 'network',
     cluster: 'contract',
@@ -37,6 +42,6 @@ describeRuntime('hollow runtime', async () => {
     eventually: async (check) => {
       while (!(await check())) await new Promise((resolve) => setImmediate(resolve));
     },
-    [Symbol.asyncDispose]: async () => undefined,
+    [Symbol.asyncDispose]: () => rm(base, { recursive: true }),
   };
 });

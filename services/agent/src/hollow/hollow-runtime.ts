@@ -2,26 +2,25 @@ import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ContainerState, ExecResult, ResourceLimits } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { ImageInfo, ListedImage, RegistryCredential } from '../runtime/images.ts';
+import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 import type { ContainerStats, ContainerStorage } from '../runtime/stats.ts';
+import { type HollowImageBehaviour, HollowImages, type KnownImages } from './hollow-images.ts';
+import { markMounted } from './hollow-mounts.ts';
 import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
 
 /** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
-export interface HollowBehaviour extends HollowStreamBehaviour {
+export interface HollowBehaviour extends HollowStreamBehaviour, HollowImageBehaviour {
   readonly createMs: number;
   readonly startMs: number;
-  readonly pullMs: number;
   /** Time from the stop signal to the end of a container; SIGKILL when it is longer than the grace. */
   readonly stopMs: number;
   /** Undefined: a container runs until it is stopped. */
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
   readonly output?: (spec: ContainerSpec) => string;
-  /** `user:password` that the registry wants for an image; undefined: none. */
-  readonly login?: (reference: string) => string | undefined;
   /** What a container has written to its own layer; 0 when absent. */
   readonly writtenBytes?: (spec: ContainerSpec) => number;
   /** The host's folder of that layer; unknown when absent. */
@@ -31,13 +30,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour {
 }
 
 /** The images and behaviour that a hollow runtime begins with. */
-export interface HollowOptions {
+export interface HollowOptions extends KnownImages {
   readonly clock: Clock;
-  readonly images: Readonly<Record<string, ImageInfo>>;
-  /** What every other reference is an image of; absent: there is no other image. */
-  readonly anyImage?: ImageInfo;
-  /** Images that a pull can get. */
-  readonly registry?: Readonly<Record<string, ImageInfo>>;
   readonly behaviour?: Partial<HollowBehaviour>;
   readonly engine?: Partial<EngineInfo>;
 }
@@ -60,17 +54,25 @@ const IMMEDIATE: HollowBehaviour = { createMs: 0, startMs: 0, pullMs: 0, stopMs:
 /** A container runtime in memory with configurable timings, held to the same contract as a real one. It can simulate many nodes. */
 export class HollowRuntime implements Runtime {
   readonly #options: HollowOptions;
-  readonly #images: Map<string, ImageInfo>;
   readonly #sandboxes = new Map<string, HollowSandbox>();
   readonly #containers = new Map<string, HollowContainer>();
+  /** By ids. */
+  readonly #imageHolds = new Map<string, ImageVolumeSpec>();
   readonly #watchers = new Set<(event: RuntimeEvent) => void>();
   #behaviour: HollowBehaviour;
   #nextId = 1;
 
   constructor(options: HollowOptions) {
     this.#options = options;
-    this.#images = new Map(Object.entries(options.images));
     this.#behaviour = { ...IMMEDIATE, ...options.behaviour };
+    this.images = new HollowImages({
+      ...options,
+      behaviour: () => this.#behaviour,
+      inUse: () => [
+        ...[...this.#sandboxes.values(), ...this.#containers.values()].map(({ spec }) => spec.image),
+        ...[...this.#imageHolds.values()].map(({ image }) => image.id),
+      ],
+    });
   }
 
   behave(change: Partial<HollowBehaviour>): void {
@@ -132,7 +134,7 @@ export class HollowRuntime implements Runtime {
       if ([...this.#containers.values()].some(same)) {
         throw new AgentError('Conflict', `container ${spec.name} ${spec.attempt} of pod ${spec.pod.uid} exists`);
       }
-      const image = this.#image(spec.image);
+      const image = this.images.find(spec.image);
       if (image === undefined) throw new AgentError('ImageNotFound', `No such image: ${spec.image}`);
       const id = this.#id();
       this.#containers.set(id, {
@@ -175,6 +177,8 @@ export class HollowRuntime implements Runtime {
       container.state = { ...container.state, resources };
     },
     removeContainer: async (id: string): Promise<void> => {
+      const hold = this.#imageHolds.get(id);
+      if (this.#imageHolds.delete(id) && hold !== undefined) this.#emit(hold, 'removed');
       const container = this.#containers.get(id);
       if (container === undefined) return;
       this.exit(id, 137);
@@ -188,47 +192,18 @@ export class HollowRuntime implements Runtime {
     },
   };
 
-  readonly images = {
-    inspectImage: async (reference: string): Promise<ImageInfo | undefined> =>
-      this.#images.get(reference) ?? this.#options.anyImage,
-    listImages: async (): Promise<readonly ListedImage[]> =>
-      [...Map.groupBy(this.#images, ([, { id }]) => id)].map(([id, images]) => ({
-        id,
-        sizeBytes: images[0]?.[1].sizeBytes ?? 0,
-        names: images.map(([name]) => (/:[^/]+$/.test(name) ? name : `${name}:latest`)),
-      })),
-    usedImages: async (): Promise<ReadonlySet<string>> => {
-      const used = [...this.#sandboxes.values(), ...this.#containers.values()].map(({ spec }) =>
-        this.#image(spec.image),
-      );
-      return new Set(used.flatMap((image) => image?.id ?? []));
-    },
-    removeImage: async (name: string): Promise<void> => {
-      const reference = this.#images.has(name) ? name : name.replace(/:latest$/, '');
-      const image = this.#images.get(reference);
-      if (image === undefined) return;
-      const others = [...this.#images].filter(([other, { id }]) => other !== reference && id === image.id);
-      if (others.length === 0 && (await this.images.usedImages()).has(image.id)) {
-        throw new AgentError('Runtime', `conflict: unable to delete ${name}: image is being used by a container`);
+  readonly images: HollowImages;
+
+  readonly imageVolumes = {
+    mountImage: async (spec: ImageVolumeSpec, signal: AbortSignal): Promise<void> => {
+      await this.#wait(this.#behaviour.createMs, signal);
+      if (this.images.find(spec.image.id) === undefined) {
+        throw new AgentError('ImageNotFound', `No such image: ${spec.image.id}`);
       }
-      this.#images.delete(reference);
-    },
-    pullImage: async (
-      reference: string,
-      credential: RegistryCredential | 'anonymous',
-      signal: AbortSignal,
-    ): Promise<void> => {
-      await this.#wait(this.#behaviour.pullMs, signal);
-      const login = this.#behaviour.login?.(reference);
-      if (
-        login !== undefined &&
-        (credential === 'anonymous' || `${credential.username}:${credential.password}` !== login)
-      ) {
-        throw new AgentError('ErrImagePull', `pull access denied for ${reference}`);
-      }
-      const image = this.#options.registry?.[reference] ?? this.#options.anyImage;
-      if (image === undefined) throw new AgentError('ErrImagePull', `manifest for ${reference} not found`);
-      this.#images.set(reference, image);
+      const isSame = ({ pod, volume }: ImageVolumeSpec) => pod.uid === spec.pod.uid && volume === spec.volume;
+      const [known = this.#id()] = [...this.#imageHolds].find(([, hold]) => isSame(hold)) ?? [];
+      this.#imageHolds.set(known, spec);
+      await markMounted(spec.hostFolder);
     },
   };
 
@@ -294,17 +269,11 @@ export class HollowRuntime implements Runtime {
     if (ms > 0) await sleep(this.#options.clock, ms, signal);
   }
 
-  /** An image by its name or id. */
-  #image(reference: string): ImageInfo | undefined {
-    const found = this.#images.get(reference) ?? [...this.#images.values()].find(({ id }) => id === reference);
-    return found ?? this.#options.anyImage;
-  }
-
   #id(): string {
     return (this.#nextId++).toString(16).padStart(64, '0');
   }
 
-  #emit({ owner, pod }: SandboxSpec | ContainerSpec, what: RuntimeEvent['what']): void {
+  #emit({ owner, pod }: Pick<SandboxSpec, 'owner' | 'pod'>, what: RuntimeEvent['what']): void {
     for (const watcher of this.#watchers) watcher({ node: owner.node, podUid: pod.uid, what });
   }
 
@@ -323,15 +292,18 @@ export class HollowRuntime implements Runtime {
   }
 
   #list({ cluster, node, podUid }: PodFilter): readonly PodState[] {
-    const matches = ({ owner, pod }: SandboxSpec | ContainerSpec) =>
+    type Owned = Pick<SandboxSpec, 'owner' | 'pod' | 'graceSeconds'>;
+    const matches = ({ owner, pod }: Owned) =>
       owner.cluster === cluster &&
       (node === undefined || owner.node === node) &&
       (podUid === undefined || pod.uid === podUid);
     const sandboxes = [...this.#sandboxes.values()].filter(({ spec }) => matches(spec));
     const containers = [...this.#containers.values()].filter(({ spec }) => matches(spec));
-    const pods = new Map([...sandboxes, ...containers].map(({ spec }) => [`${spec.owner.node}/${spec.pod.uid}`, spec]));
+    const holds = [...this.#imageHolds].map(([id, spec]) => ({ id, spec })).filter(({ spec }) => matches(spec));
+    const all: readonly { readonly spec: Owned }[] = [...holds, ...sandboxes, ...containers];
+    const pods = new Map(all.map(({ spec }) => [`${spec.owner.node}/${spec.pod.uid}`, spec]));
     return [...pods.values()].map((spec) => {
-      const same = (other: { spec: SandboxSpec | ContainerSpec }) =>
+      const same = (other: { spec: Owned }) =>
         other.spec.pod.uid === spec.pod.uid && other.spec.owner.node === spec.owner.node;
       return {
         owner: spec.owner,
@@ -345,6 +317,7 @@ export class HollowRuntime implements Runtime {
           .filter(same)
           .map(({ state }) => state)
           .sort((a, b) => b.attempt - a.attempt),
+        imageHolds: holds.filter(same).map(({ id }) => id),
       };
     });
   }

@@ -4,12 +4,16 @@ import type { Clock, Random } from '@gantry/base';
 import { createHttpClient } from '@gantry/client';
 import type { Requester } from './node-certificate.ts';
 
-const REST_PORT = 6443;
+/** Where the bootstrap token is, and where it is used. */
+export interface BootstrapSettings {
+  readonly bootstrapDir: string;
+  readonly apiservers: readonly string[];
+  readonly restPort: number;
+}
 
 /** A client for an agent without a certificate: REST with the bootstrap token, which is read each time, since it rotates. */
 export function bootstrapRequester(
-  folder: string,
-  apiservers: readonly string[],
+  { bootstrapDir: folder, apiservers, restPort }: BootstrapSettings,
   clock: Clock,
   random: Random,
 ): Requester {
@@ -18,7 +22,7 @@ export function bootstrapRequester(
     const address = apiservers[Math.floor(random() * apiservers.length)] ?? '';
     const host = address.replace(/:\d+$/, '');
     return createHttpClient({
-      server: `https://${host}:${REST_PORT}`,
+      server: `https://${host}:${restPort}`,
       ca,
       token: token.trim(),
       fieldManager: 'kubelet',

@@ -1,9 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, pause, type Random, randomSuffix, sleep } from '@gantry/base';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest, isReason } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
-import type { Logger } from '@gantry/service';
+import { type Logger, replaceFile } from '@gantry/service';
 import { type CertificateLife, generateKey } from '@gantry/tls';
 import { AgentError } from '../runtime/agent-error.ts';
 import { type CertificateUse, createNodeRequest, REQUEST_TERMS, usableLife } from './certificate-request.ts';
@@ -118,9 +118,7 @@ export class NodeCertificate {
   }
 
   async #write(name: string, content: string | Uint8Array): Promise<void> {
-    const path = join(this.#options.folder, name);
-    await writeFile(`${path}.new`, content, { mode: 0o600 });
-    await rename(`${path}.new`, path);
+    await replaceFile(join(this.#options.folder, name), content, { mode: 0o600 });
   }
 
   async #sign(client: RequestClient, request: string, signal: AbortSignal): Promise<string> {

@@ -24,6 +24,11 @@ export function nodeName(hostName: string, self: SelfContainer): string {
   return checkedName(`${cleanHostName(hostName)}-${compose.number}`);
 }
 
+/** The name of the Node of a host's first agent. AgentError 'Identity' for a host name that gives none. */
+export function firstNodeName(hostName: string): string {
+  return checkedName(`${cleanHostName(hostName)}-1`);
+}
+
 /** `name`, or AgentError 'Identity' when it is not a valid node name. */
 export function checkedName(name: string): string {
   if (NAME.test(name) && name.length <= 63) return name;

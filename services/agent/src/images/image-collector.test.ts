@@ -188,6 +188,21 @@ describe('a host whose disk fills', () => {
     expect(await pulled.recordsOf('sha256:one')).not.toEqual([]);
   });
 
+  it('keeps the record of a pull that began after the last look at the image', async () => {
+    await pull('app:1');
+    await clock.advance(3 * MINUTE);
+    const lastUsedOf = pulled.lastUsedOf.bind(pulled);
+    pulled.lastUsedOf = async (id) => {
+      const lastUsed = await lastUsedOf(id);
+      // The look after the image has gone is the last one.
+      if (!(await left()).includes('app:1')) await puller.pull('app:1', [], signal);
+      return lastUsed;
+    };
+    await expect(collector.collect(signal)).rejects.toThrow('Insufficient');
+    expect(await left()).toContain('app:1');
+    expect(await pulled.recordsOf('sha256:one')).toEqual([{ reference: 'app:1', access: 'anyone', origin: 'pulled' }]);
+  });
+
   it('keeps an image that was used after it was listed', async () => {
     for (const reference of ['app:1', 'app:2']) await pull(reference);
     await clock.advance(3 * MINUTE);

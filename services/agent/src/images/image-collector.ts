@@ -22,7 +22,7 @@ const EVERY_MS = 300_000;
 export interface ImageCollectorOptions extends CollectionPolicy {
   readonly node: string;
   readonly images: Pick<ImageRuntime, 'listImages' | 'usedImages' | 'inspectImage' | 'removeImage'>;
-  readonly pulled: Pick<PulledImages, 'recordsOf' | 'lastUsedOf' | 'isPulling' | 'touch' | 'forget'>;
+  readonly pulled: Pick<PulledImages, 'recordsOf' | 'recordNames' | 'lastUsedOf' | 'isPulling' | 'touch' | 'forget'>;
   readonly meter: HostMeter;
   /** Every pod needs it: it is never removed. */
   readonly sandboxImage: string;
@@ -147,11 +147,12 @@ export class ImageCollector {
     const tags = names.filter((name) => !name.includes('@'));
     for (const name of [...tags, ...names.filter((other) => other.includes('@'))])
       await images.removeImage(name, signal);
-    // Asked for before the list: a pull that ends in between has recorded the image, or is seen here.
+    // Asked for before the list of images: a pull that is recorded later is of an image that has come back, and its record stays.
+    const records = await pulled.recordNames(id);
     const isPulling = await pulled.isPulling();
     const isThere = (await images.listImages(signal)).some((image) => image.id === id);
     if (isThere) return false;
-    if (!isPulling && (await pulled.lastUsedOf(id)) === lastUsed) await pulled.forget(id);
+    if (!isPulling && (await pulled.lastUsedOf(id)) === lastUsed) await pulled.forget(id, records);
     return true;
   }
 }

@@ -28,7 +28,8 @@ describe('pulls', () => {
     [tried, answers] = [[], {}];
     const images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'> = {
       inspectImage: async () => IMAGE,
-      pullImage: (_reference, credential: RegistryCredential | 'anonymous', signal) => {
+      pullImage: (_reference, credential: RegistryCredential | 'anonymous', signal, report) => {
+        report?.({ bytes: 1, totalBytes: 4 });
         const name = credential === 'anonymous' ? credential : credential.username;
         tried.push(name);
         const aborted = Promise.withResolvers<never>();
@@ -53,6 +54,16 @@ describe('pulls', () => {
     expect(image).toBe(IMAGE);
     expect(tried).toEqual(['a', 'b']);
     expect(await pulled.recordsOf('sha256:1')).toMatchObject([{ reference: 'app', access: { hash: 'b' } }]);
+  });
+
+  it('report their progress to each pod that waits', async () => {
+    answers['anonymous'] = Promise.resolve();
+    const { signal } = new AbortController();
+    const heard: number[] = [];
+    const first = puller.pull('app', [], signal, ({ bytes }) => void heard.push(bytes));
+    const second = puller.pull('app', [], signal, ({ totalBytes }) => void heard.push(totalBytes));
+    await Promise.all([first, second]);
+    expect(heard).toEqual([1, 4]);
   });
 
   it('that no pod waits for any more are joined by none', async () => {

@@ -1,6 +1,6 @@
 import { type Clock, errorMessage, raceAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
+import type { ImageInfo, ImageRuntime, PullReport } from '../runtime/images.ts';
 import type { PullCredential } from './keyring.ts';
 import type { PulledImages } from './pulled-images.ts';
 
@@ -14,6 +14,7 @@ interface Flight {
   readonly done: Promise<Pull>;
   readonly abort: AbortController;
   waiters: number;
+  readonly reports: Set<PullReport>;
 }
 
 /**
@@ -32,15 +33,25 @@ export class ImagePuller {
     this.#clock = clock;
   }
 
-  /** Tries the credentials in their order, or none. AgentError 'ErrImagePull' with what the registry answered to each. */
-  async pull(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {
+  /**
+   * Tries the credentials in their order, or none. `report` gets the progress. AgentError 'ErrImagePull' with what the registry answered
+   * to each.
+   */
+  async pull(
+    reference: string,
+    credentials: readonly PullCredential[],
+    signal: AbortSignal,
+    report: PullReport = () => undefined,
+  ): Promise<Pull> {
     const key = JSON.stringify([reference, ...credentials.map(({ secret, hash }) => [secret.uid, hash])]);
     const flight = this.#flights.get(key) ?? this.#start(key, reference, credentials);
     flight.waiters++;
+    flight.reports.add(report);
     try {
       return await raceAbort(flight.done, signal);
     } finally {
       flight.waiters--;
+      flight.reports.delete(report);
       if (flight.waiters === 0) {
         flight.abort.abort();
         this.#forget(key, flight);
@@ -50,8 +61,12 @@ export class ImagePuller {
 
   #start(key: string, reference: string, credentials: readonly PullCredential[]): Flight {
     const abort = new AbortController();
-    const done = this.#fly(reference, credentials, abort.signal);
-    const flight: Flight = { done, abort, waiters: 0 };
+    const reports = new Set<PullReport>();
+    const reportAll: PullReport = (progress) => {
+      for (const report of reports) report(progress);
+    };
+    const done = this.#fly(reference, credentials, reportAll, abort.signal);
+    const flight: Flight = { done, abort, waiters: 0, reports };
     const end = () => this.#forget(key, flight);
     // Its waiters report its failure; there may be none any more.
     void done.then(end, end);
@@ -64,7 +79,12 @@ export class ImagePuller {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
 
-  async #fly(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {
+  async #fly(
+    reference: string,
+    credentials: readonly PullCredential[],
+    report: PullReport,
+    signal: AbortSignal,
+  ): Promise<Pull> {
     const startMs = this.#clock.monotonicMs();
     const before = await this.#images.inspectImage(reference, signal);
     const origin = before === undefined ? 'pulled' : await this.#records.originOf(before.id, reference);
@@ -72,7 +92,7 @@ export class ImagePuller {
     const failures: string[] = [];
     for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {
       try {
-        await this.#images.pullImage(reference, credential, signal);
+        await this.#images.pullImage(reference, credential, signal, report);
       } catch (error) {
         signal.throwIfAborted();
         failures.push(errorMessage(error));

@@ -13,6 +13,12 @@ const credential = (uid: string, hash: string): PullCredential => ({
   secret: { uid, namespace: 'default', name: uid },
 });
 
+const RECORD = {
+  reference: 'quay.io/app:1',
+  access: { secret: credential('a', 'h').secret, hash: 'h' },
+  origin: 'pulled',
+} as const;
+
 describe('an image that the host has', () => {
   let folder: string;
   let pulled: PulledImages;
@@ -90,6 +96,40 @@ describe('an image that the host has', () => {
     ]);
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     for (const file of files) expect((await stat(join(folder, file))).mode & 0o077).toBe(0);
+  });
+
+  it('has one record of each reference and credential, however often it is pulled', async () => {
+    for (let pulls = 0; pulls < 3; pulls++) {
+      await recorded('quay.io/app:1');
+      await recorded('quay.io/app:1', credential('a', 'h'));
+    }
+    expect(await pulled.recordsOf('sha256:1')).toHaveLength(2);
+  });
+
+  it('is forgotten by the records that were there before, and with the last one as a whole', async () => {
+    await recorded('quay.io/app:1');
+    const before = await pulled.recordNames('sha256:1');
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    await pulled.forget('sha256:1', before);
+    expect(await may('quay.io/app:1')).toBe(false);
+    expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(true);
+    await pulled.forget('sha256:1', await pulled.recordNames('sha256:1'));
+    expect(await pulled.lastUsedOf('sha256:1')).toBe(0);
+  });
+
+  it('may be used by none while its only record is replaced', async () => {
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    const [before = ''] = await pulled.recordNames('sha256:1');
+    const recordNames = pulled.recordNames.bind(pulled);
+    let lists = 0;
+    pulled.recordNames = async (id) => {
+      const names = await recordNames(id);
+      lists += 1;
+      if (lists === 1) await new PulledImages(folder).record('sha256:1', RECORD);
+      return names;
+    };
+    expect(await may('quay.io/app:1')).toBe(false);
+    expect(await recordNames('sha256:1')).not.toContain(before);
   });
 
   it('is remembered as used only when this cluster has pulled it', async () => {

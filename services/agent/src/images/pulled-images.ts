@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type NewUid, systemUid } from '@gantry/base';
+import { replaceFile } from '@gantry/service';
 import { namesIn, readIfThere } from '../files/if-there.ts';
 import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullCredential } from './keyring.ts';
@@ -23,27 +25,34 @@ export interface PullRecord {
  * The images of this host that this cluster has pulled, and with which credentials: in a folder that the host's agents share. A pod
  * may use such an image only if it could have pulled it (kubelet's `imagePullCredentialsVerificationPolicy`). Images that are not in
  * here were there before, or were built on the host: every pod may use them, and nothing of ours removes them.
+ *
+ * Each record is a file with a name of its own, `DIGEST-UID`; earlier versions wrote `DIGEST`. So `forget` removes the records that it is
+ * given, and never one that an agent writes meanwhile.
  */
 export class PulledImages {
   readonly #folder: string;
   /** How many pulls of a reference this agent has under way. */
   readonly #intents = new Map<string, number>();
-  #writes = 0;
+  readonly #newUid: NewUid;
 
-  constructor(folder: string) {
+  constructor(folder: string, newUid = systemUid) {
     this.#folder = folder;
+    this.#newUid = newUid;
   }
 
   /** Call it before a pull: an agent that ends during it leaves an image of unknown access. */
   async intend(reference: string): Promise<void> {
     this.#intents.set(reference, (this.#intents.get(reference) ?? 0) + 1);
-    await this.#write(join(this.#folder, 'intents'), reference, reference);
+    await this.#write(join(this.#folder, 'intents'), digest(reference), reference);
   }
 
   /** After a pull. */
   async record(id: string, { reference, access, origin }: PullRecord): Promise<void> {
     const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
-    await this.#write(this.#of(id), `${reference}\n${key}`, JSON.stringify({ reference, access, origin }));
+    const name = digest(`${reference}\n${key}`);
+    const older = (await this.recordNames(id)).filter((other) => other.split('-')[0] === name);
+    await this.#write(this.#of(id), `${name}-${this.#newUid()}`, JSON.stringify({ reference, access, origin }));
+    await this.#remove(id, older);
     await this.endIntent(reference);
   }
 
@@ -103,21 +112,31 @@ export class PulledImages {
     }
   }
 
-  /** The host does not have it any more. */
-  async forget(id: string): Promise<void> {
-    await rm(this.#of(id), { recursive: true, force: true });
+  /** The names of an image's records, for `forget`. */
+  async recordNames(id: string): Promise<readonly string[]> {
+    // A name with a dot is of a file that is being written.
+    return (await namesIn(this.#of(id))).filter((name) => !name.includes('.'));
+  }
+
+  /** The host did not have the image any more after these were its records. Records of later pulls stay. */
+  async forget(id: string, names: readonly string[]): Promise<void> {
+    await this.#remove(id, names);
+    try {
+      await rmdir(this.#of(id));
+    } catch (error) {
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
   }
 
   /** The pulls of an image; none for one that this cluster has not pulled. */
   async recordsOf(id: string): Promise<readonly PullRecord[]> {
-    const records: PullRecord[] = [];
-    for (const name of await namesIn(this.#of(id))) {
-      // A name with a dot is of a file that is being written.
-      if (name.includes('.')) continue;
-      const text = await readIfThere(join(this.#of(id), name));
-      if (text !== undefined) records.push(parseRecord(text));
+    for (;;) {
+      const names = await this.recordNames(id);
+      const texts = await Promise.all(names.map((name) => readIfThere(join(this.#of(id), name))));
+      const found = texts.filter((text) => text !== undefined);
+      // One that has gone may have been replaced by one that the list did not have yet.
+      if (found.length === texts.length) return found.map(parseRecord);
     }
-    return records;
   }
 
   /** Whether an agent of this host has a pull under way, or has ended during one. */
@@ -140,14 +159,23 @@ export class PulledImages {
     return false;
   }
 
-  /** Other agents of the host may write the same file at the same time: each version of it says the same. */
-  async #write(folder: string, key: string, content: string): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, digest(key));
-    this.#writes++;
-    const next = `${path}.${process.pid}-${this.#writes}`;
-    await writeFile(next, content, { mode: 0o600, flush: true });
-    await rename(next, path);
+  /** Other agents of the host may write the same intent at the same time, and may remove an empty folder at any time. */
+  async #write(folder: string, name: string, content: string): Promise<void> {
+    const path = join(folder, name);
+    const temporary = `${path}.${this.#newUid()}`;
+    for (;;) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      try {
+        await replaceFile(path, content, { mode: 0o600, temporary });
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+  }
+
+  async #remove(id: string, names: readonly string[]): Promise<void> {
+    for (const name of names) await rm(join(this.#of(id), name), { force: true });
   }
 }
 

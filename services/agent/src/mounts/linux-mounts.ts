@@ -20,7 +20,7 @@ const NOSWAP_KERNEL = [6, 4] as const;
 
 /** Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. */
 export function linuxMounts(): HostMounts {
-  return { bind, mountMemory, checkMemory, remove };
+  return { bind, mountMemory, checkMemory, isMounted, remove };
 }
 
 /**
@@ -72,6 +72,10 @@ async function mountMemory(folder: string, sizeBytes: number, mode: number): Pro
 
 async function checkMemory(folder: string): Promise<void> {
   if (!(await isMemory(folder))) throw new AgentError('FailedMount', 'the memory for Secrets is not mounted');
+}
+
+async function isMounted(folder: string): Promise<boolean> {
+  return mountOf(await mountTable(), folder)?.path === folder;
 }
 
 async function isMemory(folder: string): Promise<boolean> {

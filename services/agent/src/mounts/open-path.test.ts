@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAgentError } from '../runtime/agent-error.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
-import { openBeneath, openOwned } from './open-path.ts';
+import { openBeneath, openInImage, openOwned } from './open-path.ts';
 
 const refusal = (why: string) =>
   expect.toSatisfy(
@@ -156,6 +156,34 @@ describe('a path of the agent', () => {
       await expect(openOwned(join(folder, 'link'))).rejects.toEqual(refusal('is a link'));
     } finally {
       await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a path inside an image', () => {
+  it('follows links as a container of the image does, and never out of it', async () => {
+    const base = await mkdtemp(join(tmpdir(), 'gantry-image-'));
+    try {
+      const image = join(base, 'image');
+      await mkdir(join(image, 'etc'), { recursive: true });
+      await writeFile(join(image, 'etc', 'inside'), '');
+      await writeFile(join(base, 'outside'), '');
+      await symlink('/', join(image, 'root'));
+      await symlink('../../../etc', join(image, 'up'));
+      await using root = await openOwned(image);
+      const inode = async (path: string) => {
+        await using found = await openInImage(root, path);
+        return (await found.stat()).ino;
+      };
+      const inside = statSync(join(image, 'etc', 'inside')).ino;
+      for (const path of ['etc/inside', 'root/etc/inside', 'up/inside', 'root/root/../etc/inside']) {
+        expect(await inode(path), path).toBe(inside);
+      }
+      for (const path of ['root/outside', 'root/../outside', `root${base}/outside`, 'none', 'etc/inside/more']) {
+        await expect(inode(path), path).rejects.toThrow(`path ${JSON.stringify(path)}`);
+      }
+    } finally {
+      await rm(base, { recursive: true });
     }
   });
 });

@@ -57,6 +57,14 @@ export async function openOnHost(root: OpenedPath, path: string, missing: Missin
   }
 }
 
+/**
+ * Opens `path` inside an image whose files begin at `root`: as a container of the image resolves it, so that links stay in the image.
+ * AgentError 'CreateContainerConfigError' for a path that is missing or cannot be opened.
+ */
+export async function openInImage(root: OpenedPath, path: string): Promise<OpenedPath> {
+  return await walked(new Walk(root, path, 'refuse', 'host'));
+}
+
 async function walked(walk: Walk): Promise<OpenedPath> {
   try {
     return await walk.toEnd();

@@ -1,11 +1,16 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { ContainerImage, Node, NodeCondition, NodeStatus } from '@gantry/objects';
+import {
+  type ContainerImage,
+  ENGINE_LABEL,
+  HOST_ADDRESS_ANNOTATION,
+  type Node,
+  type NodeCondition,
+  type NodeStatus,
+} from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
-/** Which Docker engine a Node's containers run on. */
-export const ENGINE_LABEL = 'gantry.dev/engine';
 /** Set on a Node that the host custodian drains; a returning agent removes it. */
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 /** The Kubernetes version whose kubelet this agent replaces. */
@@ -24,6 +29,8 @@ export interface NodeObservation {
   readonly address: string;
   /** The address of the engine's host, under which load balancers are reached; undefined when it is not known. */
   readonly hostAddress: string | undefined;
+  /** The address under which other hosts reach this one; '' where there are none. */
+  readonly tunnelAddress: string;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   /** The host's resources, how many nodes share them, and what is reserved of each share. */
@@ -54,6 +61,10 @@ export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName'
   };
 }
 
+function annotationsOf({ tunnelAddress }: NodeObservation): Pick<Node['metadata'], 'annotations'> {
+  return tunnelAddress === '' ? {} : { annotations: { [HOST_ADDRESS_ANNOTATION]: tunnelAddress } };
+}
+
 /** Names the machine to those who manage machines: the engine, and the agent's name on it. */
 export function providerId({ engineName, name }: Pick<NodeObservation, 'engineName' | 'name'>): string {
   return `gantry://${engineName}/${name}`;
@@ -69,7 +80,7 @@ export function newNode(observed: NodeObservation, now: Instant): Node {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: observed.name, labels: nodeLabels(observed) },
+    metadata: { name: observed.name, labels: nodeLabels(observed), ...annotationsOf(observed) },
     spec: { providerID: providerId(observed) },
     status: nodeStatus(observed, {}, now),
   };

@@ -1,12 +1,20 @@
 import { type Clock, errorMessage, Signal, sleep } from '@gantry/base';
-import { type ContainerImage, equalJson, isReason, LEASES, type Node, NODES } from '@gantry/objects';
+import {
+  type ContainerImage,
+  ENGINE_LABEL,
+  equalJson,
+  HOST_ADDRESS_ANNOTATION,
+  isReason,
+  LEASES,
+  type Node,
+  NODES,
+} from '@gantry/objects';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { EngineRuntime } from '../runtime/engine.ts';
 import {
   DRAINING_ANNOTATION,
-  ENGINE_LABEL,
   newNode,
   providerId,
   nodeLabels,
@@ -142,7 +150,7 @@ export class NodeStatusManager {
         `node ${observation.name} belongs to a live agent of another engine (${engine})`,
       );
     }
-    const patch = metadataPatch(node, nodeLabels(observation), providerId(observation));
+    const patch = metadataPatch(node, observation);
     const current = patch === undefined ? node : await client.patch(NODES, key, { merge: patch }, signal);
     const status = nodeStatus(observation, current.status ?? {}, clock.now());
     if (equalJson(status, current.status)) return;
@@ -178,20 +186,31 @@ export class NodeStatusManager {
   }
 }
 
-/** Adds missing labels and the provider id, which is never changed, and ends a drain: the agent has come back. */
-function metadataPatch(node: Node, labels: Readonly<Record<string, string>>, providerID: string): object | undefined {
-  const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
-  const isDraining = node.metadata.annotations?.[DRAINING_ANNOTATION] !== undefined;
+/**
+ * Adds missing labels and the provider id, which is never changed, keeps the host's address up to date, and ends a drain: the agent has come
+ * back.
+ */
+function metadataPatch(node: Node, observed: NodeObservation): object | undefined {
+  const missing = Object.entries(nodeLabels(observed)).filter(
+    ([name, value]) => node.metadata.labels?.[name] !== value,
+  );
+  const { [DRAINING_ANNOTATION]: draining, [HOST_ADDRESS_ANNOTATION]: address = '' } = node.metadata.annotations ?? {};
+  const isDraining = draining !== undefined;
   const isNamed = (node.spec?.providerID ?? '') !== '';
-  if (missing.length === 0 && !isDraining && isNamed) return undefined;
+  const hasMoved = address !== observed.tunnelAddress;
+  if (missing.length === 0 && !isDraining && isNamed && !hasMoved) return undefined;
   const { uid, resourceVersion } = node.metadata;
+  const annotations = {
+    ...(isDraining ? { [DRAINING_ANNOTATION]: null } : {}),
+    ...(hasMoved ? { [HOST_ADDRESS_ANNOTATION]: observed.tunnelAddress === '' ? null : observed.tunnelAddress } : {}),
+  };
   return {
     metadata: {
       uid,
       resourceVersion,
       labels: Object.fromEntries(missing),
-      ...(isDraining ? { annotations: { [DRAINING_ANNOTATION]: null } } : {}),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
-    spec: { ...(isDraining ? { unschedulable: null } : {}), ...(isNamed ? {} : { providerID }) },
+    spec: { ...(isDraining ? { unschedulable: null } : {}), ...(isNamed ? {} : { providerID: providerId(observed) }) },
   };
 }

@@ -15,27 +15,26 @@ export interface PodEnd {
   readonly now: Instant;
 }
 
+/** What of a pod is in the engine. */
+type PodRemains = Pick<PodState, 'containers' | 'sandboxes' | 'imageHolds'>;
+
 /**
  * Ends a pod in order: containers stop; then an ended pod loses its sandbox and keeps its containers as long as the node has room for
  * them, a deleted one loses everything and is released when nothing is left.
  */
-export function planStop(
-  draft: PlanDraft,
-  { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>,
-  goal: PodGoal,
-  end: PodEnd,
-): void {
+export function planStop(draft: PlanDraft, remains: PodRemains, goal: PodGoal, end: PodEnd): void {
+  const { containers, sandboxes, imageHolds } = remains;
   const running = containers.filter((container) => container.state === 'running');
   endContainers(draft, running, end);
   if (running.length > 0) return;
   if (goal === 'end') {
-    if (isReclaimed(end)) removeAll(draft, { containers, sandboxes });
+    if (isReclaimed(end)) removeAll(draft, remains);
     else
       for (const { id, state } of sandboxes) if (state === 'running') draft.actions.push({ kind: 'stopSandbox', id });
     return;
   }
-  removeAll(draft, { containers, sandboxes });
-  if (containers.length + sandboxes.length === 0) draft.actions.push({ kind: 'release' });
+  removeAll(draft, remains);
+  if (containers.length + sandboxes.length + imageHolds.length === 0) draft.actions.push({ kind: 'release' });
 }
 
 /** Only when the API knows how the pod has ended: its status is all that is left then. */
@@ -43,7 +42,8 @@ function isReclaimed({ pod, memory }: PodEnd): boolean {
   return memory.remains === 'reclaimed' && hasEnded(pod);
 }
 
-function removeAll(draft: PlanDraft, { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>): void {
+function removeAll(draft: PlanDraft, { containers, sandboxes, imageHolds }: PodRemains): void {
+  for (const id of imageHolds) draft.actions.push({ kind: 'removeContainer', id });
   for (const { id } of containers) draft.actions.push({ kind: 'removeContainer', id });
   for (const { id } of sandboxes) draft.actions.push({ kind: 'removeSandbox', id });
 }

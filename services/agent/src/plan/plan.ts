@@ -34,11 +34,11 @@ export function computePodActions(
 ): PodPlan {
   const draft = new PlanDraft();
   const goal = goalOf(pod, memory, now);
-  const { containers = [], sandboxes = [] } = state ?? {};
+  const { containers = [], sandboxes = [], imageHolds = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
     const own = pod === undefined ? graceWithoutObject(state) : graceSecondsOf(pod);
     const graceSeconds = Math.min(own, memory.eviction?.graceSeconds ?? Infinity);
-    planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
+    planStop(draft, { containers, sandboxes, imageHolds }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
   }
   if (memory.predecessor === 'present') return draft.finish(goal);

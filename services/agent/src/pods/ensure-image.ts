@@ -6,6 +6,7 @@ import type { PulledImages } from '../images/pulled-images.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
 import { imageReferenceFault, pullPolicyOf } from '../spec/image-reference.ts';
+import { pullEvents } from './pull-events.ts';
 import { podCredentials, type PullSecretsContext } from './pull-secrets.ts';
 
 /** What pulling an image needs. */
@@ -61,7 +62,7 @@ async function pull(image: string, context: EnsureImageContext, signal: AbortSig
   record('Normal', 'Pulling', `Pulling image "${image}"`);
   try {
     const credentials = await podCredentials(image, context, signal);
-    const { image: found, tookMs } = await puller.pull(image, credentials, signal);
+    const { image: found, tookMs } = await puller.pull(image, credentials, signal, pullEvents(image, record, clock));
     const [took, waited] = [formatSeconds(tookMs), formatSeconds(clock.monotonicMs() - startMs)];
     const size = `Image size: ${found.sizeBytes} bytes.`;
     record(

@@ -20,6 +20,7 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
     sandboxes: runtime.sandboxes,
     containers: runtime.containers,
     images: runtime.images,
+    imageVolumes: runtime.imageVolumes,
     logs: runtime.logs,
     stats: runtime.stats,
     streams: runtime.streams,

@@ -20,6 +20,7 @@ import { allocatable, container, ENGINE, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
+import { ImageVolumes } from './image-volumes.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
@@ -118,6 +119,7 @@ describe('the worker of a pod', () => {
       evictions: new Evictions({ event: () => undefined }),
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
       pressure: { pressures: () => [] },
+      imageVolumes: new ImageVolumes(),
       puller: new ImagePuller(runtime.images, pulled, clock),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

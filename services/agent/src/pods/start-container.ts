@@ -32,8 +32,8 @@ export interface StartedContainer {
 }
 
 /**
- * Brings one container up in six steps: image, variables, mounts, create, start, postStart hook. Fails with an AgentError that names
- * the step. Only create and start take a slot, so that a pull of minutes does not delay other containers.
+ * Brings one container up in seven steps: images of its volumes, its image, variables, mounts, create, start, postStart hook. Fails with
+ * an AgentError that names the step. Only create and start take a slot, so that a pull of minutes does not delay other containers.
  */
 export async function startContainer(
   pod: Pod,
@@ -56,6 +56,8 @@ export async function startContainer(
     events.event(pod, type, reason, message, path);
   const { config, puller, pulled } = services;
   const imageContext = { pod, config, images: runtime.images, puller, pulled, record, clock };
+  const recordOfPod: typeof record = (type, reason, message) => events.event(pod, type, reason, message);
+  await services.imageVolumes.mount(pod, container, { ...imageContext, record: recordOfPod }, services, signal);
   const image = await ensureImage(container, imageContext, signal);
   const { namespace = '' } = pod.metadata;
   const linked = await services.services.inNamespaces(

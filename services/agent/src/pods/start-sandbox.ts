@@ -1,11 +1,11 @@
 import type { Pod } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
-import type { ImageInfo } from '../runtime/images.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import { ENGINE_SERVER, podResolver, type PodResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
 import { runtimeHandler } from './runtime-handler.ts';
+import { sandboxImage } from './sandbox-image.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** More refused addresses in a row than this mean that the range is nearly full. */
@@ -52,13 +52,4 @@ export async function startSandbox(
 /** Whether the pod asks the engine for names. */
 function usesEngine(resolver: PodResolver): boolean {
   return resolver.kind === 'engine' || resolver.config.servers.includes(ENGINE_SERVER);
-}
-
-async function sandboxImage({ runtime, sandboxImage: name }: WorkerServices, signal: AbortSignal): Promise<ImageInfo> {
-  const present = await runtime.images.inspectImage(name, signal);
-  if (present !== undefined) return present;
-  await runtime.images.pullImage(name, 'anonymous', signal);
-  const pulled = await runtime.images.inspectImage(name, signal);
-  if (pulled === undefined) throw new AgentError('ErrImagePull', `image ${name} does not exist after its pull`);
-  return pulled;
 }

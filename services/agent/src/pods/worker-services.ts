@@ -15,6 +15,7 @@ import type { Evictions } from '../eviction/evictions.ts';
 import type { PressureManager } from '../eviction/pressure-manager.ts';
 import type { StorageEvictor } from '../eviction/storage-evictor.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
+import type { ImageVolumes } from './image-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import type { NodeResolver } from '../spec/dns.ts';
@@ -53,7 +54,7 @@ export interface WorkerServices {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
-  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'text' | 'terminationMessage' | 'release'>;
+  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'release'>;
   readonly config: ConfigSource;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
@@ -61,6 +62,7 @@ export interface WorkerServices {
   readonly pressure: Pick<PressureManager, 'pressures'>;
   /** Follows what volumes show of the API. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
+  readonly imageVolumes: ImageVolumes;
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;

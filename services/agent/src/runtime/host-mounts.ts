@@ -19,6 +19,8 @@ export interface HostMounts {
   mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'>;
   /** AgentError 'FailedMount' unless `mountMemory` has made `folder` a file system in memory. */
   checkMemory(folder: string): Promise<void>;
+  /** Whether something is mounted at `folder`. */
+  isMounted(folder: string): Promise<boolean>;
   /** Unmounts everything at and below `folder` and removes it. Idempotent. AgentError 'FailedMount'. */
   remove(folder: string): Promise<void>;
 }

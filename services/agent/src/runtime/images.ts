@@ -24,12 +24,27 @@ export interface RegistryCredential {
   readonly password: string;
 }
 
+/** How far a pull is, in bytes of the layers whose download has begun; `totalBytes` is above 0. */
+export interface PullProgress {
+  readonly bytes: number;
+  readonly totalBytes: number;
+}
+
+/** Called with the progress of a pull. */
+export type PullReport = (progress: PullProgress) => void;
+
 /** Inspects, lists, pulls and removes images. */
 export interface ImageRuntime {
   /** Undefined when the engine does not have it. */
   inspectImage(reference: string, signal: AbortSignal): Promise<ImageInfo | undefined>;
   /** AgentError 'ErrImagePull' with the registry's message. */
-  pullImage(reference: string, credential: RegistryCredential | 'anonymous', signal: AbortSignal): Promise<void>;
+  pullImage(
+    reference: string,
+    credential: RegistryCredential | 'anonymous',
+    signal: AbortSignal,
+    /** Called as often as the engine reports; a runtime may report nothing. */
+    report?: PullReport,
+  ): Promise<void>;
   /** Every image with a name. */
   listImages(signal: AbortSignal): Promise<readonly ListedImage[]>;
   /** Ids of the images of all containers of the engine, those of others too, running or not. */

@@ -22,6 +22,8 @@ export const LABEL = {
 
 /** The container name of every sandbox. */
 export const SANDBOX_NAME = 'POD';
+/** The container name of all that keep images of volumes. */
+export const IMAGE_HOLD_NAME = 'IMAGE';
 
 /** Owner of containers: one node of one cluster. */
 export interface Owner {

@@ -9,6 +9,8 @@ export interface PodState {
   readonly graceSeconds: number;
   readonly sandboxes: readonly SandboxState[];
   readonly containers: readonly ContainerState[];
+  /** Ids of containers, never those of the pod's spec, that keep the images of its volumes. */
+  readonly imageHolds: readonly string[];
 }
 
 /** A container of the cluster changed: list this pod again. */

@@ -1,6 +1,7 @@
 import type { ContainerRuntime } from './containers.ts';
 import type { EngineRuntime } from './engine.ts';
 import type { ImageRuntime } from './images.ts';
+import type { ImageVolumeRuntime } from './image-volumes.ts';
 import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
@@ -12,6 +13,7 @@ export interface Runtime {
   readonly sandboxes: SandboxRuntime;
   readonly containers: ContainerRuntime;
   readonly images: ImageRuntime;
+  readonly imageVolumes: ImageVolumeRuntime;
   readonly observer: RuntimeObserver;
   readonly logs: LogRuntime;
   readonly stats: StatsRuntime;

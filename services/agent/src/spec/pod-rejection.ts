@@ -43,6 +43,13 @@ const RULES: readonly Rule[] = [
       message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
     };
   },
+  // Containers of a pod share no control group: the engine takes a parent for them, but nothing gives that a limit. Requests are no
+  // reason: the scheduler and evictions do what they ask.
+  function limitsOfPod({ spec }) {
+    if (Object.keys(spec?.resources?.limits ?? {}).length === 0) return undefined;
+    const message = 'this node does not enforce spec.resources.limits of a pod: set limits of its containers';
+    return { reason: 'PodLevelResourcesNotSupported', message };
+  },
   // The node does not declare this feature: no node of ours ends the other containers for the exit of one.
   function restartOfAllContainers(pod) {
     const asks = ownContainersOf(pod).some(({ container }) =>

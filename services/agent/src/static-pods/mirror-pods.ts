@@ -32,7 +32,10 @@ export class MirrorPods {
     this.#options = options;
   }
 
-  /** Works until `signal` is aborted. Needs the Node's object. */
+  /**
+   * Works until `signal` is aborted. Needs the Node's object. It is no `repeatOnSignal`: a change of one pod does not wait for the delay
+   * after another one's failure.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { pods, active, clock, random } = this.#options;
     const unsubscribe = pods.subscribe(this.#work.notify);

@@ -33,6 +33,15 @@ async function startFolder(io?: Partial<FolderIo>) {
   const stop = new AbortController();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  const names = () => pods.map(({ metadata }) => metadata.name);
+  /** Lets time pass by steps until the folder's pods have been read. */
+  const untilRead = async (stepMs: number, expected: readonly string[]) => {
+    const pass = async () => {
+      await clock.advance(stepMs);
+      return names();
+    };
+    await expect.poll(pass, { timeout: 10_000 }).toEqual(expected);
+  };
   return {
     folder,
     source,
@@ -41,7 +50,8 @@ async function startFolder(io?: Partial<FolderIo>) {
     stop,
     write,
     pods: () => pods,
-    names: () => pods.map(({ metadata }) => metadata.name),
+    names,
+    untilRead,
   };
 }
 
@@ -141,25 +151,17 @@ it('has no pods without its folder, and does not take a folder that it cannot re
 });
 
 it('reads the folder again when the kernel reports a change', async () => {
-  const { source, stop, clock, write, names } = await startFolder();
+  const { source, stop, clock, write, untilRead } = await startFolder();
   const running = source.run(stop.signal);
   await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBeDefined();
   await write('a.yaml', manifest('a'));
-  await expect
-    .poll(
-      async () => {
-        await clock.advance(200);
-        return names();
-      },
-      { timeout: 10_000 },
-    )
-    .toEqual(['a-n']);
+  await untilRead(200, ['a-n']);
   stop.abort();
   await running;
 });
 
 it('reads the folder at intervals where the kernel watches none', async () => {
-  const { source, stop, clock, write, names } = await startFolder({
+  const { source, stop, clock, write, untilRead } = await startFolder({
     watch: () => {
       throw Object.assign(new Error('EMFILE: too many open files, watch'), { code: 'EMFILE' });
     },
@@ -167,15 +169,7 @@ it('reads the folder at intervals where the kernel watches none', async () => {
   const running = source.run(stop.signal);
   await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(20_000);
   await write('a.yaml', manifest('a'));
-  await expect
-    .poll(
-      async () => {
-        await clock.advance(20_000);
-        return names();
-      },
-      { timeout: 10_000 },
-    )
-    .toEqual(['a-n']);
+  await untilRead(20_000, ['a-n']);
   stop.abort();
   await running;
 });

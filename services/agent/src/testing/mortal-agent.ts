@@ -1,12 +1,20 @@
 /** The calls of an agent to its engine and its API server. After a chosen one it is dead: as if killed at that instant. */
 export class MortalCalls {
   readonly death = new AbortController();
-  readonly names: string[] = [];
-  #last = Number.POSITIVE_INFINITY;
+  /** `NAME #1`: which call of that name it was, in the order of their ends. */
+  readonly made: string[] = [];
+  readonly #counts = new Map<string, number>();
+  #last = '';
+  #phase: 'starting' | 'counting' = 'starting';
 
-  /** Lets it make so many more calls. The last one is carried out, and its result is lost. */
-  dieAfter(count: number): void {
-    this.#last = this.names.length + count;
+  /** Counts from now on: what an agent asks at its start is no part of a pod's life. */
+  begin(): void {
+    this.#phase = 'counting';
+  }
+
+  /** The call is carried out, and its result is lost. */
+  dieAfter(call: string): void {
+    this.#last = call;
   }
 
   /** A port whose calls are counted. Streams are not: what they bring is not lost, a restarted agent reads it anew. */
@@ -22,18 +30,25 @@ export class MortalCalls {
     });
   }
 
+  /** Counts a call that was carried out. Its result must not reach an agent that is dead. */
+  count(name: string): 'alive' | 'dead' {
+    if (this.death.signal.aborted) return 'dead';
+    if (this.#phase === 'starting') return 'alive';
+    const number = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, number);
+    const call = `${name} #${number}`;
+    this.made.push(call);
+    if (call === this.#last) this.death.abort(new DOMException('the agent was killed', 'AbortError'));
+    return call === this.#last ? 'dead' : 'alive';
+  }
+
   #call(name: string, work: () => unknown): unknown {
     if (this.death.signal.aborted) return Promise.reject(this.death.signal.reason);
     const result = work();
     if (!(result instanceof Promise)) return result;
-    this.names.push(name);
-    const number = this.names.length;
-    return result.then((value: unknown) => this.#end(number, value));
-  }
-
-  #end(number: number, value: unknown): unknown {
-    if (number === this.#last) this.death.abort(new DOMException('the agent was killed', 'AbortError'));
-    this.death.signal.throwIfAborted();
-    return value;
+    return result.then((value: unknown) => {
+      if (this.count(name) === 'dead') throw this.death.signal.reason;
+      return value;
+    });
   }
 }

@@ -87,6 +87,7 @@ export function podState(sandboxes: readonly SandboxState[], containers: readonl
     graceSeconds: 30,
     sandboxes,
     containers,
+    imageHolds: [],
   };
 }
 

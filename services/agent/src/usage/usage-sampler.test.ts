@@ -62,6 +62,7 @@ function podOf(containers: Readonly<Record<string, ContainerState['state']>>): P
     identity: { uid: 'u', namespace: 'd', name: 'p' },
     graceSeconds: 0,
     sandboxes: [],
+    imageHolds: [],
     containers: states,
   };
 }

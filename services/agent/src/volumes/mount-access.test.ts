@@ -6,6 +6,7 @@ import { mountAccess } from './mount-access.ts';
 const VOLUMES: readonly Volume[] = [
   { name: 'work', emptyDir: {} },
   { name: 'settings', configMap: { name: 'c' } },
+  { name: 'image', image: { reference: 'busybox:1.36' } },
   { name: 'claim', persistentVolumeClaim: { claimName: 'c', readOnly: true } },
 ];
 const accessOf = (name: string, mount: Partial<VolumeMount>, engine: Partial<typeof ENGINE> = {}) =>
@@ -18,6 +19,9 @@ describe('the access of a mount', () => {
     ['work', { readOnly: true }, 'read-only'],
     ['settings', {}, 'read-only'],
     ['claim', {}, 'read-only'],
+    // Mounted read-only by the agent: the engine would take its other flags away.
+    ['image', {}, 'read-write'],
+    ['image', { readOnly: true }, 'read-write'],
     ['work', { readOnly: true, recursiveReadOnly: 'Disabled' }, 'read-only'],
     ['work', { readOnly: true, recursiveReadOnly: 'IfPossible' }, 'recursively-read-only'],
     ['work', { readOnly: true, recursiveReadOnly: 'Enabled' }, 'recursively-read-only'],

@@ -16,8 +16,11 @@ export function mountAccess(
   const { mountPropagation = 'None' } = mount;
   const propagation =
     mountPropagation === 'Bidirectional' ? 'both' : mountPropagation === 'HostToContainer' ? 'from-host' : 'none';
-  if (isRecursive(mount, engine)) return { access: 'recursively-read-only', propagation };
   const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
+  const recursive = isRecursive(mount, engine);
+  // It is mounted read-only. Engines that make a mount read-only themselves take its other flags away.
+  if (volume?.image !== undefined) return { access: 'read-write', propagation };
+  if (recursive) return { access: 'recursively-read-only', propagation };
   const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
   const isReadOnly = mount.readOnly === true || volume?.persistentVolumeClaim?.readOnly === true;
   return { access: isWritable && !isReadOnly ? 'read-write' : 'read-only', propagation };

@@ -1,7 +1,8 @@
+import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, Volume, VolumeMount } from '@gantry/objects';
-import { openBeneath, openOwned } from '../mounts/open-path.ts';
+import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
@@ -158,6 +159,17 @@ export class PodVolumes {
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
   }
 
+  /** Makes the folder where a pod's image is to be mounted. Says where it is on the host, and whether something is mounted. */
+  async imageFolder(
+    pod: Pod,
+    volume: string,
+  ): Promise<{ readonly hostPath: string; readonly state: 'mounted' | 'empty' }> {
+    const folder = this.#volumeFolder(pod, volume);
+    await mkdir(folder, { recursive: true });
+    const isMounted = await this.#options.mounts.isMounted(folder);
+    return { hostPath: this.#hostPath(folder), state: isMounted ? 'mounted' : 'empty' };
+  }
+
   /** The text of a file in a volume of the pod; undefined for one that cannot be read. */
   text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
     return volumeText(this.#volumeFolder(pod, volume), path);
@@ -225,15 +237,17 @@ export class PodVolumes {
     environment: ReadonlyMap<string, string>,
   ): Promise<OpenedPath> {
     const subPath = subPathOf(mount, environment);
+    const isImage = pod.spec?.volumes?.some(({ name, image }) => name === mount.name && image !== undefined) === true;
     const root = await openOwned(this.#volumeFolder(pod, mount.name));
     if (subPath === '') return root;
     await using _ = root;
     try {
-      return await openBeneath(root, subPath, 'create');
+      return isImage ? await openInImage(root, subPath) : await openBeneath(root, subPath, 'create');
     } catch (error) {
       // Kubelet's message. It names no path: what lies where is not shown to who may only write pods.
       throw new AgentError(
-        'CreateContainerConfigError',
+        // Of an image, the runtime prepares the subPath when it creates the container.
+        isImage ? 'CreateContainerError' : 'CreateContainerConfigError',
         `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`,
         { cause: error },
       );

@@ -5,6 +5,7 @@ import { configMapVolume } from './volume-types/config-map.ts';
 import { downwardApiVolume } from './volume-types/downward-api.ts';
 import { emptyDirVolume } from './volume-types/empty-dir.ts';
 import { hostPathVolume } from './volume-types/host-path.ts';
+import { imageVolume } from './volume-types/image.ts';
 import { ephemeralVolume, persistentClaimVolume } from './volume-types/persistent-claim.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
@@ -19,6 +20,7 @@ const VOLUME_TYPES: readonly VolumeType[] = [
   projectedVolume,
   persistentClaimVolume,
   ephemeralVolume,
+  imageVolume,
 ];
 
 /** The type of a volume. AgentError 'FailedMount' when this node does not support it. */

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { CLOSED_RANGES } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { probeLookup } from './probe-host.ts';
 
@@ -18,13 +19,7 @@ describe('the host of a probe', () => {
     '10.128.240.2',
     '127.0.0.1',
     '127.8.8.8',
-    '0.0.0.0',
-    '169.254.169.254',
-    '100.100.100.200',
-    '168.63.129.16',
-    '192.0.0.192',
-    '224.0.0.1',
-    '255.255.255.255',
+    ...CLOSED_RANGES.map((range) => range.replace(/\/\d+$/, '')),
     '::1',
     '::',
     'fe80::1',

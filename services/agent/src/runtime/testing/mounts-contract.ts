@@ -43,12 +43,17 @@ async function openedPath(path: string, index: number): Promise<OpenedPath> {
 
 async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
   await rejects(mounts.checkMemory(folder));
+  equal(await mounts.isMounted(folder), false);
   equal(await mounts.mountMemory(folder, 2 ** 20, 0o755), 'made');
   await mounts.checkMemory(folder);
+  equal(await mounts.isMounted(folder), true);
+  await mkdir(join(folder, 'inner'));
+  equal(await mounts.isMounted(join(folder, 'inner')), false);
   await writeFile(join(folder, 'file'), 'in memory');
   equal(await mounts.mountMemory(folder, 2 ** 20, 0o755), 'kept');
   equal(await readFile(join(folder, 'file'), 'utf8'), 'in memory');
   await mounts.remove(folder);
   equal(existsSync(folder), false);
+  equal(await mounts.isMounted(folder), false);
   await rejects(mounts.checkMemory(folder));
 }

@@ -1,4 +1,5 @@
 import type { ContainerSpec } from '../containers.ts';
+import type { ImageVolumeSpec } from '../image-volumes.ts';
 import type { SandboxSpec } from '../sandboxes.ts';
 
 /** A sandbox in the network of the host, with nothing that a pod may ask for. */
@@ -56,4 +57,12 @@ export function plainContainer({
     ipc: 'shared-with-pod',
     ...change,
   };
+}
+
+/** A volume `data` of an image. */
+export function plainImageVolume(
+  change: Pick<ImageVolumeSpec, 'owner' | 'pod'> & Partial<ImageVolumeSpec>,
+): ImageVolumeSpec {
+  const image = { id: 'i', labels: [] };
+  return { graceSeconds: 0, volume: 'data', image, sandboxImage: image, hostFolder: '/nonexistent', ...change };
 }

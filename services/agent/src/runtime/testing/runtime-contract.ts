@@ -5,6 +5,8 @@ import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
 import type { NameServer, SandboxSpec } from '../sandboxes.ts';
 import { describeImages } from './images-contract.ts';
+import { describeImageVolumes } from './image-volumes-contract.ts';
+import { plainContainer, plainSandbox } from './plain-specs.ts';
 import { describeStreams } from './streams-contract.ts';
 
 /** A runtime under test, with the names that the suite uses. */
@@ -21,6 +23,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly image: string;
   /** Makes another image like it, with this name; it is gone after the test. */
   readonly makeImage: (name: string) => Promise<void>;
+  /** Makes an empty folder where the runtime can mount, and returns its path; it is gone after the test. */
+  readonly makeFolder: () => Promise<string>;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
   /** What runs in a container, as its processes list shows it. */
@@ -43,56 +47,30 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
     });
 
     const pod = (uid = 'pod-1') => ({ uid, namespace: 'default', name: `name-of-${uid}` });
-    const sandbox = (change: Partial<SandboxSpec> = {}): SandboxSpec => ({
-      owner: { cluster: test.cluster, node: 'node-a' },
-      pod: pod(),
-      attempt: 0,
-      image: test.sandboxImage,
-      imageLabels: [],
-      ipc: 'own',
-      hostname: 'name-of-pod-1',
-      network: { kind: 'pod', name: test.network, address: test.addresses[0], nameServer: test.nameServer },
-      hostAliases: [],
-      dns: { servers: [], searches: [], options: [] },
-      sysctls: {},
-      oomScoreAdj: 0,
-      graceSeconds: 7,
-      ...change,
-    });
-    const container = (sandboxId: string, script: string, change: Partial<ContainerSpec> = {}): ContainerSpec => ({
-      owner: { cluster: test.cluster, node: 'node-a' },
-      pod: pod(),
-      name: 'main',
-      attempt: 0,
-      sandboxId,
-      hash: 'abc',
-      image: test.image,
-      imageLabels: [],
-      command: ['sh', '-c', script],
-      env: [{ name: 'GREETING', value: 'hello' }],
-      mounts: [],
-      resources: { cpuShares: 10, memoryBytes: 64 * 2 ** 20 },
-      processLimit: 1000,
-      security: {
-        groups: [],
-        privilege: 'ordinary',
-        capabilities: { add: [], drop: [] },
-        rootFilesystem: 'read-write',
-        escalation: 'allowed',
-        seccomp: 'engine-default',
-        appArmor: { kind: 'engine-default' },
-        seLinux: {},
-        proc: 'masked',
-      },
-      processes: 'own',
-      ipc: 'shared-with-pod',
-      stdin: 'closed',
-      terminal: 'none',
-      oomScoreAdj: 100,
-      restartDelayMs: 10_000,
-      graceSeconds: 7,
-      ...change,
-    });
+    const owner = () => ({ cluster: test.cluster, node: 'node-a' });
+    const sandbox = (change: Partial<SandboxSpec> = {}): SandboxSpec =>
+      plainSandbox({
+        owner: owner(),
+        pod: pod(),
+        image: test.sandboxImage,
+        network: { kind: 'pod', name: test.network, address: test.addresses[0], nameServer: test.nameServer },
+        graceSeconds: 7,
+        ...change,
+      });
+    const container = (sandboxId: string, script: string, change: Partial<ContainerSpec> = {}): ContainerSpec =>
+      plainContainer({
+        owner: owner(),
+        pod: pod(),
+        sandboxId,
+        image: test.image,
+        command: ['sh', '-c', script],
+        env: [{ name: 'GREETING', value: 'hello' }],
+        resources: { cpuShares: 10, memoryBytes: 64 * 2 ** 20 },
+        oomScoreAdj: 100,
+        restartDelayMs: 10_000,
+        graceSeconds: 7,
+        ...change,
+      });
     const list = async (podUid = 'pod-1') =>
       (await test.runtime.observer.listPods({ cluster: test.cluster, podUid }, signal))[0];
     const running = async (script: string, change: Partial<ContainerSpec> = {}) => {
@@ -131,7 +109,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
         graceSeconds: 7,
         sandboxes: [{ id: sandboxId, attempt: 0, state: 'running', address: test.addresses[0] }],
         containers: [
-          { id, name: 'main', attempt: 0, sandboxId, hash: 'abc', state: 'running', restartDelayMs: 10_000 },
+          { id, name: 'main', attempt: 0, sandboxId, hash: 'hash', state: 'running', restartDelayMs: 10_000 },
         ],
       });
       expect(state?.containers[0]?.startedAt).toBeGreaterThan(0);
@@ -322,6 +300,13 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       image: () => test.image,
       makeImage: (reference) => test.makeImage(reference),
       run: running,
+    });
+
+    describeImageVolumes({
+      runtime: () => test.runtime,
+      cluster: () => test.cluster,
+      images: () => [test.image, test.sandboxImage],
+      makeFolder: () => test.makeFolder(),
     });
 
     describeStreams({

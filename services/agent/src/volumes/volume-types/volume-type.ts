@@ -29,9 +29,10 @@ export interface VolumeTarget {
 
 /**
  * Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets, as in kubelet, as long as the
- * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes; or where they are on the engine's host.
+ * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes; or where they are on the engine's host; or in an
+ * image, which `ImageVolumes` mounts.
  */
-export type VolumeStorage = 'disk' | 'memory' | 'persistent' | 'host';
+export type VolumeStorage = 'disk' | 'memory' | 'persistent' | 'host' | 'image';
 
 /** One type of volume; `volume-types/` has one file for each. */
 export interface VolumeType {

@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process';
+import type { FileHandle } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ImageVolumeRuntime, ImageVolumeSpec } from '../runtime/image-volumes.ts';
+import { getJson } from './dial.ts';
+import { fromDocker, idempotent } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
+import {
+  holdOptions,
+  MOUNT_ENVIRONMENT,
+  MOUNT_POINT,
+  mounterOptions,
+  overlayOptions,
+} from './options/image-volume-options.ts';
+import { openNamespace } from './process-namespace.ts';
+
+/** The storage driver whose layers are folders that the kernel can mount as one. */
+const DRIVER = 'overlay2';
+/** Of Kubernetes' runtimes (k8s.io/cri-api, errors). */
+const FAILED = 'ImageVolumeMountFailed';
+const MOUNT_MS = 30_000;
+
+/** What an inspection of an image says, as far as the client library's type does not. */
+interface InspectedImage {
+  readonly GraphDriver?: { readonly Name?: string; readonly Data?: Readonly<Record<string, string>> | null };
+  readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null } | null;
+}
+
+/**
+ * Images as folders: their layers, as the engine has unpacked them, are mounted as one file system. The layers are visible on the engine's
+ * host alone. So the engine makes a container that has them and the volume's folder, and mount(8) mounts in its mount namespace; from
+ * there the mount propagates to the host. No file of the image is opened or run. Needs CAP_SYS_ADMIN, CAP_SYS_CHROOT and CAP_SYS_PTRACE.
+ */
+export function dockerImageVolumes(calls: EngineCalls): ImageVolumeRuntime {
+  return {
+    mountImage: async (spec, signal) => {
+      const image = await inspect(calls, spec.image.id, signal);
+      try {
+        const layers = layersOf(image);
+        await hold(calls, spec, Object.keys(image.Config?.Volumes ?? {}), signal);
+        await mountIn(calls, mounterOptions(spec, layers), overlayOptions(layers.length), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const { message } = fromDocker(error, 'CreateContainerError');
+        throw new AgentError('CreateContainerError', `${FAILED}: ${message}`, { cause: error });
+      }
+    },
+  };
+}
+
+async function inspect(calls: EngineCalls, id: string, signal: AbortSignal): Promise<InspectedImage> {
+  try {
+    return (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: `/images/${id}/json`, abort }),
+    )) as InspectedImage;
+  } catch (error) {
+    throw fromDocker(error, 'CreateContainerError');
+  }
+}
+
+/** The folders of an image's layers on the engine's host, from the top to the bottom. */
+function layersOf({ GraphDriver: driver }: InspectedImage): readonly string[] {
+  if (driver?.Name !== DRIVER) {
+    const name = driver?.Name ?? 'another one';
+    throw new AgentError(
+      'CreateContainerError',
+      `this node mounts images only of engines with the storage driver ${DRIVER}; its engine has ${name}`,
+    );
+  }
+  const { UpperDir: top = '', LowerDir: others = '' } = driver.Data ?? {};
+  return [top, ...others.split(':')].filter((folder) => folder !== '');
+}
+
+/** Makes the container that holds the image, unless an earlier call has. */
+async function hold(
+  calls: EngineCalls,
+  spec: ImageVolumeSpec,
+  declared: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const options = holdOptions(spec, declared);
+  if ((await create(calls, options, signal)) !== undefined) return;
+  const { name = '' } = options;
+  const { Image: held } = await calls.read(signal, (docker, abortSignal) =>
+    docker.getContainer(name).inspect({ abortSignal }),
+  );
+  if (held === spec.image.id) return;
+  // The name of the image has got another one since.
+  await createAnew(calls, options, signal);
+}
+
+/** Mounts in the mount namespace of a container, which exists for that alone. */
+async function mountIn(
+  calls: EngineCalls,
+  options: Docker.ContainerCreateOptions,
+  overlay: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = await createAnew(calls, options, signal);
+  try {
+    await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+    const { State: state } = await calls.read(signal, (docker, abortSignal) =>
+      docker.getContainer(id).inspect({ abortSignal }),
+    );
+    await using namespace = await openNamespace({ id, pid: state.Pid }, 'mnt');
+    if (namespace === undefined) throw new AgentError('CreateContainerError', 'the container that mounts has ended');
+    await mountOverlay(namespace, overlay);
+  } finally {
+    await remove(calls, id, new AbortController().signal);
+  }
+}
+
+/** Replaces what an interrupted call has left. */
+async function createAnew(
+  calls: EngineCalls,
+  options: Docker.ContainerCreateOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const created = await create(calls, options, signal);
+  if (created !== undefined) return created;
+  await remove(calls, options.name ?? '', signal);
+  const again = await create(calls, options, signal);
+  if (again !== undefined) return again;
+  throw new AgentError('CreateContainerError', `container ${options.name ?? ''} exists`);
+}
+
+/** The id of a new container; undefined when one has its name. */
+async function create(
+  calls: EngineCalls,
+  options: Docker.ContainerCreateOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { id } = await calls.change(signal, (docker, abortSignal) =>
+      docker.createContainer({ ...options, abortSignal }),
+    );
+    return id;
+  } catch (error) {
+    const failure = fromDocker(error, 'CreateContainerError');
+    if (failure.code === 'Conflict') return undefined;
+    throw failure;
+  }
+}
+
+async function remove(calls: EngineCalls, id: string, signal: AbortSignal): Promise<void> {
+  await idempotent(() =>
+    calls.change(signal, (docker, abortSignal) =>
+      docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+    ),
+  );
+}
+
+async function mountOverlay({ fd }: FileHandle, options: string): Promise<void> {
+  const args = [
+    MOUNT_ENVIRONMENT,
+    'mount',
+    '--no-canonicalize',
+    '--namespace',
+    '/proc/self/fd/3',
+    '-t',
+    'overlay',
+    '-o',
+    options,
+  ];
+  const child = spawn('env', [...args, 'overlay', MOUNT_POINT], {
+    stdio: ['ignore', 'ignore', 'pipe', fd],
+    timeout: MOUNT_MS,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.once('error', reject).once('close', resolve);
+  if ((await promise) !== 0) throw new AgentError('CreateContainerError', `mount failed: ${output.trim()}`);
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '@gantry/base';
+import { FakeObjectClient } from '@gantry/client/testing';
+import Docker from 'dockerode';
+import { expect, onTestFinished } from 'vitest';
+import { connectDocker } from '../docker-runtime.ts';
+import { linuxMounts } from '../../mounts/linux-mounts.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { type AssembledNode, assembleNode, type NodeHost } from '../../testing/assemble-node.ts';
+import type { CrashWorld } from '../../testing/crash-matrix.ts';
+import type { MortalCalls } from '../../testing/mortal-agent.ts';
+import { mortalEngine } from '../../testing/mortal-engine.ts';
+
+const SOCKET = '/var/run/docker.sock';
+const LABEL = 'gantry.cluster';
+const PAUSE = 'registry.k8s.io/pause:3.10';
+/** How many parts of the network nodes take in turns. */
+const RANGES = 16;
+
+const connect = (socketPath: string) =>
+  connectDocker(
+    socketPath,
+    () => 'no-sys-resource',
+    systemClock,
+    () => undefined,
+  );
+
+/** A node on the engine, with what its agent's successor needs. */
+interface DockerNode extends AssembledNode {
+  readonly host: NodeHost;
+}
+
+/** Nodes on the engine of this machine, with a network and a folder for mounts that the end of the test removes. Needs root. */
+export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
+  const docker = new Docker({ socketPath: SOCKET });
+  const run = `crash-${randomBytes(4).toString('hex')}`;
+  const subnet = `10.214.${randomBytes(1)[0] ?? 0}`;
+  const network = await docker.createNetwork({
+    Name: run,
+    Labels: { [LABEL]: run },
+    IPAM: { Config: [{ Subnet: `${subnet}.0/24` }] },
+  });
+  // Below the engine's folder, whose mounts are shared.
+  await docker.createVolume({ Name: run, Labels: { [LABEL]: run } });
+  const volume = await docker.getVolume(run).inspect();
+  /** Of one cluster, or of all that begin with a name. */
+  const containers = async (isOurs: (cluster: string) => boolean) =>
+    (await docker.listContainers({ all: true, filters: { label: [LABEL] } })).filter(({ Labels: labels }) =>
+      isOurs(labels[LABEL] ?? ''),
+    );
+  onTestFinished(async () => {
+    const left = await containers((cluster) => cluster.startsWith(run));
+    await Promise.all(left.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+    await network.remove();
+    await linuxMounts().remove(volume.Mountpoint);
+    await docker.getVolume(run).remove();
+  });
+  const direct = connect(SOCKET);
+  const engine = await direct.engine.info(new AbortController().signal);
+  let started = 0;
+  const begin = (host: NodeHost): DockerNode => ({ ...assembleNode(host), host });
+  return {
+    start: async (name, calls) => {
+      const path = join(volume.Mountpoint, name);
+      await mkdir(path);
+      started += 1;
+      const { runtime, client, api } = await mortalWays(calls);
+      return begin({
+        owner: { cluster: `${run}-${name}`, node: 'n' },
+        clock: systemClock,
+        api,
+        client,
+        runtime,
+        observer: runtime.observer,
+        mounts: linuxMounts(),
+        path,
+        root: '/',
+        engine,
+        privilege: 'no-sys-resource',
+        sandboxImage: PAUSE,
+        podNetwork: run,
+        podCidr: `${subnet}.${(started % RANGES) * (256 / RANGES)}/28`,
+        parallelCalls: 2,
+        pressures: () => [],
+      });
+    },
+    restart: async ({ host }) => {
+      const runtime = connect(SOCKET);
+      return begin({ ...host, client: host.api, runtime, observer: runtime.observer });
+    },
+    soon: (_node, read) => expect.poll(read, { interval: 100, timeout: 120_000 }),
+    look: async ({ owner }) => {
+      const { signal } = new AbortController();
+      const [state] = await connect(SOCKET).observer.listPods(owner, signal);
+      return state;
+    },
+    traces: async ({ owner, path }) => {
+      const left = await containers((cluster) => cluster === owner.cluster);
+      const table = await readFile('/proc/self/mountinfo', 'utf8');
+      // The memory for Secrets is the node's.
+      const mounts = table
+        .split('\n')
+        .filter((line) => line.includes(`${path}/pods`) || line.includes(`${path}/binds`));
+      return [...left.map(({ Names: names }) => names.join()), ...mounts];
+    },
+    image: 'busybox:1.36',
+    parallel: 4,
+  };
+}
+
+/** What an agent reaches its engine and its API server by, until it dies. */
+async function mortalWays(
+  calls: MortalCalls,
+): Promise<Pick<NodeHost, 'api' | 'client'> & { readonly runtime: Runtime }> {
+  const way = await mortalEngine(SOCKET, calls);
+  onTestFinished(() => way[Symbol.asyncDispose]());
+  const api = new FakeObjectClient(systemClock);
+  return { api, client: calls.wrap(api), runtime: calls.wrap(connect(way.socketPath)) };
+}

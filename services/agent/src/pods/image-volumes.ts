@@ -1,0 +1,73 @@
+import type { Container, Pod, Volume } from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { Owner } from '../runtime/labels.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { ensureImage, type EnsureImageContext } from './ensure-image.ts';
+import type { PodVolumes } from '../volumes/pod-volumes.ts';
+import { sandboxImage } from './sandbox-image.ts';
+
+/** What mounting an image takes. */
+interface ImageVolumeServices {
+  readonly owner: Owner;
+  readonly runtime: Pick<Runtime, 'images' | 'imageVolumes'>;
+  readonly volumes: Pick<PodVolumes, 'imageFolder'>;
+  /** Its name. */
+  readonly sandboxImage: string;
+}
+
+/**
+ * Mounts the images that the containers of pods have as volumes. An image is pulled, and its name looked up, once for the life of a pod:
+ * as documented, a pod that is made anew gets what the name means then.
+ */
+export class ImageVolumes {
+  /** Containers of a pod are started at the same time, and may share a volume. */
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  /** Mounts those of a container. AgentErrors of `ensureImage`, and 'CreateContainerError'. */
+  async mount(
+    pod: Pod,
+    container: Container,
+    context: EnsureImageContext,
+    services: ImageVolumeServices,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const names = new Set(container.volumeMounts?.map(({ name }) => name));
+    for (const volume of pod.spec?.volumes ?? []) {
+      if (volume.image === undefined || !names.has(volume.name)) continue;
+      const key = `${pod.metadata.uid ?? ''}/${volume.name}`;
+      const known = this.#underWay.get(key);
+      const mounted = known ?? this.#mountOne(pod, volume, context, services, signal);
+      if (known === undefined) this.#underWay.set(key, mounted);
+      try {
+        await mounted;
+      } finally {
+        if (this.#underWay.get(key) === mounted) this.#underWay.delete(key);
+      }
+    }
+  }
+
+  async #mountOne(
+    pod: Pod,
+    { name, image: { reference = '', pullPolicy } = {} }: Volume,
+    context: EnsureImageContext,
+    services: ImageVolumeServices,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { volumes, runtime, owner } = services;
+    const folder = await volumes.imageFolder(pod, name);
+    if (folder.state === 'mounted') return;
+    const wanted = { name, image: reference, ...(pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy }) };
+    const image = await ensureImage(wanted, context, signal);
+    const { uid = '', namespace = '', name: podName = '' } = pod.metadata;
+    const identity = { uid, namespace, name: podName };
+    const spec = { owner, pod: identity, graceSeconds: graceSecondsOf(pod), volume: name, hostFolder: folder.hostPath };
+    await runtime.imageVolumes.mountImage(
+      { ...spec, image, sandboxImage: await sandboxImage(services, signal) },
+      signal,
+    );
+    // A container would be given what lies under the mount.
+    if ((await volumes.imageFolder(pod, name)).state === 'mounted') return;
+    throw new AgentError('CreateContainerError', `the image of volume "${name}" did not appear in its folder`);
+  }
+}

@@ -1,0 +1,235 @@
+import { SeccompProfiles } from '../pods/seccomp-profiles.ts';
+import { join } from 'node:path';
+import type { Clock } from '@gantry/base';
+import type { ObjectClient } from '@gantry/client';
+import type { FakeObjectClient } from '@gantry/client/testing';
+import { type Pod, PODS } from '@gantry/objects';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import { createLogger } from '@gantry/service';
+import { onTestFinished } from 'vitest';
+import type { NodePressure } from '../spec/node-pressure.ts';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
+import type { Owner } from '../runtime/labels.ts';
+import type { RuntimeObserver } from '../runtime/observer.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { apiConfigSource } from '../sources/api-config-source.ts';
+import { ConfigWatch } from '../sources/config-watch.ts';
+import { ServiceSource } from '../sources/service-source.ts';
+import { PodSource } from '../sources/pod-source.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
+import { TokenSource } from '../sources/token-source.ts';
+import { ImageVolumes } from '../pods/image-volumes.ts';
+import { ImagePuller } from '../images/image-puller.ts';
+import { PulledImages } from '../images/pulled-images.ts';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import { NodePodView } from '../static-pods/node-pod-view.ts';
+import { StatusReporter } from '../status/status-reporter.ts';
+import { allocatable, RESOLVER } from './pods.ts';
+import { UsageSampler } from '../usage/usage-sampler.ts';
+import { PersistentFolders } from '../volumes/persistent-folders.ts';
+import { PodVolumes } from '../volumes/pod-volumes.ts';
+import { AddressPool } from '../pods/address-pool.ts';
+import { FreshnessGate } from '../pods/freshness-gate.ts';
+import { PodWorker } from '../pods/pod-worker.ts';
+import { TimerWheel } from '../probes/timer-wheel.ts';
+import { Evictions } from '../eviction/evictions.ts';
+import { StorageEvictor } from '../eviction/storage-evictor.ts';
+import { Slots } from '../pods/slots.ts';
+import type { WorkerServices } from '../pods/worker-services.ts';
+
+/** What a node stands on: its engine, its disk, and its API server. */
+export interface NodeHost {
+  readonly owner: Owner;
+  readonly clock: Clock;
+  readonly api: FakeObjectClient;
+  /** The agent's way to its API server. */
+  readonly client: ObjectClient;
+  /** The agent's way to its engine. */
+  readonly runtime: Runtime;
+  /** Whose events notify workers. */
+  readonly observer: Pick<RuntimeObserver, 'watch'>;
+  readonly mounts: HostMounts;
+  /** Its state folder. */
+  readonly path: string;
+  /** The root of the host's files. */
+  readonly root: string;
+  readonly engine: EngineInfo;
+  readonly privilege: EnginePrivilege;
+  readonly sandboxImage: string;
+  readonly podNetwork: string;
+  readonly podCidr: string;
+  /** How many containers are started, and how many removed, at once. */
+  readonly parallelCalls: number;
+  /** What the node is short of. */
+  readonly pressures: () => readonly NodePressure[];
+}
+
+/** A node, and what a test does with it. */
+export interface AssembledNode {
+  readonly owner: Owner;
+  readonly mounts: HostMounts;
+  readonly client: FakeObjectClient;
+  readonly pods: NodePodView;
+  /** `TYPE REASON MESSAGE` of each recorded Event. */
+  readonly events: readonly string[];
+  readonly runtime: Runtime;
+  readonly services: WorkerServices;
+  readonly volumes: PodVolumes;
+  readonly evictor: StorageEvictor;
+  readonly evictions: Evictions;
+  readonly usage: UsageSampler;
+  /** Its state folder. */
+  readonly path: string;
+  readonly stop: AbortController;
+  /** Creates the object of a pod that is bound to this node. */
+  readonly put: (pod: Pod) => Promise<Pod>;
+  /** Runs a worker for a pod, which each event of the API and the runtime notifies; it may be stopped on its own. */
+  readonly work: (uid: string, abort?: AbortSignal) => PodWorker;
+  /** Stops all that the agent does, and waits until it has. The end of the test does it, too. */
+  readonly end: () => Promise<void>;
+}
+
+/** An agent on a host, with the parts that run pods. It ends with the test. */
+export function assembleNode(host: NodeHost): AssembledNode {
+  const { owner, clock, api, client, runtime, mounts, path } = host;
+  const random = () => 0.5;
+  const logger = createLogger({ service: 'agent', level: 'fatal' });
+  const stop = new AbortController();
+  const events: string[] = [];
+  const source = new PodSource({ client, node: owner.node, clock, random, logger });
+  const pods = new NodePodView(source);
+  const reporter = new StatusReporter({ client, pods: pods.records(), clock, logger });
+  const linked = new ServiceSource({ client, clock, random, logger });
+  const following = Promise.all([source.run(stop.signal), linked.run(stop.signal), reporter.run(stop.signal)]);
+  const working: Promise<void>[] = [];
+  const end = async () => {
+    stop.abort();
+    await Promise.all([following, ...working]);
+  };
+  onTestFinished(end);
+  const facts = { nodeName: owner.node, hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
+  const configSource = apiConfigSource(client);
+  const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
+  const state = { path, hostPath: path };
+  const pulled = new PulledImages(join(path, 'images'));
+  const hostFiles = linuxHostFiles(async () => host.root);
+  const recorder: EventRecorder = {
+    event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
+  };
+  const volumes = new PodVolumes({
+    state,
+    mounts,
+    hostFiles,
+    engine: host.engine,
+    source: configs,
+    tokens: new TokenSource(client, clock),
+    persistent: new PersistentFolders({
+      folder: `${state.path}/volumes`,
+      node: owner.node,
+      source: apiClaimSource(client),
+      events: recorder,
+    }),
+    facts,
+    resolver: RESOLVER,
+    clock,
+  });
+  const usage = new UsageSampler({ stats: runtime.stats, own: undefined, clock, logger });
+  const evictions = new Evictions(recorder);
+  const evictor = new StorageEvictor({
+    pods,
+    stats: runtime.stats,
+    volumes,
+    hostFiles,
+    evictions,
+    clock,
+    logger,
+  });
+  const services: WorkerServices = {
+    mode: 'run',
+    owner,
+    facts,
+    resolver: RESOLVER,
+    engine: host.engine,
+    privilege: host.privilege,
+    hostFiles,
+    podNetwork: host.podNetwork,
+    seccomp: new SeccompProfiles(join(path, 'seccomp')),
+    processLimit: 'unlimited',
+    sandboxImage: host.sandboxImage,
+    baseEnvironment: {},
+    services: linked,
+    runtime,
+    client,
+    pods,
+    gate: new FreshnessGate(clock, (signal) => source.confirm(signal)),
+    staticGate: new FreshnessGate(clock, async () => undefined),
+    reporter: {
+      run: (signal) => reporter.run(signal),
+      report: (uid, status) => {
+        pods.remember(uid, status);
+        reporter.report(uid, status);
+      },
+    },
+    usage,
+    volumes,
+    evictor,
+    evictions,
+    pressure: { pressures: () => host.pressures() },
+    config: configSource,
+    configs,
+    imageVolumes: new ImageVolumes(),
+    puller: new ImagePuller(runtime.images, pulled, clock),
+    pulled,
+    addresses: new AddressPool(host.podCidr, clock, random),
+    events: recorder,
+    starts: new Slots(host.parallelCalls),
+    removals: new Slots(host.parallelCalls),
+    maxRestartDelayMs: 300_000,
+    probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
+    clock,
+    random,
+    logger,
+  };
+  const put = async ({ metadata, ...rest }: Pod): Promise<Pod> => {
+    const { uid: _uid, resourceVersion: _version, ...others } = metadata;
+    return await api.put(PODS, {
+      ...rest,
+      spec: { ...rest.spec, nodeName: owner.node } as Pod['spec'],
+      metadata: others,
+    });
+  };
+  const work = (uid: string, end: AbortSignal = stop.signal): PodWorker => {
+    const abort = AbortSignal.any([stop.signal, end]);
+    const worker = new PodWorker(uid, services);
+    const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
+    const unevict = evictions.subscribe((changed) => changed === uid && worker.notify());
+    const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
+    const watch = async () => {
+      for await (const _ of host.observer.watch(owner.cluster, abort)) worker.notify();
+    };
+    working.push(
+      worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict),
+      watch().catch(() => undefined),
+    );
+    return worker;
+  };
+  return {
+    owner,
+    path,
+    mounts,
+    client: api,
+    pods,
+    events,
+    runtime,
+    services,
+    volumes,
+    evictor,
+    evictions,
+    usage,
+    stop,
+    put,
+    work,
+    end,
+  };
+}
