@@ -1,10 +1,39 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** In the order of their names: what a cluster needs first is tested first. */
+const file = (name: string) => `integration-tests/src/${name}.integration.test.ts`;
+
+/**
+ * Files that stop no container of the cluster, make no Nodes and change nothing that pods of other namespaces notice, and wait for pods
+ * more than they compute: several run at the same time. The longest come first.
+ */
+const JOURNEYS = [
+  '25-policy',
+  '23-statefulset',
+  '02-rollout',
+  '24-resources',
+  '23-daemonset',
+  '24-lifecycle',
+  '03-repair',
+].map(file);
+/** One computes while the other waits. With more of them, machines with two processors answer late. */
+const JOURNEYS_AT_ONCE = 2;
+
+/** Files that make objects of the cluster, such as Nodes, and leave its containers alone: all run at the same time. */
+const TOGETHER = ['15-kubectl', '16-clients', '18-count'].map(file);
+
+/** Parts that take minutes: `npm run crash-matrix` runs this one. */
+const LONG = process.env['GANTRY_CRASH_MATRIX'] === undefined ? ['**/crash-matrix.integration.test.ts'] : [];
+
+/** `npm run hosts`: it starts a Docker engine of its own, with a network namespace, which not every machine lets a program do. */
+const HOSTS = file('26-hosts');
+const withHosts = process.env['GANTRY_SEVERAL_HOSTS'] === '1';
+
+/** In the order of their names: what a cluster needs first is tested first. Journeys are in the order of their list. */
 class ByName extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return files.toSorted((one, other) => (one.moduleId < other.moduleId ? -1 : 1));
+    const rank = ({ moduleId }: TestSpecification) => JOURNEYS.findIndex((name) => moduleId.endsWith(`/${name}`));
+    return files.toSorted((one, other) => rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1));
   }
 }
 
@@ -20,11 +49,6 @@ const CLUSTER = {
   maxConcurrency: 8,
 };
 
-/** Files that leave the cluster's containers alone, and wait more than they compute: they run at the same time. */
-const TOGETHER = ['15-kubectl', '16-clients', '18-count'].map(
-  (name) => `integration-tests/src/${name}.integration.test.ts`,
-);
-
 // The real thing: etcd in containers, Docker, and one cluster started by the project's own scripts.
 export default defineConfig({
   test: {
@@ -39,6 +63,7 @@ export default defineConfig({
           name: 'parts',
           globalSetup: ['integration-tests/src/harness/sweep-containers.ts'],
           include: ['{packages,services}/*/src/**/*.integration.test.ts'],
+          exclude: LONG,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 60_000 } },
@@ -53,9 +78,21 @@ export default defineConfig({
           ...CLUSTER,
           name: 'cluster',
           include: ['integration-tests/src/**/*.integration.test.ts'],
-          exclude: TOGETHER,
+          exclude: [...JOURNEYS, ...TOGETHER, ...(withHosts ? [] : [HOSTS])],
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          ...CLUSTER,
+          name: 'cluster-journeys',
+          include: JOURNEYS,
+          fileParallelism: true,
+          maxWorkers: JOURNEYS_AT_ONCE,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -67,7 +104,7 @@ export default defineConfig({
           include: TOGETHER,
           fileParallelism: true,
           maxWorkers: TOGETHER.length,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

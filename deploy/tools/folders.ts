@@ -248,8 +248,9 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     rules: [],
     policy: ['rules'],
     host: ['rules'],
+    hosts: ['rules', 'host'],
     nft: ['host'],
-    '.': ['rules', 'policy', 'host', 'nft'],
+    '.': ['rules', 'policy', 'host', 'hosts', 'nft'],
     'main.ts': ANYTHING,
   },
   'services/ingress': {

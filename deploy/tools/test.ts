@@ -1,8 +1,9 @@
-/** `npm test`: check, then the integration tests; the last line sums up both. */
+/** `npm test`: check, then the integration tests; then the slowest files of each, and a last line that sums up both. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type ReportedFile, slowestFiles } from './slowest-files.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const results = (name: string) => join(root, '.gantry', `${name}.json`);
@@ -11,7 +12,10 @@ interface Summary {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numFailedTestSuites: number;
+  readonly testResults: readonly ReportedFile[];
 }
+
+const MOST_SLOW_FILES = 15;
 
 function run(program: string, args: readonly string[]): Promise<number> {
   return new Promise((done) => {
@@ -22,7 +26,7 @@ function run(program: string, args: readonly string[]): Promise<number> {
 }
 
 function read(name: string): Summary {
-  const none = { numPassedTests: 0, numFailedTests: 1, numFailedTestSuites: 0 };
+  const none = { numPassedTests: 0, numFailedTests: 1, numFailedTestSuites: 0, testResults: [] };
   return existsSync(results(name)) ? (JSON.parse(readFileSync(results(name), 'utf8')) as Summary) : none;
 }
 
@@ -40,7 +44,12 @@ const integrationCode = await run(join(root, 'deploy/bin/integration'), [
   `--outputFile.json=${results('integration')}`,
 ]);
 
-const suites = [read('unit'), read('integration')];
+const reports = { unit: read('unit'), integration: read('integration') };
+for (const [name, { testResults }] of Object.entries(reports)) {
+  const lines = slowestFiles(testResults, root, MOST_SLOW_FILES);
+  if (lines.length > 0) process.stdout.write(`\nslowest files of ${name} tests\n${lines.join('\n')}\n`);
+}
+const suites = Object.values(reports);
 const sum = (of: (summary: Summary) => number) => suites.reduce((total, summary) => total + of(summary), 0);
 const checks = existsSync(results('check'))
   ? (JSON.parse(readFileSync(results('check'), 'utf8')) as { name: string; code: number }[])

@@ -17,6 +17,14 @@ export interface ServiceContainer {
   readonly image: string;
 }
 
+/** What admits another machine. */
+export interface BootstrapToken {
+  readonly token: string;
+  readonly madeAt: string;
+  /** The cluster's authority, PEM. */
+  readonly authority: string;
+}
+
 /** The Compose project of one cluster. */
 export interface Project {
   up(counts: ReadonlyMap<string, number>, onLine: (line: string) => void): Promise<void>;
@@ -35,6 +43,14 @@ export interface Project {
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
+/** What joins other machines, on both sides. */
+export interface HostProject extends Project {
+  /** Runs the certificate job, which replaces an old token, and reads the bootstrap token. */
+  bootstrapToken(): Promise<BootstrapToken>;
+  /** On a host that joins: registers it. Returns what the run has written. */
+  register(): Promise<string>;
+}
+
 /** In an agent's container: unmounts everything below its state folder, inner mounts first, and fails where something is left. */
 const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | sort -r |
   while read -r path; do umount --no-canonicalize "$path"; done
@@ -45,13 +61,24 @@ const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'dns', 'agent'] 
 
 export const settingsFileOf = (config: CommandConfig) => join(config.home, 'env');
 
-export function openProject(config: CommandConfig, clusterId: string, shell: Shell): Project {
+/** What a host that has joined runs, in place of a whole cluster. */
+export const JOIN_FILE = 'deploy/compose/join.yml';
+/** What registers it before. */
+export const REGISTER_FILE = 'deploy/compose/register.yml';
+
+/** The project of a whole cluster, or with `JOIN_FILE` that of a joined host. */
+export function openProject(
+  config: CommandConfig,
+  clusterId: string,
+  shell: Shell,
+  file = 'docker-compose.yml',
+): HostProject {
   const overlays = config.overlays.map((name) => {
     const file = join(config.root, 'deploy/compose', `${name}.yml`);
     if (!existsSync(file)) throw new CommandError(`there is no overlay ${name}`, `look into deploy/compose`);
     return file;
   });
-  const files = [join(config.root, 'docker-compose.yml'), ...overlays].flatMap((file) => ['-f', file]);
+  const files = [join(config.root, file), ...overlays].flatMap((path) => ['-f', path]);
   const base = ['compose', ...files, '--env-file', settingsFileOf(config), '-p', clusterId, '--progress', 'plain'];
   const options = (onLine?: (line: string) => void) => ({
     env: { GANTRY_HOME: config.home },
@@ -107,6 +134,15 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
     // says nothing about them.
     removePodEgress: (onLine) => removeWithRules('pod-egress', ['pod-egress', 'remove'], onLine),
     removeProxy: (onLine) => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove'], onLine),
+    bootstrapToken: async () => {
+      const run = [...base, 'run', '--rm', '--no-deps', '-T', 'pki'];
+      await mustRun(shell, 'docker', run, options());
+      const files = ['token', 'made-at', 'ca.crt'].map((name) => `/pki/bootstrap/${name}`);
+      const text = await mustRun(shell, 'docker', [...run, 'cat', ...files], options());
+      const [token = '', madeAt = '', ...authority] = text.split('\n');
+      return { token, madeAt, authority: authority.join('\n') };
+    },
+    register: () => mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', 'register'], options()),
     runOnce: (service, args) => {
       const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
       return mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options());

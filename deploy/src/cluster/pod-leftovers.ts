@@ -1,12 +1,37 @@
+import type { Clock } from '@gantry/base';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import { waitUntil } from './wait-until.ts';
 
-/** Removes containers, networks and volumes with this cluster's label. Returns the number of containers. */
-export async function removePodLeftovers(shell: Shell, clusterId: string): Promise<number> {
+/** Containers of one command. */
+const AT_ONCE = 50;
+/** An engine gives a kill up after ten seconds, in which a busy machine may not end the processes; they end later. */
+const REMOVAL_MS = 300_000;
+const REMOVE_EVERY_MS = 100;
+
+/**
+ * Removes containers, networks and volumes with this cluster's label. Returns the number of containers. Containers that the engine
+ * cannot remove yet are removed again, for five minutes at most.
+ */
+export async function removePodLeftovers(
+  shell: Shell,
+  clock: Clock,
+  clusterId: string,
+  onNote: (text: string) => void,
+): Promise<number> {
   const filter = ['--filter', `label=gantry.cluster=${clusterId}`];
-  const containers = await ids(shell, ['ps', '-aq', ...filter]);
-  for (let i = 0; i < containers.length; i += 50) {
-    await mustRun(shell, 'docker', ['rm', '-f', '-v', ...containers.slice(i, i + 50)]);
-  }
+  const find = () => ids(shell, ['ps', '-aq', ...filter]);
+  const containers = await find();
+  const wait = { clock, what: "the removal of pods' containers", timeoutMs: REMOVAL_MS, everyMs: REMOVE_EVERY_MS };
+  await waitUntil(
+    wait,
+    async () => {
+      const left = await find();
+      if (left.length === 0) return { done: true, value: undefined };
+      const { stderr } = await shell.run('docker', ['rm', '-f', '-v', ...left.slice(0, AT_ONCE)]);
+      return { done: false, missing: stderr.trim().split('\n').at(-1) || `removing ${left.length}` };
+    },
+    onNote,
+  );
   const networks = await ids(shell, ['network', 'ls', '-q', ...filter]);
   if (networks.length > 0) await mustRun(shell, 'docker', ['network', 'rm', ...networks]);
   const volumes = await ids(shell, ['volume', 'ls', '-q', ...filter]);

@@ -4,29 +4,50 @@ import { CommandError } from '../machine/command-error.ts';
 /** The result of one poll: a value, or what is still missing. */
 export type Look<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly missing: string };
 
-/** Time limit of one poll; a connection that was lost silently is then opened again. */
-const LOOK_MS = 3_000;
+export interface Wait {
+  readonly clock: Clock;
+  readonly what: string;
+  /** Ends waits that never succeed. It has to be long: a busy machine takes minutes for what otherwise takes seconds. */
+  readonly timeoutMs: number;
+  readonly everyMs: number;
+  /** Why the wait cannot succeed, or undefined; called every ten seconds. */
+  readonly whyInVain?: () => Promise<string | undefined>;
+}
 
-/** Polls until done; on timeout fails with what was missing last. */
+/** Time limit of one poll; a connection that was lost silently is then opened again. */
+const LOOK_MS = 10_000;
+const IN_VAIN_EVERY_MS = 10_000;
+
+/** Polls until done. Fails with what was missing last after the time limit, and as soon as it waits in vain. */
 export async function waitUntil<T>(
-  options: { readonly clock: Clock; readonly what: string; readonly timeoutMs: number; readonly everyMs: number },
+  wait: Wait,
   look: (signal: AbortSignal) => Promise<Look<T>>,
   note: (missing: string) => void,
 ): Promise<T> {
-  const { clock, what, timeoutMs, everyMs } = options;
+  const { clock, what, timeoutMs, everyMs, whyInVain } = wait;
   using deadline = withDeadline(clock, new AbortController().signal, timeoutMs);
   let missing = 'nothing seen yet';
+  let askAtMs = clock.monotonicMs() + IN_VAIN_EVERY_MS;
   while (!deadline.aborted) {
     using attempt = withDeadline(clock, deadline, LOOK_MS);
     const found = await look(attempt);
     if (found.done) return found.value;
     missing = found.missing;
     note(missing);
+    if (whyInVain !== undefined && clock.monotonicMs() >= askAtMs) {
+      const reason = await whyInVain();
+      if (reason !== undefined) throw failure(`${what}: ${reason} (${missing})`);
+      askAtMs = clock.monotonicMs() + IN_VAIN_EVERY_MS;
+    }
     try {
       await sleep(clock, everyMs, deadline);
     } catch {
       break; // Timeout: reported below with what was missing.
     }
   }
-  throw new CommandError(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`, 'look at: npm run status');
+  throw failure(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`);
+}
+
+function failure(what: string): CommandError {
+  return new CommandError(what, 'look at: npm run status');
 }

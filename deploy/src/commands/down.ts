@@ -27,7 +27,7 @@ await runCommand(async () => {
   // Agents first: they would recreate pods and containers.
   await progress.step('agents', () => project.removeService('agent'));
   await progress.step("pods' containers", async (note) => {
-    note(`${await removePodLeftovers(shell, settings.clusterId)} removed`);
+    note(`${await removePodLeftovers(shell, systemClock, settings.clusterId, note)} removed`);
   });
   await progress.step("pods' memory", async (note) => {
     try {

@@ -5,6 +5,7 @@ import { systemClock } from '@gantry/base';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
+import { watchRestarts } from '../cluster/restarting-containers.ts';
 import { applySample } from '../cluster/sample.ts';
 import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -16,9 +17,8 @@ import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
 const POLL_MS = 100;
-const API_MS = 90_000;
-const NODES_MS = 60_000;
-const SAMPLE_MS = 120_000;
+/** For the API, for the nodes, and for the sample. */
+const LIMIT_MS = 600_000;
 const DEFAULT_AGENTS = 2;
 
 await runCommand(async () => {
@@ -59,21 +59,22 @@ await runCommand(async () => {
   });
 
   using api = openApi(config);
+  const whyInVain = watchRestarts(project);
   await progress.step('API', async (note) => {
-    const options = { clock, what: 'the API', timeoutMs: API_MS, everyMs: POLL_MS };
+    const options = { clock, what: 'the API', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
     await waitUntil(options, (signal) => lookAtApi(api, signal), note);
     note('ready');
   });
   const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
   await progress.step('nodes', async (note) => {
-    const options = { clock, what: 'the nodes', timeoutMs: NODES_MS, everyMs: POLL_MS };
+    const options = { clock, what: 'the nodes', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
     note(`${await waitUntil(options, (signal) => lookAtNodes(api, agents, signal), note)} Ready`);
   });
   const signal = new AbortController().signal;
   await progress.step('sample nginx-deployment', async (note) => {
     const { namespace, name, outcome } = await applySample(config, api, signal);
     note(outcome);
-    const options = { clock, what: name, timeoutMs: SAMPLE_MS, everyMs: POLL_MS };
+    const options = { clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
     const look = (until: AbortSignal) => lookAtDeployment(api, namespace, name, until);
     note(`${outcome}, ${await waitUntil(options, look, note)}`);
   });

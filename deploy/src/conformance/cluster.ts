@@ -3,13 +3,14 @@ import type { Clock } from '@gantry/base';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtNodes } from '../cluster/readiness.ts';
+import { watchRestarts } from '../cluster/restarting-containers.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { readSettings } from '../settings/ensure-settings.ts';
 
-const NODES_MS = 120_000;
+const NODES_MS = 600_000;
 const POLL_MS = 500;
 
 /** Starts the cluster of `config` with so many agents and nothing on it, by the project's own `up`. Gives its kubeconfig. */
@@ -32,7 +33,13 @@ export async function startCluster(
   const counts = new Map([...countsOf(await project.containers()), ['agent', options.agents]]);
   await project.up(counts, (line) => note(line.trim()));
   using api = openApi(config);
-  const wait = { clock, what: `${options.agents} nodes`, timeoutMs: NODES_MS, everyMs: POLL_MS };
+  const wait = {
+    clock,
+    what: `${options.agents} nodes`,
+    timeoutMs: NODES_MS,
+    everyMs: POLL_MS,
+    whyInVain: watchRestarts(project),
+  };
   const nodes = await waitUntil(wait, (signal) => lookAtNodes(api, options.agents, signal), note);
   note(`${nodes} nodes in ${config.home}`);
   return kubeconfig;

@@ -47,6 +47,12 @@ test('each test says its result, its time and what it waits for', () => {
   expect(text).not.toContain('Beyond conformance');
 });
 
+test('a test that was not run says what it waits for where its name alone does', () => {
+  const text = page([]);
+  expect(text).toContain(String.raw`| [sig-network] DNS a\|b [Conformance] | not run |  | network: cluster DNS |`);
+  expect(text).toContain('| [sig-node] Pods should run [Conformance] | not run |  |  |');
+});
+
 test('the page says how many tests have not been run, until all have a result', () => {
   const node = result('[sig-node] Pods should run [Conformance]', 'passed', 1);
   const dns = result('[sig-network] DNS a|b [Conformance]', 'passed', 1);

@@ -2,7 +2,7 @@
 import type { OfficialTest } from './test-list.ts';
 import { isConformance } from './test-list.ts';
 import type { DatedResult, TestResult } from './test-result.ts';
-import { PARTS, type Rule, waitsFor } from './waits-for.ts';
+import { PARTS, type Rule, waitsFor, waitsForByName } from './waits-for.ts';
 
 export interface PageInput {
   /** The release whose program ran, such as `v1.36.2`. */
@@ -111,15 +111,15 @@ function testTable(
   const rows = tests.map((test) => {
     const result = results.get(test.name);
     const seconds = result?.seconds.toFixed(1) ?? '';
-    return `| ${cell(test.name)} | ${result?.outcome ?? 'not run'} | ${seconds} | ${cell(reason(result, rules))} |`;
+    return `| ${cell(test.name)} | ${result?.outcome ?? 'not run'} | ${seconds} | ${cell(reason(test, result, rules))} |`;
   });
   return ['| test | result | seconds | waits for |', '| --- | --- | --- | --- |', ...rows, ''];
 }
 
-function reason(result: TestResult | undefined, rules: readonly Rule[]): string {
-  if (result === undefined || result.outcome === 'passed') return '';
-  const { part, why } = waitsFor(result, rules);
-  return `${part}: ${why}`;
+function reason({ name }: OfficialTest, result: TestResult | undefined, rules: readonly Rule[]): string {
+  if (result?.outcome === 'passed') return '';
+  const found = result === undefined ? waitsForByName(name, rules) : waitsFor(result, rules);
+  return found === undefined ? '' : `${found.part}: ${found.why}`;
 }
 
 const cell = (text: string) => text.replaceAll('|', String.raw`\|`).replaceAll(/\s+/g, ' ');

@@ -49,3 +49,8 @@ export function waitsFor(result: TestResult, rules: readonly Rule[]): WaitsFor {
     rules.find((rule) => matches(rule.test, result.name) && matches(rule.message, result.message ?? '')) ?? UNEXPLAINED
   );
 }
+
+/** What a test that was not run waits for, where a rule says so of its name alone. */
+export function waitsForByName(name: string, rules: readonly Rule[]): WaitsFor | undefined {
+  return rules.find(({ test, message }) => test?.test(name) === true && message === undefined);
+}

@@ -127,6 +127,7 @@ async function capabilities(docker: Docker): Promise<Finding> {
     '--pid=host',
     '--cap-add=SYS_ADMIN',
     '--cap-add=SYS_PTRACE',
+    '--cap-add=SYS_CHROOT',
     '--cap-add=NET_ADMIN',
     '--security-opt=apparmor:unconfined',
   ];

@@ -69,6 +69,8 @@ export function storeSettings(
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
+    // Plain `docker compose` in the checkout keeps it, too.
+    GANTRY_HOST_ADDRESS: config.hostAddress,
     // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
     GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
   });

@@ -1,24 +1,17 @@
+import { type AddressRange, parseIpv4Range } from '@gantry/objects';
+
 /** An IPv4 range, `10.0.0.0/8`. */
 export type Cidr = string;
 
-interface Bounds {
-  readonly first: number;
-  readonly last: number;
-}
-
 /** Whether two ranges overlap. Invalid ranges never do. */
 export function overlaps(one: Cidr, other: Cidr): boolean {
-  const [a, b] = [boundsOf(one), boundsOf(other)];
+  const [a, b] = [rangeOf(one), rangeOf(other)];
   return a !== undefined && b !== undefined && a.first <= b.last && b.first <= a.last;
 }
 
-function boundsOf(cidr: Cidr): Bounds | undefined {
-  const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\/(\d+))?$/.exec(cidr);
-  if (match === null) return undefined;
-  const address = match.slice(1, 5).reduce((sum, part) => sum * 256 + Number(part), 0);
-  const size = 2 ** (32 - Number(match[5] ?? 32));
-  const first = Math.floor(address / size) * size;
-  return { first, last: first + size - 1 };
+/** An address alone is a range too. */
+function rangeOf(cidr: Cidr): AddressRange | undefined {
+  return parseIpv4Range(cidr.includes('/') ? cidr : `${cidr}/32`);
 }
 
 /** Parses Linux' `/proc/net/route`, without the default route. */

@@ -14,6 +14,7 @@ import { STREAM_MUTANTS } from './areas/streams.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
+import { HOST_MUTANTS } from './areas/hosts.ts';
 import { INGRESS_MUTANTS } from './areas/ingresses.ts';
 import { SERVICE_MUTANTS } from './areas/services.ts';
 import { USAGE_MUTANTS } from './areas/usage.ts';
@@ -36,6 +37,7 @@ export const AREAS: Areas = {
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,
   policies: POLICY_MUTANTS,
+  hosts: HOST_MUTANTS,
   ingresses: INGRESS_MUTANTS,
   streams: STREAM_MUTANTS,
   auth: AUTH_MUTANTS,

@@ -215,10 +215,18 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
     name: 'a service gets the certificate of another service',
     file: `${SIGNING}/plan.ts`,
-    text: "if (request.spec?.username !== requested.commonName) return 'a service renews its own certificate alone';",
+    text: "if (!mayAskForService(request, requested.commonName, settings)) return 'a service renews its own certificate alone';",
     replacement: '',
     tests: [`${SIGNING}/service-certificates.test.ts`],
     protects: 'the identity of the controller-manager, which may do everything',
+  },
+  {
+    name: "any Node gets a proxy's certificate where no host may join",
+    file: `${SIGNING}/plan.ts`,
+    text: "joining === 'allowed' && ",
+    replacement: '',
+    tests: [`${SIGNING}/service-certificates.test.ts`],
+    protects: 'what the proxy may read',
   },
   {
     name: 'a certificate has any usage',

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { decodeFacts, encodeFacts, formatJoinSettings, joinOptions, valueIn } from './join-settings.ts';
+
+const FACTS = {
+  clusterId: 'gantry-a1b2c3',
+  port: 6443,
+  grpcPort: 16_443,
+  serviceCidr: '10.96.0.0/16',
+  clusterCidr: '10.128.0.0/16',
+  controlCidr: '10.128.240.0/24',
+  authority: '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n',
+};
+const VALUES = { server: '192.0.2.1', token: 'abcdef.0123456789abcdef', cluster: encodeFacts(FACTS) };
+
+describe('the options of join', () => {
+  it('are those that token prints', () => {
+    expect(decodeFacts(encodeFacts(FACTS))).toEqual(FACTS);
+    expect(joinOptions(VALUES)).toEqual({
+      server: '192.0.2.1',
+      token: VALUES.token,
+      facts: FACTS,
+      address: '',
+      name: '',
+    });
+  });
+
+  it.each([
+    [{ server: undefined }, '--server: "" is not the IPv4 address of the first host'],
+    [{ server: 'https://192.0.2.1:6443' }, '--server: "https://192.0.2.1:6443" is not the IPv4 address'],
+    [{ token: 'abc' }, '--token has not the form'],
+    [{ cluster: 'abc' }, '--cluster is not what `npm run token` prints'],
+    [{ cluster: encodeFacts({ ...FACTS, clusterId: '../x' }) }, '--cluster is not what'],
+    [{ cluster: encodeFacts({ ...FACTS, port: '6443' as never }) }, '--cluster is not what'],
+    [{ cluster: encodeFacts({ ...FACTS, serviceCidr: '${HOME}' }) }, '--cluster is not what'],
+    [{ address: 'host' }, '--address: "host" is not an IPv4 address'],
+    [{ address: '192.0.2.1' }, "--address: 192.0.2.1 is the first host's own"],
+    [{ name: 'Big Host' }, '--name: "Big Host" is not a name'],
+  ])('%j are refused by name', (changes, message) => {
+    expect(() => joinOptions({ ...VALUES, ...changes })).toThrow(message);
+  });
+});
+
+describe('the settings of a joined host', () => {
+  const settings = {
+    options: joinOptions({ ...VALUES, name: 'big' }),
+    address: '192.0.2.2',
+    home: '/checkout/.gantry/join',
+    image: 'gantry:1',
+    engineRoot: '/var/lib/docker',
+    engineSocket: '/var/run/docker.sock',
+  };
+
+  it('have the range of its pods and the quarter of it for containers', () => {
+    const text = formatJoinSettings({ ...settings, podCidr: '10.128.16.0/20' });
+    expect(valueIn(text, 'GANTRY_POD_CIDR')).toBe('10.128.16.0/20');
+    expect(valueIn(text, 'GANTRY_POD_SERVICES_RANGE')).toBe('10.128.16.0/22');
+    expect(valueIn(text, 'GANTRY_POD_BRIDGE')).toBe('gtp-a1b2c3');
+    expect(valueIn(text, 'GANTRY_HOST_ADDRESS')).toBe('192.0.2.2');
+    expect(valueIn(text, 'GANTRY_ABSENT')).toBe('');
+  });
+
+  it('have no range before it is assigned', () => {
+    expect(valueIn(formatJoinSettings({ ...settings, podCidr: '' }), 'GANTRY_POD_SERVICES_RANGE')).toBe('');
+  });
+});
