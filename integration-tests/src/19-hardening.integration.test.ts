@@ -24,7 +24,7 @@ const ROOT: Readonly<Record<string, readonly string[]>> = {
   pki: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'],
   'pod-egress': ['NET_ADMIN'],
   proxy: ['NET_ADMIN', 'NET_RAW'],
-  agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_ADMIN', 'SYS_ADMIN', 'SYS_PTRACE'],
+  agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_ADMIN', 'SYS_ADMIN', 'SYS_CHROOT', 'SYS_PTRACE'],
 };
 /** User ids that images commonly have. */
 const COMMON_IDS = [0, 1, 33, 65, 70, 82, 99, 101, 472, 999, 65_532, 65_533, 65_534, 65_535];

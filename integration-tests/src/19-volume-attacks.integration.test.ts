@@ -183,6 +183,70 @@ describe('a subPath', () => {
   });
 });
 
+describe('an image as a volume', () => {
+  test('shows the files of the image alone, whatever its author wrote, and is let go with its pod', async () => {
+    await using namespace = await restricted();
+    const authority = await authorityFolder();
+    const image = `gantry.test/${namespace.name}:1`;
+    const make = 'ln -s / /host; echo of the image > /etc/marker; mkdir /v; echo data > /v/data; ln -s /etc /v/link';
+    await cluster.docker(['run', `--name=${namespace.name}`, '--network=none', IMAGE, 'sh', '-c', make]);
+    const changes = [
+      'ENTRYPOINT ["/host/made-by-an-image"]',
+      'VOLUME /v',
+      'USER no-such-user',
+      'LABEL gantry.cluster=another',
+    ];
+    const change = changes.flatMap((line) => ['--change', line]);
+    await cluster.docker(['commit', ...change, namespace.name, image]);
+    await cluster.docker(['rm', namespace.name]);
+
+    const volumes: Volume[] = [{ name: 'image', image: { reference: image } }];
+    const mountOf = (mountPath: string, subPath = '') => ({ name: 'image', mountPath, subPath });
+    const reader = [
+      'cat /whole/v/data /etc-of-image/marker /marker',
+      'touch /whole/new 2>/dev/null || echo read-only',
+      '/whole/bin/echo runs',
+    ].join('; ');
+    const volumeMounts = [mountOf('/whole'), mountOf('/etc-of-image', 'host/etc'), mountOf('/marker', 'v/link/marker')];
+    const pods = [
+      podOf('reader', { volumes, containers: [shell('main', reader, { volumeMounts })] }),
+      podOf('attack', {
+        volumes,
+        containers: [shell('main', 'true', { volumeMounts: [mountOf('/seen', `host${authority}`)] })],
+      }),
+      podOf('absent', {
+        volumes: [{ name: 'image', image: { reference: 'gantry.test/none:1', pullPolicy: 'Never' } }],
+        containers: [shell('main', 'true', { volumeMounts: [mountOf('/seen')] })],
+      }),
+    ];
+    const uids: string[] = [];
+    for (const pod of pods) uids.push((await cluster.create(PODS, namespace.name, pod)).metadata.uid ?? '');
+    expect((await untilEnded(namespace.name, 'reader')).status?.phase).toBe('Succeeded');
+    const lines = ['data', 'of the image', 'of the image', 'read-only', 'runs'];
+    expect(await logs(namespace.name, 'reader')).toBe(`${lines.join('\n')}\n`);
+    expect(await untilWaiting(namespace.name, 'attack')).toEqual({
+      reason: 'CreateContainerError',
+      message: 'failed to prepare subPath for volumeMount "image" of container "main"',
+    });
+    await eventually('an absent image is refused', PATIENCE_MS, async () => {
+      const { status } = await cluster.get(PODS, namespace.name, 'absent');
+      return status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImageNeverPull';
+    });
+    // The engine keeps it for the pods.
+    await expect(cluster.docker(['rmi', image])).rejects.toThrow('is using its referenced image');
+
+    await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace.name, '--timeout=90s']);
+    // The API server lets a pod that runs nothing go before its node has removed what is left of it.
+    for (const uid of uids) {
+      await eventually('the containers and mounts of a deleted pod are gone', PATIENCE_MS, async () => {
+        const containers = await cluster.docker(['ps', '-aq', '--filter', `label=io.kubernetes.pod.uid=${uid}`]);
+        return containers === '' && (await inAgent(`grep -c ${uid} /proc/self/mountinfo; true`)) === '0';
+      });
+    }
+    await cluster.docker(['rmi', image]);
+  });
+});
+
 describe('a termination message', () => {
   test('is bounded however large its file is, and is not written through a link', async () => {
     await using namespace = await restricted();

@@ -81,8 +81,11 @@ test('an autoscaler follows real CPU load up and down, and kubectl top shows it'
       expect(Number.parseInt(cpu, 10)).toBeLessThan(400);
       expect(memory).toMatch(/^\d+Mi$/);
     }
-    const everywhere = await top('pods', '-A');
-    expect(everywhere.filter(([where]) => where === namespace.name)).toHaveLength(3);
+    // Another API server may have read the metrics a moment earlier.
+    await eventually(`kubectl ${version.name} top shows the pods of all namespaces`, WAIT_MS, async () => {
+      const everywhere = await top('pods', '-A');
+      return everywhere.filter(([where]) => where === namespace.name).length === 3;
+    });
     const rows = await top('nodes');
     expect(rows.map(([node]) => node).sort()).toEqual(nodes);
     for (const [, , percent = ''] of rows) expect(percent).toMatch(/^\d+%$/);

@@ -96,17 +96,17 @@ test('a CronJob starts one Job for its minute, though the leader is killed just 
   await run('create', 'cronjob', 'tick', `--image=${IMAGE}`, '--schedule=* * * * *', '--', 'true');
   await run('create', 'job', 'by-hand', '--from=cronjob/tick');
   const leader = await leaderOf(cluster, COMPONENTS[0]);
-  const minute = await eventually('the minute is almost over', 61_000, () => {
+  const minute = await eventually('the minute is almost over', 200_000, () => {
     const now = Date.now() / 1000;
     return now % 60 >= 59 ? Math.ceil(now / 60) : undefined;
   });
   await cluster.docker(['kill', leader.id]);
   const name = `tick-${minute}`;
-  await eventually('its Job is there', 20_000, async () =>
+  await eventually('its Job is there', 120_000, async () =>
     (await cluster.list(JOBS, namespace.name)).some(({ metadata }) => metadata.name === name),
   );
   await run('wait', '--for=condition=complete', `job/${name}`, 'job/by-hand', '--timeout=60s');
-  const { status } = await eventually('its success is noted', 10_000, async () => {
+  const { status } = await eventually('its success is noted', 60_000, async () => {
     const found: CronJob = await cluster.get(CRON_JOBS, namespace.name, 'tick');
     return found.status?.lastSuccessfulTime === undefined ? undefined : found;
   });

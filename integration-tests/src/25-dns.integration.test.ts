@@ -1,4 +1,5 @@
-import { ENDPOINT_SLICES, type Pod, PODS, SERVICES, type ServiceSpec } from '@gantry/objects';
+import { Resolver } from 'node:dns/promises';
+import { ENDPOINT_SLICES, type Pod, PODS, SERVICE_NAME_LABEL, SERVICES, type ServiceSpec } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster, isReady } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -92,6 +93,34 @@ test('each DNS server answers the names of Services, endpoints, ports, addresses
   expect((await lookUp('-type=txt', 'dns-version.cluster.local', one)).text).toContain('1.1.0');
 });
 
+/** Asks one server from the host, over TCP where the answer is too long for UDP. */
+function resolverOf(server: string): Resolver {
+  const resolver = new Resolver({ timeout: 5000, tries: 6 });
+  resolver.setServers([server]);
+  return resolver;
+}
+
+test('a long answer is whole over TCP, and a zone has its SOA', async () => {
+  const [one = ''] = await servers();
+  const many = Array.from({ length: 100 }, (_, index) => `198.18.0.${index + 1}`);
+  await createService('many', { clusterIP: 'None', ports: [{ port: 80 }] });
+  await cluster.create(ENDPOINT_SLICES, namespace.name, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'many-1', labels: { [SERVICE_NAME_LABEL]: 'many' } },
+    addressType: 'IPv4',
+    ports: [{ name: '', port: 80 }],
+    endpoints: many.map((address) => ({ addresses: [address] })),
+  });
+  const resolver = resolverOf(one);
+  await eventually('all addresses are in the answer', 60_000, async () => {
+    const found = await resolver.resolve4(`many.${namespace.name}.svc.cluster.local`);
+    expect(found.toSorted()).toEqual(many.toSorted());
+    return true;
+  });
+  expect((await resolver.resolveSoa('cluster.local')).nsname).toBe('ns.dns.cluster.local');
+});
+
 test('other names go to the resolver of the host', async () => {
   const [one = ''] = await servers();
   await lookUp('-type=a', 'name-of-no-zone.invalid', one);
@@ -147,4 +176,19 @@ test('no lookup fails when one of two servers is killed', async () => {
   expect(await looking).toEqual({ code: 0, text: '' });
   await cluster.docker(['start', victim?.id ?? '']);
   await eventually('it is published again', 60_000, async () => (await servers()).length === 2);
+});
+
+test('the DNS answers while no API server does', async () => {
+  const found = await servers();
+  const web = (await cluster.get(SERVICES, namespace.name, 'web')).spec?.clusterIP ?? '';
+  await cluster.compose(['stop', '-t', '5', 'apiserver']);
+  try {
+    for (const server of found) {
+      expect(await resolverOf(server).resolve4(`web.${namespace.name}.svc.cluster.local`)).toEqual([web]);
+    }
+    expect((await inClient('ping', '-c', '1', '-W', '1', 'web')).text).toContain(`(${web})`);
+  } finally {
+    await cluster.compose(['start', 'apiserver']);
+    await cluster.untilNodesReady(2);
+  }
 });

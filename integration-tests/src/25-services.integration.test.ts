@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { type Deployment, DEPLOYMENTS, type Service, SERVICES } from '@gantry/objects';
+import { type Service, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -229,38 +229,6 @@ test('without endpoints a Service refuses at once; pods that terminate serve whi
   await untilFrom('client', clusterIP, 'last');
   await kubectl('delete', 'pod', 'last', '--grace-period=1', '--wait=true');
   await eventually('refused again', SOON_MS, async () => (await pods.ask('client', clusterIP))[0] === 'ECONNREFUSED');
-});
-
-test('no request fails while a Deployment behind a ClusterIP is replaced', async () => {
-  const labels = { app: 'rolled' };
-  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
-  const template = { metadata: { labels }, spec: await pods.serverSpec() };
-  await cluster.create<Deployment>(DEPLOYMENTS, namespace.name, {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'rolled' },
-    spec: {
-      replicas: 3,
-      selector: { matchLabels: labels },
-      strategy,
-      template: template,
-    },
-  });
-  const { clusterIP = '' } = await serve('rolled', { selector: labels });
-  await cluster.untilRolledOut(namespace.name, 'rolled');
-  await eventually('an answer', SOON_MS, async () => /^rolled/.test((await pods.ask('client', clusterIP))[0] ?? ''));
-  let isRolling = true;
-  const answers: string[] = [];
-  const load = async () => {
-    while (isRolling) answers.push(...(await pods.ask('client', clusterIP, 300)));
-  };
-  const loads = [load(), load()];
-  await kubectl('set', 'env', 'deployment/rolled', 'ROUND=2');
-  await cluster.untilRolledOut(namespace.name, 'rolled');
-  isRolling = false;
-  await Promise.all(loads);
-  expect(answers.filter((answer) => !answer.startsWith('rolled-'))).toEqual([]);
-  expect(answers.length).toBeGreaterThan(1000);
 });
 
 const ASK_API = `

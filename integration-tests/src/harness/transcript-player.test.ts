@@ -6,6 +6,7 @@ const LOST = `E1122 20:55:37.618789  26445 memcache.go:287] couldn't get resourc
 test('a group of another transcript that vanishes is none of this one’s answer', () => {
   const rest = `error: the server doesn't have a resource type "unheardof"\n`;
   expect(withoutStrangers(`${LOST}\n${rest}`, '$ kubectl describe unheardof')).toBe(rest);
+  expect(withoutStrangers(`${LOST}\n${rest}`, '$ kubectl describe csidriver csi-v29.example.com')).toBe(rest);
 });
 
 test.each([

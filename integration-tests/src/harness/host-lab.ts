@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from './eventually.ts';
+import { type Result, runProgram } from './process.ts';
+
+const ENGINE_MS = 120_000;
+const LOAD_MS = 300_000;
+
+/** Its views of the kernel's devices are those of its own network namespace; control groups are the machine's. */
+const START = `
+groups=$(mktemp -d)
+mount --rbind /sys/fs/cgroup "$groups"
+mount -t sysfs sysfs /sys
+mount --rbind "$groups" /sys/fs/cgroup
+exec "$@"
+`;
+
+/**
+ * A "machine" for tests: a network namespace with a link to this one and a Docker engine of its own. It has this machine's kernel and
+ * programs. Dispose of it to remove all of that.
+ */
+export class HostLab implements AsyncDisposable {
+  readonly address: string;
+  readonly socket: string;
+  readonly #name: string;
+  readonly #folder: string;
+  #engine: ChildProcess | undefined;
+
+  private constructor(number: number, folder: string) {
+    this.#name = `gth${process.pid}-${number}`;
+    this.#folder = folder;
+    this.address = `10.231.${number}.2`;
+    this.socket = join(folder, 'docker.sock');
+  }
+
+  /** The address of this machine on the link. */
+  static gateway(number: number): string {
+    return `10.231.${number}.1`;
+  }
+
+  static async create(number: number): Promise<HostLab> {
+    const lab = new HostLab(number, await mkdtemp(join(tmpdir(), 'gantry-host-')));
+    try {
+      await lab.#connect(HostLab.gateway(number));
+      await lab.#startEngine();
+      return lab;
+    } catch (error) {
+      await lab[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Takes the link between the machines down, or up. */
+  async setLink(state: 'up' | 'down'): Promise<void> {
+    await must('ip', ['link', 'set', this.#link, state]);
+  }
+
+  /** Runs a program on the machine, with its engine. */
+  run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Result> {
+    const inside = [`--net=/run/netns/${this.#name}`, program, ...args];
+    return runProgram('nsenter', inside, { env: { DOCKER_HOST: `unix://${this.socket}`, ...env }, timeoutMs: LOAD_MS });
+  }
+
+  async must(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    return output(`${program} ${args.join(' ')}`, await this.run(program, args, env));
+  }
+
+  /** Gives the machine's engine images of this one's. */
+  async load(images: readonly string[]): Promise<void> {
+    const file = join(this.#folder, 'images.tar');
+    await must('docker', ['save', '-o', file, ...images]);
+    await this.must('docker', ['load', '-q', '-i', file]);
+    await rm(file);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#engine?.exitCode === null) {
+      const ended = new Promise((resolve) => this.#engine?.once('close', resolve));
+      this.#engine.kill('SIGTERM');
+      await ended;
+    }
+    await runProgram('ip', ['link', 'delete', this.#link]);
+    await runProgram('ip', ['netns', 'delete', this.#name]);
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get #link(): string {
+    return `${this.#name}a`;
+  }
+
+  async #connect(gateway: string): Promise<void> {
+    await must('ip', ['netns', 'add', this.#name]);
+    const peer = `${this.#name}b`;
+    await must('ip', ['link', 'add', this.#link, 'type', 'veth', 'peer', 'name', peer, 'netns', this.#name]);
+    await must('ip', ['address', 'add', `${gateway}/24`, 'dev', this.#link]);
+    await must('ip', ['link', 'set', this.#link, 'up']);
+    await must('ip', ['-n', this.#name, 'address', 'add', `${this.address}/24`, 'dev', peer]);
+    await must('ip', ['-n', this.#name, 'link', 'set', peer, 'up']);
+    await must('ip', ['-n', this.#name, 'link', 'set', 'lo', 'up']);
+  }
+
+  async #startEngine(): Promise<void> {
+    const version = await must('docker', ['version', '-f', '{{.Server.Version}}']);
+    const config = join(this.#folder, 'daemon.json');
+    // Older engines have their id of a file that all engines of a machine share.
+    const ownId = Number(version.split('.')[0]) < 23 ? { 'deprecated-key-path': join(this.#folder, 'key.json') } : {};
+    await writeFile(config, JSON.stringify(ownId));
+    const [data, exec, pid] = ['data', 'exec', 'pid'].map((name) => join(this.#folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await mkdir(data);
+    const flags = [
+      ...['--config-file', config, '--data-root', data, '--exec-root', exec, '--pidfile', pid],
+      ...['-H', `unix://${this.socket}`, '--bridge', 'none', '--containerd-namespace', this.#name],
+      ...['--containerd-plugins-namespace', `plugins-${this.#name}`],
+    ];
+    const inside = [
+      `--net=/run/netns/${this.#name}`,
+      'unshare',
+      '--mount',
+      '--propagation',
+      'private',
+      'sh',
+      '-c',
+      START,
+    ];
+    const engine = spawn('nsenter', [...inside, 'engine', 'dockerd', ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#engine = engine;
+    let log = '';
+    engine.stderr?.setEncoding('utf8').on('data', (text: string) => (log = `${log}${text}`.slice(-2000)));
+    await eventually('the engine answers', ENGINE_MS, async () => {
+      if (engine.exitCode !== null) throw new Error(`dockerd ended: ${log}`);
+      return (await this.run('docker', ['info'])).code === 0;
+    });
+    await readFile(pid);
+  }
+}
+
+async function must(program: string, args: readonly string[]): Promise<string> {
+  return output(`${program} ${args.join(' ')}`, await runProgram(program, args, { timeoutMs: LOAD_MS }));
+}
+
+function output(what: string, { code, stdout, stderr }: Result): string {
+  if (code !== 0) throw new Error(`${what} ended with ${code}: ${stderr}${stdout}`);
+  return stdout.trim();
+}
