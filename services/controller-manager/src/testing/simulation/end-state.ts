@@ -39,6 +39,9 @@ const MASKED: ReadonlySet<string> = new Set([
   'nodeName',
   // Of a Job.
   'failed',
+  // Of its pods: pods that lost nodes take away are counted here, and an invariant compares the count with the Job's limit.
+  'batch.kubernetes.io/job-index-failure-count',
+  'batch.kubernetes.io/job-index-ignored-failure-count',
   // Of a quota: an invariant compares it with what there is.
   'used',
   // Of a pod of a DaemonSet: which of several alike templates it was made from.
@@ -185,7 +188,7 @@ function podOf(object: KubeObject): string {
   const leaving = metadata.deletionTimestamp === undefined ? '' : ' leaving';
   // Of what was left behind, how far an update had come is chance.
   if (owner === 'none') return `of none ${status?.phase} ready=${ready}${leaving} ${JSON.stringify(finalizers)}`;
-  const shown = JSON.stringify({ labels: masked(labels), annotations, finalizers });
+  const shown = JSON.stringify({ labels: masked(labels), annotations: masked(annotations), finalizers });
   return `of ${owner} ${image} ${status?.phase} ready=${ready}${leaving} ${shown}`;
 }
 

@@ -1,7 +1,7 @@
 import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
 import { createDice, type Dice } from './dice.ts';
 import { NODE_NAMES } from './nodes.ts';
-import type { Content, SimulatedKind } from './simulated-kind.ts';
+import { type Content, nameOfKind, type SimulatedKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
 /** One thing that a user, or the fate of a node, does. */
@@ -58,7 +58,9 @@ class HistoryWriter {
   constructor(dice: Dice, kinds: readonly SimulatedKind[]) {
     this.#dice = dice;
     // Few kinds at a time, so that a history does much with each.
-    this.#kinds = kinds.filter((_kind, index) => index === 0 || dice.chance(0.4));
+    const names = [...new Set(kinds.map(nameOfKind))];
+    const taken = new Set(names.filter((_name, index) => index === 0 || dice.chance(0.4)));
+    this.#kinds = kinds.filter((kind) => taken.has(nameOfKind(kind)));
   }
 
   write(): readonly Step[] {
@@ -84,7 +86,7 @@ class HistoryWriter {
     const dice = this.#dice;
     const of = dice.pick(this.#kinds);
     const namespace = of.resource.namespaced ? dice.pick(NAMESPACES) : '';
-    const name = `${of.resource.kind.toLowerCase()}-${dice.between(1, of.objects)}`;
+    const name = `${nameOfKind(of)}-${dice.between(1, of.objects)}`;
     const id = `${of.resource.resource}/${namespace}/${name}`;
     const known = this.#known.get(id)?.object;
     if (known === undefined) {

@@ -65,15 +65,6 @@ export function budget(dice: Dice): object {
     : { maxUnavailable: dice.pick([0, 1, '50%']), minAvailable: null };
 }
 
-/** Whose pods Services select. */
-export const SERVED = [AUTOSCALED, AUTOSCALED, 'statefulset-1', 'daemonset-1', 'replicaset-1'];
-
-/** One or two ports of a Service. */
-export function servicePorts(dice: Dice): readonly object[] {
-  const http = { name: 'http', port: 80, targetPort: dice.pick([8080, 8081]), protocol: 'TCP' };
-  return dice.chance(0.5) ? [http] : [http, { name: 'admin', port: 9090, targetPort: 9090, protocol: 'TCP' }];
-}
-
 /** How many replicas the load asks for. At up to 6, one more or less is outside the tolerance of a tenth: the end is one count. */
 export function load(dice: Dice): Record<string, unknown> {
   return { annotations: { [LOAD]: String(dice.between(0, 6)) } };
@@ -100,13 +91,6 @@ export function autoscalerMetric(dice: Dice): object {
     { type: 'Object', object: { metric, describedObject, target } },
     { type: 'External', external: { metric, target } },
   ]);
-}
-
-/** The pod template of a Job; some of its pods fail before one succeeds. */
-export function jobTemplate(dice: Dice, name: string): object {
-  const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
-  const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
-  return { metadata: { labels: { app: name }, annotations }, spec };
 }
 
 /** Claims of a StatefulSet, on half of the sets: each pod has a volume on the node that it was first scheduled to. */

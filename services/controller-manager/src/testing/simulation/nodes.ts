@@ -11,6 +11,7 @@ import {
   PODS,
   SELECTED_NODE,
 } from '@gantry/objects';
+import { COMPLETION_INDEX } from '../../controllers/job/job-rules.ts';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
 import { registerNode } from './heartbeats.ts';
@@ -34,6 +35,8 @@ export const POD_FATE = {
   ready: 'simulation.gantry.dev/ready',
   /** How many of a Job's pods fail before others succeed. */
   fails: 'simulation.gantry.dev/fails',
+  /** The same for each completion index of a Job, in the order of the indexes, with commas between. */
+  indexFails: 'simulation.gantry.dev/index-fails',
 } as const;
 
 const UNSCHEDULED_MS = 1000;
@@ -50,7 +53,7 @@ export class Nodes {
   readonly #begun = new Map<string, Set<string>>();
   /** Whether each pod, by uid, is ready as its kubelet knows it. */
   readonly #ready = new Map<string, boolean>();
-  /** How many pods of each controlling owner have finished. */
+  /** How many pods of each controlling owner, or of each of its completion indexes, have finished. */
   readonly #finished = new Map<string, number>();
   /** The address of each pod, by uid; none is given twice. */
   readonly #addresses = new Map<string, string>();
@@ -222,11 +225,10 @@ export class Nodes {
 
   #finish(pod: Pod, node: string): void {
     this.#later(this.#options.dice.between(200, 4000), node, async () => {
-      const owner = pod.metadata.ownerReferences?.[0]?.uid ?? '';
-      const before = this.#finished.get(owner) ?? 0;
-      this.#finished.set(owner, before + 1);
-      const failed = before < Number(pod.metadata.annotations?.[POD_FATE.fails] ?? 0);
-      await this.#report(pod, failed ? 'Failed' : 'Succeeded', false);
+      const { of, fails } = fateOf(pod);
+      const before = this.#finished.get(of) ?? 0;
+      this.#finished.set(of, before + 1);
+      await this.#report(pod, before < fails ? 'Failed' : 'Succeeded', false);
     });
   }
 
@@ -271,4 +273,14 @@ export class Nodes {
       signal,
     );
   }
+}
+
+/** How many pods fail of the Job, or of its completion index, that a pod is of. */
+function fateOf({ metadata }: Pod): { readonly of: string; readonly fails: number } {
+  const { annotations = {}, ownerReferences = [] } = metadata;
+  const owner = ownerReferences[0]?.uid ?? '';
+  const ofIndexes = annotations[POD_FATE.indexFails];
+  if (ofIndexes === undefined) return { of: owner, fails: Number(annotations[POD_FATE.fails] ?? 0) };
+  const index = annotations[COMPLETION_INDEX] ?? '';
+  return { of: `${owner} ${index}`, fails: Number(ofIndexes.split(',')[Number(index)] ?? 0) };
 }

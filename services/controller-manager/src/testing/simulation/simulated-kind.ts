@@ -3,6 +3,8 @@ import type { Dice } from './dice.ts';
 
 /** What users do with the objects of one kind. A new kind is one entry of `SIMULATED_KINDS`. */
 export interface SimulatedKind {
+  /** What the names of its objects begin with: the kind when absent. Entries of one name take part in a history together. */
+  readonly name?: string;
   readonly resource: Resource;
   /** The controllers without which the kind takes part in no history. */
   readonly controllers: readonly string[];
@@ -29,3 +31,8 @@ export interface SimulatedKind {
 
 /** An object without its type and name. */
 export type Content = Record<string, unknown> & { readonly metadata?: Record<string, unknown> };
+
+/** What the names of an entry's objects begin with. */
+export function nameOfKind({ name, resource }: SimulatedKind): string {
+  return name ?? resource.kind.toLowerCase();
+}

@@ -1,9 +1,7 @@
 import {
   CONFIG_MAPS,
-  CRON_JOBS,
   DAEMON_SETS,
   DEPLOYMENTS,
-  JOBS,
   HORIZONTAL_POD_AUTOSCALERS,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
@@ -11,7 +9,6 @@ import {
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
   RESOURCE_QUOTAS,
-  SERVICES,
   STATEFUL_SETS,
 } from '@gantry/objects';
 import {
@@ -22,15 +19,12 @@ import {
   daemonStrategy,
   imagePatch,
   IMAGES,
-  jobTemplate,
   load,
   mend,
   REPLICAS,
   replicasOf,
   scale,
   selector,
-  SERVED,
-  servicePorts,
   strategy,
   template,
   update,
@@ -39,6 +33,8 @@ import {
   setClaims,
   volumeFor,
 } from './kind-contents.ts';
+import { JOB_KINDS } from './job-kinds.ts';
+import { SERVICE_KINDS } from './service-kinds.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 
 /** What the histories are made of. */
@@ -140,47 +136,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     repair: (object) => ({ spec: { template: (mend(object) as { spec: { template: object } }).spec.template } }),
     waits: 'until-observed',
   },
-  {
-    resource: JOBS,
-    controllers: ['job', 'garbage-collector'],
-    objects: 2,
-    create: (dice, name) => ({
-      spec: {
-        parallelism: dice.between(1, 3),
-        completions: dice.between(1, 4),
-        completionMode: dice.pick(['NonIndexed', 'Indexed']),
-        backoffLimit: 20,
-        suspend: dice.chance(0.2),
-        template: jobTemplate(dice, name),
-      },
-    }),
-    changes: [
-      (dice) => ({ spec: { parallelism: dice.between(1, 4) } }),
-      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
-    ],
-    repair: () => ({ spec: { suspend: false } }),
-    leavesOrphans: false,
-    waits: 'not',
-  },
-  {
-    resource: CRON_JOBS,
-    controllers: ['cronjob', 'job', 'garbage-collector'],
-    objects: 1,
-    create: (dice, name) => ({
-      spec: {
-        schedule: dice.pick(['* * * * *', '*/2 * * * *']),
-        concurrencyPolicy: dice.pick(['Allow', 'Forbid', 'Replace']),
-        jobTemplate: { spec: { template: jobTemplate(dice, name) } },
-      },
-    }),
-    changes: [
-      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
-      (dice) => ({ spec: { concurrencyPolicy: dice.pick(['Allow', 'Forbid', 'Replace']) } }),
-    ],
-    repair: () => ({ spec: { suspend: true } }),
-    leavesOrphans: false,
-    waits: 'not',
-  },
+  ...JOB_KINDS,
   {
     resource: POD_DISRUPTION_BUDGETS,
     controllers: ['disruption'],
@@ -210,27 +166,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     stays: true,
     waits: 'not',
   },
-  {
-    resource: SERVICES,
-    controllers: ['endpoint-slice', 'endpoints', 'garbage-collector'],
-    objects: 2,
-    create: (dice) => ({
-      spec: {
-        selector: { app: dice.pick(SERVED) },
-        ports: servicePorts(dice),
-        publishNotReadyAddresses: dice.chance(0.2),
-        ...(dice.chance(0.3) ? { clusterIP: 'None' } : {}),
-      },
-    }),
-    changes: [
-      (dice) => ({ spec: { selector: { app: dice.pick(SERVED) } } }),
-      (dice) => ({ spec: { ports: servicePorts(dice) } }),
-      (dice) => ({ spec: { publishNotReadyAddresses: dice.chance(0.5) } }),
-      (dice) => ({ metadata: { labels: { tier: dice.pick(['front', 'back']) } } }),
-    ],
-    leavesOrphans: false,
-    waits: 'not',
-  },
+  ...SERVICE_KINDS,
   {
     resource: PERSISTENT_VOLUMES,
     controllers: ['persistent-volume'],

@@ -5,6 +5,7 @@ import { checkSeed } from './check-seed.ts';
 import { createDice } from './dice.ts';
 import { objectOf, type Step } from './history.ts';
 import { simulate } from './simulate.ts';
+import { nameOfKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
 /** As many as fit into half a minute of an idle machine; `npm run simulate` runs a thousand. */
@@ -67,7 +68,7 @@ function oneOfEach(): readonly Step[] {
   const dice = createDice(1, 'one of each');
   const made = SIMULATED_KINDS.map((of) => {
     const namespace = of.resource.namespaced ? 'default' : '';
-    const name = `${of.resource.kind.toLowerCase()}-1`;
+    const name = `${nameOfKind(of)}-1`;
     return { of, object: objectOf(of.resource, namespace, name, of.create(dice, name, namespace)) };
   });
   const creations = made.map(({ of, object }) => ({

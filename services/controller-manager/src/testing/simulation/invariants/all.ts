@@ -5,6 +5,7 @@ import { budgetInvariant } from './budgets.ts';
 import { daemonInvariant } from './daemons.ts';
 import { addressInvariant, endpointInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
+import { indexLimitInvariant } from './job-indexes.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
 import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
@@ -31,6 +32,7 @@ export function watchInvariants(
     podRemovalInvariant(isLost),
     rolloutInvariant,
     jobCountInvariant,
+    indexLimitInvariant,
     scheduleInvariant,
     daemonInvariant,
     budgetInvariant,

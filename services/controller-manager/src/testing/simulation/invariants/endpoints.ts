@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type Pod,
   PODS,
+  type Resource,
   type Service,
   SERVICES,
 } from '@gantry/objects';
@@ -14,9 +15,13 @@ import { controllerOf } from '../../../controllers/ownership.ts';
 import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
+import { isKept, isMirror } from './mirrors.ts';
 
 /** Longer than a manager is away after some crashes, and than the back-offs that it comes to in between. */
 const LATE_MS = 60_000;
+
+/** What endpoints are computed from, and where they stand. */
+const SHOWING: readonly Resource[] = [PODS, SERVICES, ENDPOINTS, ENDPOINT_SLICES];
 
 /** No endpoint counts as ready for long after its pod is not: its pod became unready, is being deleted, or is gone. */
 export const endpointInvariant = (now: () => number): Invariant => ({
@@ -25,7 +30,7 @@ export const endpointInvariant = (now: () => number): Invariant => ({
     /** Since when endpoints say what is not so; undefined when that was reported. */
     const wrong = new Map<string, number | undefined>();
     world.subscribe((change) => {
-      if (isOf(change, PODS) || isOf(change, ENDPOINT_SLICES) || isOf(change, SERVICES)) noteWrong(wrong, world, now());
+      if (SHOWING.some((resource) => isOf(change, resource))) noteWrong(wrong, world, now());
       for (const [endpoint, since] of wrong) {
         if (since === undefined || now() - since <= LATE_MS) continue;
         report(`${describeChange(change)}: ${endpoint} has been wrong for ${now() - since} ms`);
@@ -38,6 +43,8 @@ export const endpointInvariant = (now: () => number): Invariant => ({
 function noteWrong(wrong: Map<string, number | undefined>, world: World, now: number): void {
   const found = new Set<string>();
   for (const slice of world.all(ENDPOINT_SLICES)) {
+    for (const address of goneFromMirror(world, slice))
+      found.add(`${slice.metadata.namespace}/${slice.metadata.name} ${address}`);
     const service = serviceOf(world, slice);
     if (service === undefined || service.spec?.publishNotReadyAddresses === true) continue;
     for (const endpoint of slice.endpoints ?? []) {
@@ -47,6 +54,13 @@ function noteWrong(wrong: Map<string, number | undefined>, world: World, now: nu
   }
   for (const one of wrong.keys()) if (!found.has(one)) wrong.delete(one);
   for (const one of found) if (!wrong.has(one)) wrong.set(one, now);
+}
+
+/** Ready addresses of a mirroring slice that no Endpoints have any more. */
+function goneFromMirror(world: World, slice: EndpointSlice): readonly string[] {
+  if (!isMirror(slice)) return [];
+  const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  return ready.flatMap(({ addresses }) => addresses).filter((address) => !isKept(world, slice, address));
 }
 
 function isServing(world: World, { metadata }: EndpointSlice, { targetRef }: Endpoint): boolean {
@@ -84,9 +98,10 @@ function takeService(world: World, change: Change, { metadata, spec }: Service, 
   }
 }
 
-/** I34: at rest each Service's slices, and its Endpoints, have exactly the pods that it selects. */
+/** I34: at rest the slices of each Service with a selector, and its Endpoints, have exactly the pods that it selects. */
 export function* endpointViolations(world: World): Iterable<string> {
   for (const service of world.all(SERVICES)) {
+    if (service.spec?.selector === undefined) continue;
     const { namespace = '', name = '' } = service.metadata;
     const wanted = podsOf(world, service)
       .map((pod) => stateOf(pod, service))

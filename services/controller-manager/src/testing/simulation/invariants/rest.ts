@@ -2,6 +2,7 @@ import { CONFIG_MAPS, hasEnded, JOBS, type KubeObject, PODS, RESOURCE_QUOTAS } f
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import { autoscalerViolations } from './autoscalers.ts';
 import { endpointViolations } from './endpoints.ts';
+import { mirrorViolations } from './mirrors.ts';
 import type { World } from '../world.ts';
 import { volumeViolations } from './volumes.ts';
 
@@ -24,6 +25,7 @@ export function restViolations(world: World): readonly string[] {
     ...miscounted(world),
     ...autoscalerViolations(world),
     ...endpointViolations(world),
+    ...mirrorViolations(world),
     ...volumeViolations(world),
   ];
 }

@@ -1,0 +1,88 @@
+import {
+  ENDPOINT_SLICES,
+  ENDPOINTS,
+  type Endpoints,
+  type EndpointSlice,
+  SERVICE_NAME_LABEL,
+  SERVICES,
+} from '@gantry/objects';
+import type { World } from '../world.ts';
+
+const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
+const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
+/** A label that users give their Endpoints. */
+const TIER = 'tier';
+
+/** Whether a slice mirrors Endpoints that a user keeps. */
+export function isMirror({ metadata }: EndpointSlice): boolean {
+  return metadata.labels?.[MANAGED_BY] === MIRRORING;
+}
+
+/** Whether the Endpoints that a slice mirrors have an address. */
+export function isKept(world: World, slice: EndpointSlice, address: string): boolean {
+  const endpoints = mirroredBy(world, slice);
+  return endpoints?.subsets?.some(({ addresses = [] }) => addresses.some(({ ip }) => ip === address)) === true;
+}
+
+/** I34: at rest the Endpoints that users keep for a Service without a selector are mirrored whole, and nothing else is. */
+export function* mirrorViolations(world: World): Iterable<string> {
+  const shown = new Map<string, string[]>();
+  for (const slice of world.all(ENDPOINT_SLICES)) {
+    if (!isMirror(slice)) continue;
+    const id = idOf(slice.metadata.namespace, slice.metadata.labels?.[SERVICE_NAME_LABEL]);
+    shown.set(id, [...(shown.get(id) ?? []), ...linesOfSlice(slice)]);
+  }
+  for (const endpoints of world.all(ENDPOINTS)) {
+    if (!isMirrored(world, endpoints)) continue;
+    const id = idOf(endpoints.metadata.namespace, endpoints.metadata.name);
+    const [wanted, mirrored] = [inOrder(linesOf(endpoints)), inOrder(shown.get(id) ?? [])];
+    shown.delete(id);
+    if (wanted !== mirrored) yield `I34: Endpoints ${id} have ${wanted}, their slices ${mirrored}`;
+  }
+  for (const [id, lines] of shown) yield `I34: slices of ${id} mirror nothing: ${lines.join()}`;
+}
+
+function mirroredBy(world: World, { metadata }: EndpointSlice): Endpoints | undefined {
+  const endpoints = world.get(ENDPOINTS, metadata.namespace ?? '', metadata.labels?.[SERVICE_NAME_LABEL] ?? '');
+  return endpoints !== undefined && isMirrored(world, endpoints) ? endpoints : undefined;
+}
+
+function isMirrored(world: World, { metadata }: Endpoints): boolean {
+  const service = world.get(SERVICES, metadata.namespace ?? '', metadata.name ?? '');
+  return service !== undefined && service.spec?.selector === undefined && metadata.labels?.[SKIP] !== 'true';
+}
+
+function linesOf({ metadata, subsets = [] }: Endpoints): string[] {
+  return subsets.flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }) => [
+    ...addresses.map(({ ip }) => lineOf(ports, ip, true, metadata.labels)),
+    ...notReadyAddresses.map(({ ip }) => lineOf(ports, ip, false, metadata.labels)),
+  ]);
+}
+
+function linesOfSlice({ metadata, endpoints, ports }: EndpointSlice): string[] {
+  return (endpoints ?? []).flatMap(({ addresses, conditions }) =>
+    addresses.map((ip) => lineOf(ports ?? [], ip, conditions?.ready !== false, metadata.labels)),
+  );
+}
+
+type Port = { readonly name?: string; readonly port?: number };
+
+function lineOf(
+  ports: readonly Port[],
+  ip: string,
+  ready: boolean,
+  labels: Readonly<Record<string, string>> = {},
+): string {
+  const numbers = ports.map(({ name, port }) => `${name}:${port}`).sort();
+  return `${ip}${ready ? '' : ' not ready'} ${numbers.join('+')} ${labels[TIER] ?? ''}`;
+}
+
+/** Each line once: two subsets may have the same address and ports. */
+function inOrder(lines: readonly string[]): string {
+  return [...new Set(lines)].sort().join();
+}
+
+function idOf(namespace = '', name = ''): string {
+  return `${namespace}/${name}`;
+}
