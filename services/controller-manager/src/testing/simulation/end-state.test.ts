@@ -43,6 +43,17 @@ it('is the same whether or not a pod that had succeeded was evicted from its nod
   expect(endOf([JOB, pod('j-a', 'Succeeded'), ...evicted('j-b', 'Succeeded')])).toEqual(both);
 });
 
+it('is the same whether or not a pod was evicted from its node before it succeeded', () => {
+  const both = endOf([JOB, pod('j-a', 'Succeeded'), pod('j-b', 'Succeeded')]);
+  const overtaken: readonly Step[] = [
+    pod('j-b', 'Running', {}, 'DeletionByTaintManager'),
+    pod('j-b', 'Running', leaving, 'DeletionByTaintManager'),
+    pod('j-b', 'Succeeded', leaving, 'DeletionByTaintManager'),
+    [PODS, 'j-b', undefined],
+  ];
+  expect(endOf([JOB, pod('j-a', 'Succeeded'), ...overtaken])).toEqual(both);
+});
+
 it.each<readonly [name: string, steps: readonly Step[]]>([
   ['a pod that was evicted before it had ended', evicted('j-b', 'Running')],
   [

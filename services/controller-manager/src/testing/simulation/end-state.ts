@@ -1,7 +1,6 @@
 import {
   DEPLOYMENTS,
   equalJson,
-  hasEnded,
   type HorizontalPodAutoscaler,
   type Job,
   JOBS,
@@ -70,12 +69,13 @@ const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
 /**
  * Follows a world from its beginning. The function returns the end of its history in a form that two runs can be compared by: one line
  * for each object, without uids, times and suffixes. Pods are counted for each owner, since their names are random. A pod of a Job that
- * was evicted after it had ended counts as if it were still there: which node it ran on, and whether that one is lost later, is chance.
+ * was evicted after it had succeeded, or succeeded while it was evicted, counts as if it were still there: which node it ran on, and whether
+ * that one is lost, is chance.
  */
 export function followEndState(world: World): () => readonly string[] {
   const evicted: Pod[] = [];
   world.subscribe((change) => {
-    if (isEvictionOfEnded(change)) evicted.push(change.old as Pod);
+    if (isEvictionOfSucceeded(change)) evicted.push(withoutDeletion(change.old as Pod));
   });
   return () => {
     const lines: string[] = [];
@@ -123,12 +123,20 @@ function revisionOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[REVISION] ?? 0);
 }
 
-/** Whether the taints of its node delete a pod that has ended, as Kubernetes' taint manager does. A Job does not replace it. */
-function isEvictionOfEnded(change: Change): boolean {
-  if (!isOf(change, PODS) || change.object?.metadata.deletionTimestamp === undefined) return false;
-  const [pod, old]: readonly (Pod | undefined)[] = [change.object, change.old];
-  if (old === undefined || old.metadata.deletionTimestamp !== undefined || !hasEnded(old)) return false;
-  return pod?.status?.conditions?.some(({ reason }) => reason === 'DeletionByTaintManager') === true;
+/**
+ * Whether a pod is gone that had succeeded, and that the taints of its node have deleted: as in Kubernetes, also one that had ended. Its
+ * Job has counted it and does not replace it.
+ */
+function isEvictionOfSucceeded(change: Change): boolean {
+  if (!isOf(change, PODS) || change.object !== undefined) return false;
+  const { status }: Partial<Pod> = change.old ?? {};
+  const isEvicted = status?.conditions?.some(({ reason }) => reason === 'DeletionByTaintManager') === true;
+  return isEvicted && status?.phase === 'Succeeded';
+}
+
+function withoutDeletion(pod: Pod): Pod {
+  const { deletionTimestamp: _, ...metadata } = pod.metadata;
+  return { ...pod, metadata };
 }
 
 function isOwnerThere(world: World, pod: Pod): boolean {

@@ -55,27 +55,27 @@ function isMirrored(world: World, { metadata }: Endpoints): boolean {
 
 function linesOf({ metadata, subsets = [] }: Endpoints): string[] {
   return subsets.flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }) => [
-    ...addresses.map(({ ip }) => lineOf(ports, ip, true, metadata.labels)),
-    ...notReadyAddresses.map(({ ip }) => lineOf(ports, ip, false, metadata.labels)),
+    ...addresses.flatMap(({ ip }) => linesOfAddress(ports, ip, true, metadata.labels)),
+    ...notReadyAddresses.flatMap(({ ip }) => linesOfAddress(ports, ip, false, metadata.labels)),
   ]);
 }
 
 function linesOfSlice({ metadata, endpoints, ports }: EndpointSlice): string[] {
   return (endpoints ?? []).flatMap(({ addresses, conditions }) =>
-    addresses.map((ip) => lineOf(ports ?? [], ip, conditions?.ready !== false, metadata.labels)),
+    addresses.flatMap((ip) => linesOfAddress(ports ?? [], ip, conditions?.ready !== false, metadata.labels)),
   );
 }
 
 type Port = { readonly name?: string; readonly port?: number };
 
-function lineOf(
+/** One line for each port: which ports stand together in one slice depends on the other addresses. */
+function linesOfAddress(
   ports: readonly Port[],
   ip: string,
   ready: boolean,
   labels: Readonly<Record<string, string>> = {},
-): string {
-  const numbers = ports.map(({ name, port }) => `${name}:${port}`).sort();
-  return `${ip}${ready ? '' : ' not ready'} ${numbers.join('+')} ${labels[TIER] ?? ''}`;
+): string[] {
+  return ports.map(({ name, port }) => `${ip}${ready ? '' : ' not ready'} ${name}:${port} ${labels[TIER] ?? ''}`);
 }
 
 /** Each line once: two subsets may have the same address and ports. */
