@@ -23,7 +23,6 @@ export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
 export { parseJson } from './values/exact-number.ts';
 export { carryGivenEmpty, cloneWithEmpty, givenEmpty } from './values/given-empty.ts';
-export { goJson } from './values/go-json.ts';
 export { type ParsedObject } from './values/json-parser.ts';
 export { normaliseShape } from './values/normalise-shape.ts';
 export { type FieldLabels, fieldLabelsOf } from './field-selectors/field-labels.ts';

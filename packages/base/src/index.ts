@@ -6,7 +6,7 @@
  * - `repeat-on-signal`: such a loop, with delays after failures
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
- * - `go-duration`: durations as Go writes them
+ * - `go-duration`, `go-json`: durations and JSON as Go writes them
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
  * - `activities`: what a process does at present, for reports of stalls
@@ -29,6 +29,7 @@ export {
   systemClock,
 } from './clock.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
+export { goJson } from './go-json.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';

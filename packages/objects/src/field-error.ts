@@ -1,3 +1,5 @@
+import { goJson } from '@gantry/base';
+
 /** Why a field is wrong, as Kubernetes' `field.Error` types read in `details.causes[].reason`. */
 export type FieldErrorType =
   | 'FieldValueNotFound'
@@ -76,12 +78,6 @@ function asGoPrints(value: unknown, name: string): unknown {
   const entries = Object.entries(value);
   if (MAPS.has(name)) entries.sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, inner]) => [key, asGoPrints(inner, key)]));
-}
-
-/** JSON as Go writes it: safe to stand in HTML. */
-function goJson(value: unknown): string {
-  const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escape);
 }
 
 /** Go's %q: JSON's quoting but for control characters, which read `\x01`. */

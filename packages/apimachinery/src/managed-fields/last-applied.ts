@@ -1,5 +1,5 @@
+import { goJson } from '@gantry/base';
 import { parseJson } from '../values/exact-number.ts';
-import { goJson } from '../values/go-json.ts';
 import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
 import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
 import { findMisfits } from './check-values.ts';

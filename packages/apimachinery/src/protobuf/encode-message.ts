@@ -1,5 +1,4 @@
-import { AssertionError } from '@gantry/base';
-import { goJson } from '../values/go-json.ts';
+import { AssertionError, goJson } from '@gantry/base';
 import type { Codec, FieldPlan, MessagePlan } from './message-plan.ts';
 import { type BackwardWriter, FIXED64, LENGTH, VARINT } from './wire.ts';
 

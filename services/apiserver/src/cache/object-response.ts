@@ -1,4 +1,4 @@
-import { goJson } from '@gantry/apimachinery';
+import { goJson } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 

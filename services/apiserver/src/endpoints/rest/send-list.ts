@@ -1,5 +1,5 @@
-import type { Clock } from '@gantry/base';
-import { goJson, type ResourceDefinition } from '@gantry/apimachinery';
+import { type Clock, goJson } from '@gantry/base';
+import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type JsonObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { ListResponse } from '../../registry/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';

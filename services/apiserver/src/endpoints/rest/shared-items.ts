@@ -1,4 +1,5 @@
-import { goJson, type ResourceDefinition } from '@gantry/apimachinery';
+import { goJson } from '@gantry/base';
+import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 

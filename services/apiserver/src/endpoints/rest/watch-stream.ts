@@ -1,5 +1,5 @@
-import { type Clock, errorMessage } from '@gantry/base';
-import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame, goJson } from '@gantry/apimachinery';
+import { type Clock, errorMessage, goJson } from '@gantry/base';
+import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
 import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../../cache/watch-item.ts';
