@@ -1,9 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, type Random, sleep } from '@gantry/base';
+import { type Clock, type Random, sleep, withDeadline } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, ignoreReasons, type ObjectClient } from '@gantry/client';
 import { ENGINE_LABEL, type Node, NODES } from '@gantry/objects';
-import type { Logger } from '@gantry/service';
+import { type Logger, replaceFile } from '@gantry/service';
 import { createRequest, generateKey, openTlsFolder } from '@gantry/tls';
 import type { JoinConfig } from './config.ts';
 import { bootstrapRequester } from './identity/bootstrap-client.ts';
@@ -13,6 +13,8 @@ import { AgentError } from './runtime/agent-error.ts';
 import type { EngineRuntime } from './runtime/engine.ts';
 
 const POLL_MS = 300;
+/** For each step that waits for the control plane. */
+const STEP_MS = 60_000;
 /** The names that the certificate of a proxy has on the first host, too. */
 const PROXY_NAMES = ['proxy', 'localhost'];
 
@@ -34,7 +36,7 @@ export interface JoinedHost {
 /**
  * Registers the Node of this host's first agent with the bootstrap token, waits for the range of the host's pods, and has a certificate for
  * the host's proxy signed. The agent, which starts when the network is there, requests a certificate for the same Node again. Throws
- * AgentError 'Identity' for a name that another host has, and for a range that is not assigned in time.
+ * AgentError 'Identity' for a name that another host has, and for a step that takes longer than a minute; its message names the step.
  */
 export async function joinHost(options: JoinOptions, signal: AbortSignal): Promise<JoinedHost> {
   const { config, engine, clock, random, logger } = options;
@@ -51,17 +53,19 @@ export async function joinHost(options: JoinOptions, signal: AbortSignal): Promi
     random,
     logger,
   });
-  await certificate.ensure(bootstrapRequester(config, clock, random), signal);
+  const step = <T>(failure: string, work: (abort: AbortSignal) => Promise<T>) =>
+    inTime({ failure, clock }, work, signal);
+  await step(`node ${node} got no certificate`, (abort) =>
+    certificate.ensure(bootstrapRequester(config, clock, random), abort),
+  );
   using tls = await openTlsFolder(folder, { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
-  await registerNode(client, node, engineName(info.id), signal);
-  const podCidr = await rangeOf(client, node, clock, signal);
+  await step(`node ${node} was not registered`, (abort) => registerNode(client, node, engineName(info.id), abort));
+  const podCidr = await podRangeOf({ client, node, clock }, signal);
   const request = createCertificateRequester(client, clock, 'kube-proxy');
   const key = await generateKey();
-  const signed = await request(
-    await createRequest('O=gantry:services, CN=system:kube-proxy', PROXY_NAMES, key),
-    signal,
-  );
+  const terms = await createRequest('O=gantry:services, CN=system:kube-proxy', PROXY_NAMES, key);
+  const signed = await step('the proxy got no certificate', (abort) => request(terms, abort));
   await writeFiles(config.proxyTlsDir, { 'ca.crt': tls.current().ca, 'tls.key': key, 'tls.crt': signed });
   return { node, podCidr };
 }
@@ -80,19 +84,40 @@ async function registerNode(client: ObjectClient, name: string, engine: string, 
   );
 }
 
-async function rangeOf(client: ObjectClient, name: string, clock: Clock, signal: AbortSignal): Promise<string> {
-  for (;;) {
-    const { spec } = await client.get(NODES, { namespace: '', name }, signal);
-    if (spec?.podCIDR !== undefined && spec.podCIDR !== '') return spec.podCIDR;
-    await sleep(clock, POLL_MS, signal);
+/** Waits for the range of pods that the controller manager assigns to a Node. Throws AgentError 'Identity' where it has none in time. */
+export function podRangeOf(
+  { client, node, clock }: { readonly client: Pick<ObjectClient, 'get'>; readonly node: string; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<string> {
+  const failure = `node ${node} got no range of pods (spec.podCIDR) from the controller manager, whose Events of the Node may say why`;
+  const read = async (abort: AbortSignal) => {
+    for (;;) {
+      const { spec } = await client.get(NODES, { namespace: '', name: node }, abort);
+      if (spec?.podCIDR !== undefined && spec.podCIDR !== '') return spec.podCIDR;
+      await sleep(clock, POLL_MS, abort);
+    }
+  };
+  return inTime({ failure, clock }, read, signal);
+}
+
+/** Gives the work a limit of its own. After it, the failure of the work is reported as `failure`. */
+async function inTime<T>(
+  { failure, clock }: { readonly failure: string; readonly clock: Clock },
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  using deadline = withDeadline(clock, signal, STEP_MS);
+  try {
+    return await work(deadline);
+  } catch (error) {
+    if (!deadline.aborted || signal.aborted || error instanceof AgentError) throw error;
+    throw new AgentError('Identity', `${failure} (waited ${STEP_MS / 1000} s)`, { cause: error });
   }
 }
 
 async function writeFiles(folder: string, files: Readonly<Record<string, string | Uint8Array>>): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const [name, content] of Object.entries(files)) {
-    const path = join(folder, name);
-    await writeFile(`${path}.new`, content, { mode: 0o600 });
-    await rename(`${path}.new`, path);
+    await replaceFile(join(folder, name), content, { mode: 0o600 });
   }
 }

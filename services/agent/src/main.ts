@@ -6,8 +6,8 @@ import { readAgentConfig, readJoinConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
 import { joinHost } from './join-host.ts';
 
-/** For the first certificate, the range and the certificate of the proxy together. */
-const JOIN_MS = 180_000;
+/** For the engine, and for each step of `joinHost`, which has a limit of its own. */
+const JOIN_MS = 300_000;
 
 await runMain(async () => {
   if (process.argv[2] === 'join') return await runJoin();
