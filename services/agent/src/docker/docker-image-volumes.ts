@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -13,7 +12,7 @@ import {
   mounterOptions,
   overlayOptions,
 } from './options/image-volume-options.ts';
-import { openNamespace } from './process-namespace.ts';
+import { NAMESPACE_PATH, openNamespace, runWithNamespace } from './process-namespace.ts';
 
 /** The storage driver whose layers are folders that the kernel can mount as one. */
 const DRIVER = 'overlay2';
@@ -151,27 +150,11 @@ async function remove(calls: EngineCalls, id: string, signal: AbortSignal): Prom
   );
 }
 
-async function mountOverlay({ fd }: FileHandle, options: string): Promise<void> {
-  const args = [
-    MOUNT_ENVIRONMENT,
-    'mount',
-    '--no-canonicalize',
-    '--namespace',
-    '/proc/self/fd/3',
-    '-t',
-    'overlay',
-    '-o',
-    options,
-  ];
-  const child = spawn('env', [...args, 'overlay', MOUNT_POINT], {
-    stdio: ['ignore', 'ignore', 'pipe', fd],
-    timeout: MOUNT_MS,
+async function mountOverlay(namespace: FileHandle, options: string): Promise<void> {
+  const mount = ['mount', '--no-canonicalize', '--namespace', NAMESPACE_PATH, '-t', 'overlay', '-o', options];
+  const { code, output } = await runWithNamespace(namespace, {
+    command: ['env', MOUNT_ENVIRONMENT, ...mount, 'overlay', MOUNT_POINT],
+    timeoutMs: MOUNT_MS,
   });
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  let output = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.once('error', reject).once('close', resolve);
-  if ((await promise) !== 0) throw new AgentError('CreateContainerError', `mount failed: ${output.trim()}`);
+  if (code !== 0) throw new AgentError('CreateContainerError', `mount failed: ${output}`);
 }

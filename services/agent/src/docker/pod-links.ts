@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
@@ -8,7 +7,13 @@ import { LABEL } from '../runtime/labels.ts';
 import type { GroupReader } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import { type ContainerProcess, openNamespace } from './process-namespace.ts';
+import {
+  type ContainerProcess,
+  NAMESPACE_PATH,
+  openNamespace,
+  type ProgramEnd,
+  runWithNamespace,
+} from './process-namespace.ts';
 import { findHost, findPodBridge, type PodBridge, portsFolder } from './pod-bridge.ts';
 
 /** The name of a pod's own end, as the engine names it. */
@@ -127,21 +132,12 @@ function hex(address: string): string {
 }
 
 /** Carries out commands of ip(8) in a network namespace, until one fails. */
-async function enter({ fd }: FileHandle, commands: readonly string[]) {
-  const child = spawn('nsenter', ['--net=/proc/self/fd/3', '--', 'ip', '-batch', '-'], {
-    stdio: ['pipe', 'ignore', 'pipe', fd],
-    timeout: CONNECT_MS,
+function enter(namespace: FileHandle, commands: readonly string[]): Promise<ProgramEnd> {
+  return runWithNamespace(namespace, {
+    command: ['nsenter', `--net=${NAMESPACE_PATH}`, '--', 'ip', '-batch', '-'],
+    input: `${commands.join('\n')}\n`,
+    timeoutMs: CONNECT_MS,
   });
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  let output = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.once('error', reject).once('close', resolve);
-  // A child that has ended says why on its error output.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(`${commands.join('\n')}\n`);
-  return { code: await promise, output: output.trim() };
 }
 
 /** The links in the network namespace of a process; none once it has ended. */
