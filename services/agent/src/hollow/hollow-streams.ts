@@ -101,6 +101,7 @@ export class HollowStreams implements StreamRuntime {
       end: () => void writer.close(),
       [Symbol.dispose]: () => {
         reset.abort();
+        // It rejects with the failure of a stream that has failed already; the reader has that failure.
         void writer.abort().catch(() => undefined);
       },
     };

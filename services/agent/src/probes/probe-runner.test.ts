@@ -174,3 +174,33 @@ it('a container is not probed on after the probe that ends it', async () => {
   await clock.advance(10_000);
   expect([count, failures]).toEqual([2, ['no', 'no']]);
 });
+
+it('a probe that ends by a defect is reported; one that is stopped is not', async () => {
+  const clock = new ManualClock();
+  const warnings: string[] = [];
+  const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    execs: new Turns(1),
+    containers: { exec: async () => ({ exitCode: 0, output: '' }) },
+    clock,
+    random: () => 0,
+    onFindings: (name) => {
+      if (name === 'broken') throw new Error('no such pod');
+    },
+    onFailure: () => undefined,
+    onWarning: (name, kind, message) => void warnings.push(`${name} ${kind}: ${message}`),
+  });
+  const probe = { exec: { command: ['x'] }, periodSeconds: 1 };
+  const targets = ['broken', 'sound'].map((name) => ({
+    container: container(name, { readinessProbe: probe }),
+    containerId: name,
+    address: '',
+    network: 'pod' as const,
+    startedAt: clock.now(),
+  }));
+  runner.sync(targets, 'running', signal);
+  await clock.advance(3_000);
+  runner.stop();
+  await clock.advance(3_000);
+  expect(warnings).toEqual(['broken readiness: the probe has ended: no such pod']);
+});

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, pause, type Random, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, pause, type Random, withDeadline } from '@gantry/base';
 import type { Container, Probe } from '@gantry/objects';
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import { performProbe } from './perform-probe.ts';
@@ -102,9 +102,11 @@ export class ProbeRunner {
     };
     this.#probed.set(container.name, probed);
     for (const [kind, probe] of probes) {
-      const ends = [signal, abort.signal, ...(kind === 'readiness' ? [] : [ending.signal])];
-      // A loop rejects only when its signal is aborted: `performProbe` never rejects.
-      this.#loop(kind, probe, target, probed, AbortSignal.any(ends)).catch(() => undefined);
+      const end = AbortSignal.any([signal, abort.signal, ...(kind === 'readiness' ? [] : [ending.signal])]);
+      // `performProbe` never rejects: what fails without an abort is a defect of our own, which must not end a probe unseen.
+      this.#loop(kind, probe, target, probed, end).catch((error: unknown) => {
+        if (!end.aborted) this.#options.onWarning(container.name, kind, `the probe has ended: ${errorMessage(error)}`);
+      });
     }
   }
 

@@ -210,7 +210,9 @@ export function assembleNode(host: NodeHost): AssembledNode {
     };
     working.push(
       worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict),
-      watch().catch(() => undefined),
+      watch().catch((error: unknown) => {
+        if (!abort.aborted) throw error;
+      }),
     );
     return worker;
   };

@@ -181,7 +181,10 @@ export function describeStreams({ runtime, processes, eventually, kill, run }: S
     await eventually(async () => {
       connection = await runtime()
         .streams.connect(sandboxId, port, signal)
-        .catch(() => undefined);
+        .catch((error: unknown) => {
+          if (!isAgentError(error, 'ConnectFailed')) throw error;
+          return undefined;
+        });
       return connection !== undefined;
     });
     return connection ?? expect.unreachable();
