@@ -187,15 +187,15 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
 }
 
 async function nodeStatusManager(
-  { config: { tunnelAddress }, clock, logger }: AgentEnvironment,
+  { config: { hostAddress }, clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
   pressure: PressureManager,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
-  const { name, engineName, address, hostAddress } = self;
+  const { name, engineName, address, gatewayAddress } = self;
   const ids = await readHostIds();
-  const observation = { name, engineName, address, hostAddress, tunnelAddress, engine, privilege, ids };
+  const observation = { name, engineName, address, gatewayAddress, hostAddress, engine, privilege, ids };
   const images = new ImageList(runtime.images, clock, logger);
   const pressures = () => pressure.pressures();
   return new NodeStatusManager({

@@ -27,8 +27,8 @@ export interface AgentConfig {
   readonly podCidr: string;
   readonly podNetwork: string;
   readonly serviceCidr: string;
-  /** The address under which other hosts of the cluster reach this one; '' for a cluster of one host. */
-  readonly tunnelAddress: string;
+  /** GANTRY_HOST_ADDRESS: where other hosts of the cluster reach this one; '' for a cluster of one host. */
+  readonly hostAddress: string;
   /** The first part of Nodes' names; '' for the name of the engine's host. */
   readonly hostName: string;
   readonly dockerSocket: string;
@@ -72,7 +72,7 @@ export function readAgentConfig(): AgentConfig {
     podCidr: read.text('GANTRY_POD_CIDR'),
     podNetwork: read.text('GANTRY_POD_NETWORK'),
     serviceCidr: serviceCidr(read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16')),
-    tunnelAddress: address(read.text('GANTRY_HOST_ADDRESS', '')),
+    hostAddress: address(read.text('GANTRY_HOST_ADDRESS', '')),
     hostName: read.text('GANTRY_HOST_NAME', ''),
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),

@@ -94,7 +94,7 @@ export function createWorkerServices(
   const { runtime, engine, privilege, mounts, hostFiles, shares, usage } = parts;
   const facts = {
     nodeName: self.name,
-    hostAddress: self.address,
+    nodeAddress: self.address,
     memoryBytes: engine.memoryBytes,
     allocatable: () => shares.allocatable(),
   };

@@ -103,7 +103,7 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
         const shares = new HostShares({ ...engine, storageBytes: STORAGE_BYTES }, NOTHING_RESERVED, 1);
         const facts = {
           nodeName: name,
-          hostAddress: NODE_ADDRESS,
+          nodeAddress: NODE_ADDRESS,
           memoryBytes: engine.memoryBytes,
           allocatable: () => shares.allocatable(),
         };
@@ -146,8 +146,8 @@ function nodeStatusManager(
       // Each node is alone on its engine: agents of one engine list each other.
       engineName: name,
       address: NODE_ADDRESS,
-      hostAddress: undefined,
-      tunnelAddress: '',
+      gatewayAddress: undefined,
+      hostAddress: '',
       engine,
       privilege: 'full',
       ids,

@@ -47,8 +47,8 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
     name: 'n',
     engineName: 'e',
     address: '10.0.0.1',
-    hostAddress: undefined,
-    tunnelAddress: '',
+    gatewayAddress: undefined,
+    hostAddress: '',
     engine: ENGINE,
     ids,
   };

@@ -25,7 +25,7 @@ export interface Self {
   /** The Node's InternalIP: an address of the engine's host on the pods' network. */
   readonly address: string;
   /** The address of the engine's host on that network: the Node's ExternalIP. Undefined outside of a container. */
-  readonly hostAddress: string | undefined;
+  readonly gatewayAddress: string | undefined;
   /** This node's own folder in the state volume. */
   readonly state: StateFolder;
   /** The state volume, shared by the agents of this host. */
@@ -48,8 +48,8 @@ export async function findSelf(
   await mkdir(state.path, { recursive: true });
   const keys = container?.mounts.find(({ containerPath }) => containerPath === config.keyDir)?.volume;
   if (keys !== undefined) await writeKeyVolume(state.path, keys);
-  const hostAddress = container?.gateways[config.podNetwork];
-  return { name, engineName: engineName(engine.id), address, hostAddress, state, shared, container };
+  const gatewayAddress = container?.gateways[config.podNetwork];
+  return { name, engineName: engineName(engine.id), address, gatewayAddress, state, shared, container };
 }
 
 function nameOf(engine: EngineInfo, container: SelfContainer | undefined): string {

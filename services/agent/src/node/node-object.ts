@@ -28,9 +28,9 @@ export interface NodeObservation {
   readonly engineName: string;
   readonly address: string;
   /** The address of the engine's host, under which load balancers are reached; undefined when it is not known. */
-  readonly hostAddress: string | undefined;
+  readonly gatewayAddress: string | undefined;
   /** The address under which other hosts reach this one; '' where there are none. */
-  readonly tunnelAddress: string;
+  readonly hostAddress: string;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   /** The host's resources, how many nodes share them, and what is reserved of each share. */
@@ -61,8 +61,8 @@ export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName'
   };
 }
 
-function annotationsOf({ tunnelAddress }: NodeObservation): Pick<Node['metadata'], 'annotations'> {
-  return tunnelAddress === '' ? {} : { annotations: { [HOST_ADDRESS_ANNOTATION]: tunnelAddress } };
+function annotationsOf({ hostAddress }: NodeObservation): Pick<Node['metadata'], 'annotations'> {
+  return hostAddress === '' ? {} : { annotations: { [HOST_ADDRESS_ANNOTATION]: hostAddress } };
 }
 
 /** Names the machine to those who manage machines: the engine, and the agent's name on it. */
@@ -94,7 +94,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
     ...old,
     addresses: [
       { type: 'InternalIP', address: observed.address },
-      ...(observed.hostAddress === undefined ? [] : [{ type: 'ExternalIP', address: observed.hostAddress }]),
+      ...(observed.gatewayAddress === undefined ? [] : [{ type: 'ExternalIP', address: observed.gatewayAddress }]),
       { type: 'Hostname', address: observed.name },
     ],
     ...resourceStatus(host, shares, reserved, old),

@@ -47,8 +47,8 @@ describe('the node status with concurrent writes of other clients', () => {
         name: 'n',
         engineName: 'engine',
         address: '10.0.0.1',
-        hostAddress: '10.0.0.254',
-        tunnelAddress: '192.0.2.7',
+        gatewayAddress: '10.0.0.254',
+        hostAddress: '192.0.2.7',
         engine: info,
         privilege: 'full',
         ids: { machine: 'm', boot: 'b', system: 's' },
@@ -66,7 +66,7 @@ describe('the node status with concurrent writes of other clients', () => {
   afterEach(() => stop.abort());
 
   const node = () => server.all(NODES)[0];
-  const tunnelAddress = () => node()?.metadata.annotations?.['gantry.dev/host-address'];
+  const hostAddress = () => node()?.metadata.annotations?.['gantry.dev/host-address'];
   const ready = () => node()?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   /** Does what the node lifecycle controller does after missing heartbeats. */
   const markLost = async () => {
@@ -88,12 +88,12 @@ describe('the node status with concurrent writes of other clients', () => {
   };
 
   it('says where other hosts reach its host, again when that was changed', async () => {
-    expect(tunnelAddress()).toBe('192.0.2.7');
+    expect(hostAddress()).toBe('192.0.2.7');
     const merge = { metadata: { annotations: { 'gantry.dev/host-address': '192.0.2.8', other: 'x' } } };
     await server.patch(NODES, { namespace: '', name: 'n' }, { merge }, stop.signal);
     manager.checkNow();
     await clock.advance(1000);
-    expect(tunnelAddress()).toBe('192.0.2.7');
+    expect(hostAddress()).toBe('192.0.2.7');
     expect(node()?.metadata.annotations?.['other']).toBe('x');
   });
 

@@ -197,12 +197,12 @@ function metadataPatch(node: Node, observed: NodeObservation): object | undefine
   const { [DRAINING_ANNOTATION]: draining, [HOST_ADDRESS_ANNOTATION]: address = '' } = node.metadata.annotations ?? {};
   const isDraining = draining !== undefined;
   const isNamed = (node.spec?.providerID ?? '') !== '';
-  const hasMoved = address !== observed.tunnelAddress;
+  const hasMoved = address !== observed.hostAddress;
   if (missing.length === 0 && !isDraining && isNamed && !hasMoved) return undefined;
   const { uid, resourceVersion } = node.metadata;
   const annotations = {
     ...(isDraining ? { [DRAINING_ANNOTATION]: null } : {}),
-    ...(hasMoved ? { [HOST_ADDRESS_ANNOTATION]: observed.tunnelAddress === '' ? null : observed.tunnelAddress } : {}),
+    ...(hasMoved ? { [HOST_ADDRESS_ANNOTATION]: observed.hostAddress === '' ? null : observed.hostAddress } : {}),
   };
   return {
     metadata: {

@@ -11,9 +11,9 @@ export function addressOf(state: PodState | undefined): string {
 export function networkOf(
   { spec }: Pod,
   state: PodState | undefined,
-  { hostAddress }: Pick<NodeFacts, 'hostAddress'>,
+  { nodeAddress }: Pick<NodeFacts, 'nodeAddress'>,
 ): { readonly address: string; readonly network: 'pod' | 'host' } {
   return spec?.hostNetwork === true
-    ? { address: hostAddress, network: 'host' }
+    ? { address: nodeAddress, network: 'host' }
     : { address: addressOf(state), network: 'pod' };
 }

@@ -233,7 +233,7 @@ export class PodWorker {
     if (plan.goal === 'run') this.#resizes.observe(pod, state, this.#memory);
     const { rejection } = this.#memory;
     if (rejection !== undefined && plan.goal === 'end' && !hasEnded(pod)) this.#events.rejected(pod, rejection);
-    const observation = { pod, state, plan, memory: this.#memory, hostAddress: facts.hostAddress, messages };
+    const observation = { pod, state, plan, memory: this.#memory, nodeAddress: facts.nodeAddress, messages };
     reporter.report(this.#uid, podStatus(observation, clock.now()));
   }
 

@@ -68,7 +68,7 @@ describe('the worker of a pod', () => {
 
   /** Starts the worker of the one pod. */
   const start = (mode: WorkerServices['mode'] = 'run') => {
-    const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(1000) };
+    const facts = { nodeName: 'node-a', nodeAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(1000) };
     const source = apiConfigSource(server);
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };

@@ -50,7 +50,7 @@ export async function startContainer(
   if (target !== '' && targetId === undefined) {
     throw new AgentError('CreateContainerConfigError', `unable to find target container ${target}`);
   }
-  const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
+  const podAddress = pod.spec?.hostNetwork === true ? facts.nodeAddress : (sandbox?.address ?? '');
   const path = containerPath(pod, container.name);
   const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     events.event(pod, type, reason, message, path);

@@ -15,7 +15,7 @@ describe('a container’s variables', () => {
   };
   /** Files of volumes that were read. */
   const reads: string[] = [];
-  const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 2 ** 30, allocatable: allocatable(4000) };
+  const facts = { nodeName: 'node-a', nodeAddress: '10.0.0.1', memoryBytes: 2 ** 30, allocatable: allocatable(4000) };
   const resolve = (change: Partial<Container>) =>
     containerEnvironment(
       container('main', change),

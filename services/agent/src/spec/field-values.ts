@@ -4,7 +4,7 @@ import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFi
 /** Facts of the node that the downward API may refer to. */
 export interface NodeFacts {
   readonly nodeName: string;
-  readonly hostAddress: string;
+  readonly nodeAddress: string;
   /** Memory of the host. */
   readonly memoryBytes: number;
   /** What pods may request of the node: the limits of containers that have none. */
@@ -31,8 +31,8 @@ export function podField(pod: Pod, path: string, podAddress: string, facts: Node
     'metadata.annotations': () => formatMap(metadata.annotations),
     'spec.nodeName': () => spec?.nodeName ?? facts.nodeName,
     'spec.serviceAccountName': () => spec?.serviceAccountName ?? '',
-    'status.hostIP': () => facts.hostAddress,
-    'status.hostIPs': () => facts.hostAddress,
+    'status.hostIP': () => facts.nodeAddress,
+    'status.hostIPs': () => facts.nodeAddress,
     'status.podIP': () => podAddress,
     'status.podIPs': () => podAddress,
   };

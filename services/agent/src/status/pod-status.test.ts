@@ -15,7 +15,7 @@ function statusOf(
   messages = new Map<string, string>(),
 ): PodStatus {
   const plan = computePodActions(object, state, memory, NOW);
-  return podStatus({ pod: object, state, memory, plan, hostAddress: '10.0.0.1', messages }, NOW);
+  return podStatus({ pod: object, state, memory, plan, nodeAddress: '10.0.0.1', messages }, NOW);
 }
 
 function conditions(status: PodStatus): Readonly<Record<string, string>> {
@@ -113,7 +113,7 @@ describe('the status of a pod', () => {
           state,
           memory: MOUNTED,
           plan: computePodActions(pod({}, first), state, MOUNTED, NOW),
-          hostAddress: '10.0.0.1',
+          nodeAddress: '10.0.0.1',
           messages: new Map(),
         },
         NOW + 60_000,

@@ -22,7 +22,7 @@ export interface PodObservation {
   readonly state: PodState | undefined;
   readonly memory: PodMemory;
   readonly plan: PodPlan;
-  readonly hostAddress: string;
+  readonly nodeAddress: string;
   /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
 }
@@ -39,7 +39,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
   const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
-  const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
+  const address = pod.spec?.hostNetwork === true ? observed.nodeAddress : (sandbox?.address ?? '');
   // An ended pod keeps its address.
   const podIP = address !== '' ? address : isFinalPhase(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
   const generation = pod.metadata.generation;
@@ -47,8 +47,8 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     ...old,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
-    hostIP: observed.hostAddress,
-    hostIPs: [{ ip: observed.hostAddress }],
+    hostIP: observed.nodeAddress,
+    hostIPs: [{ ip: observed.nodeAddress }],
     startTime: old.startTime ?? formatTime(now),
     ...failure,
     containerStatuses: [...main],

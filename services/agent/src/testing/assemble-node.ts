@@ -108,7 +108,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     await Promise.all([following, ...working]);
   };
   onTestFinished(end);
-  const facts = { nodeName: owner.node, hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
+  const facts = { nodeName: owner.node, nodeAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const state = { path, hostPath: path };

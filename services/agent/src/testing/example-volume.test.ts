@@ -14,7 +14,7 @@ const volume: Volume = { name: 'v', gitRepo: { repository: 'https://example.dev/
 const context: VolumeContext = {
   pod: pod(),
   podAddress: '10.0.0.9',
-  facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+  facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
   source: { configMap: async () => undefined, secret: async () => undefined },
   token: async () => 'token',
 };

@@ -65,7 +65,7 @@ describe('the volumes of pods', () => {
         source: boundClaims(reads),
         events: { event: () => undefined },
       }),
-      facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
+      facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
       resolver: RESOLVER,
       clock,
     };

@@ -15,7 +15,7 @@ describe('the files of a volume', () => {
   const context: VolumeContext = {
     pod: pod({}, {}, { labels: { app: 'x' } }),
     podAddress: '10.0.0.9',
-    facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+    facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
     source: {
       configMap: async (_namespace, name) =>
         name === 'kube-root-ca.crt'

@@ -17,7 +17,7 @@ type Surroundings = Pick<Topology, 'podCidr' | 'podRange'>;
 /** One port of a Node that leads to a pod. */
 interface ForwardedPort {
   /** Of the host, or '' for all of its addresses. */
-  readonly hostAddress: string;
+  readonly hostIp: string;
   readonly hostPort: number;
   readonly protocol: Protocol;
   readonly podAddress: string;
@@ -32,14 +32,14 @@ export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundi
   const ports = forwardedPortsOf(pod, node, surroundings);
   const [first] = ports;
   if (first === undefined) return EMPTY;
-  const elements = ports.flatMap(({ hostAddress, hostPort, protocol, podAddress, podPort }): readonly Element[] => {
+  const elements = ports.flatMap(({ hostIp, hostPort, protocol, podAddress, podPort }): readonly Element[] => {
     const value = `${podAddress} . ${podPort}`;
     const at = (address: string): Element => ({
       container: 'host-ports',
       key: `${address} . ${protocol} . ${hostPort}`,
       value,
     });
-    if (hostAddress !== '') return [at(hostAddress)];
+    if (hostIp !== '') return [at(hostIp)];
     return [at(node.address), { container: 'any-host-ports', key: `${protocol} . ${hostPort}`, value }];
   });
   const own: Element = { container: 'own-addresses', key: `${first.podAddress} . ${first.podAddress}`, value: '' };
@@ -49,9 +49,9 @@ export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundi
 /** The UDP addresses of a pod's host ports, with the pod as the only one that answers. */
 export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): UdpTargets {
   const targets = new Map<string, ReadonlySet<string>>();
-  for (const { hostAddress, hostPort, protocol, podAddress } of forwardedPortsOf(pod, node, surroundings)) {
+  for (const { hostIp, hostPort, protocol, podAddress } of forwardedPortsOf(pod, node, surroundings)) {
     if (protocol !== 'udp') continue;
-    const addresses = hostAddress === '' ? [node.address, ''] : [hostAddress];
+    const addresses = hostIp === '' ? [node.address, ''] : [hostIp];
     for (const address of addresses) targets.set(`${address}:${hostPort}`, new Set([podAddress]));
   }
   return targets;
@@ -72,7 +72,7 @@ function forwardedPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings)
   if (spec === undefined || spec.hostNetwork === true || hasEnded(pod)) return [];
   if (!isWithin(surroundings.podRange, podAddress)) return [];
   return lastingContainers(pod).flatMap((container) =>
-    portsOf(container, podAddress).filter(({ hostAddress }) => mayUse(hostAddress, node, surroundings)),
+    portsOf(container, podAddress).filter(({ hostIp }) => mayUse(hostIp, node, surroundings)),
   );
 }
 
@@ -80,15 +80,15 @@ function portsOf({ ports }: Container, podAddress: string): readonly ForwardedPo
   return (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol: name }): readonly ForwardedPort[] => {
     const protocol = protocolOf(name);
     if (hostPort === undefined || hostPort === 0 || protocol === undefined) return [];
-    const hostAddress = hostIP === undefined || hostIP === '0.0.0.0' ? '' : hostIP;
-    return [{ hostAddress, hostPort, protocol, podAddress, podPort: containerPort }];
+    const hostIp = hostIP === undefined || hostIP === '0.0.0.0' ? '' : hostIP;
+    return [{ hostIp, hostPort, protocol, podAddress, podPort: containerPort }];
   });
 }
 
 /** A pod uses no address of another Node of the host, nor one of a load balancer. That it is the host's at all is checked by the kernel. */
-function mayUse(hostAddress: string, node: LocalNode, { podCidr }: Surroundings): boolean {
-  if (hostAddress === '' || hostAddress === node.address) return true;
+function mayUse(hostIp: string, node: LocalNode, { podCidr }: Surroundings): boolean {
+  if (hostIp === '' || hostIp === node.address) return true;
   const parts = podAddresses(podCidr);
-  if (parseIpv4(hostAddress) === undefined || parts === undefined) return false;
-  return !isWithin(parts.nodes, hostAddress) && !isWithin(parts.loadBalancers, hostAddress);
+  if (parseIpv4(hostIp) === undefined || parts === undefined) return false;
+  return !isWithin(parts.nodes, hostIp) && !isWithin(parts.loadBalancers, hostIp);
 }

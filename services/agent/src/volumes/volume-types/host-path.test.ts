@@ -24,7 +24,7 @@ describe('a path of the host', () => {
     const context: VolumeContext = {
       pod: pod(),
       podAddress: '',
-      facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+      facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
       source: { configMap: async () => undefined, secret: async () => undefined },
       token: async () => '',
     };
