@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal } from '@gantry/base';
 import type { Counter, Gauge, Logger } from '@gantry/service';
 import { followProgram, runProgram } from '../host/run-program.ts';
 import type { HostsPlan, RefusedHost } from './plan-hosts.ts';
@@ -65,11 +65,18 @@ export class TunnelKeeper {
     await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
   }
 
-  /** Looks again after each change of the tunnel, or of the host's address, that the kernel reports. Rejects when it cannot follow any more. */
+  /**
+   * Looks again after each change of the tunnel, or of the host's address, that the kernel reports; a host without a tunnel has no such
+   * changes, and starts no program for them. Until the signal is aborted. Rejects when it cannot follow any more.
+   */
   async follow(signal: AbortSignal): Promise<void> {
-    const { device, tunnel } = this.#options;
+    const { device, tunnel, clock } = this.#options;
+    if (tunnel === undefined) {
+      await pause(clock, Number.POSITIVE_INFINITY, signal);
+      return;
+    }
     const onLine = (line: string) => {
-      if (line.includes(device) || (tunnel !== undefined && line.includes(tunnel.local))) this.#work.notify();
+      if (line.includes(device) || line.includes(tunnel.local)) this.#work.notify();
     };
     await followProgram('ip', ['-o', 'monitor', 'link', 'address', 'route', 'neigh'], onLine, signal);
   }
