@@ -10,9 +10,9 @@ export function servicePorts(dice: Dice): readonly object[] {
   return dice.chance(0.5) ? [http] : [http, { name: 'admin', port: 9090, targetPort: 9090, protocol: 'TCP' }];
 }
 
-/** Addresses and ports that a user writes into Endpoints; at times none. */
-export function userSubsets(dice: Dice): readonly object[] {
-  return Array.from({ length: dice.between(0, 2) }, () => ({
+/** Addresses and ports that a user writes into Endpoints; with `least` 0 at times none. */
+export function userSubsets(dice: Dice, least: 0 | 1): readonly object[] {
+  return Array.from({ length: dice.between(least, 2) }, () => ({
     addresses: [userAddress(dice), userAddress(dice)].filter(isFirst),
     ...(dice.chance(0.3) ? { notReadyAddresses: [{ ip: `192.0.2.${dice.between(100, 103)}` }] } : {}),
     ports: userPorts(dice),

@@ -44,10 +44,10 @@ export const SERVICE_KINDS: readonly SimulatedKind[] = [
     resource: ENDPOINTS,
     controllers: ['endpoint-slice-mirroring', 'endpoints', 'garbage-collector'],
     objects: 1,
-    create: (dice) => ({ subsets: userSubsets(dice) }),
+    create: (dice) => ({ subsets: userSubsets(dice, 1) }),
     changes: [
-      (dice) => ({ subsets: userSubsets(dice) }),
-      (dice) => ({ subsets: userSubsets(dice) }),
+      (dice) => ({ subsets: userSubsets(dice, 0) }),
+      (dice) => ({ subsets: userSubsets(dice, 0) }),
       (dice) => ({ metadata: { labels: { tier: dice.pick(TIERS) } } }),
       (dice) => ({ metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': dice.pick(['true', 'false']) } } }),
     ],
