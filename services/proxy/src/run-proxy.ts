@@ -67,7 +67,14 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const programmer = new Programmer({
     ...service.parts,
     table: config.clusterId,
-    skeleton: tableSkeleton({ podBridge, podCidr, serviceCidr, apiPort: config.apiPort, tunnel: others?.rules }),
+    skeleton: tableSkeleton({
+      podBridge,
+      podCidr,
+      serviceCidr,
+      apiPort: config.apiPort,
+      tunnel: others?.rules,
+      hasTimeouts: nft.hasTimeouts,
+    }),
     view,
     policies,
     book,
