@@ -67,14 +67,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const programmer = new Programmer({
     ...service.parts,
     table: config.clusterId,
-    skeleton: tableSkeleton({
-      podBridge,
-      podCidr,
-      serviceCidr,
-      apiPort: config.apiPort,
-      tunnel: others?.rules,
-      hasTimeouts: nft.hasTimeouts,
-    }),
+    skeleton: tableSkeleton({ podBridge, podCidr, serviceCidr, apiPort: config.apiPort, tunnel: others?.rules }),
     view,
     policies,
     book,

@@ -26,8 +26,6 @@ const VNI = tunnelNumber('gantry-lab');
 /** The place of a host's first pod, and of its Node's address. */
 const POD = 1100;
 const NODE = 3075;
-/** Of a Service whose endpoint goes. */
-const KEPT_IP = '10.96.0.11';
 
 function nodeOf({ address, cidr, at }: LabHost, n: number): Node {
   return {
@@ -136,25 +134,6 @@ test('Services lead to endpoints of other hosts: clients keep their addresses, a
   take(SERVICES, local, web);
   await expect.poll(() => outsider.try(hostA.address, 30_080), WAIT).toBe('failed');
   expect(await outsider.reach(hostB.address, 30_080)).toBe(outsider.address);
-});
-
-test('a connection from the port of one that was reset by a pod whose Service has lost it gets another pod', async () => {
-  const lost = await hostB.pod(POD + 2);
-  await lost.listen(8080);
-  const metadata = { namespace: 'default', name: 'kept' };
-  take(SERVICES, { ...service({ clusterIP: KEPT_IP, sessionAffinity: 'ClientIP' }), metadata });
-  const labels = { 'kubernetes.io/service-name': 'kept' };
-  const [before, after] = [lost, third].map(({ address }) => ({
-    ...slice([endpoint(address)]),
-    metadata: { namespace: 'default', name: 'kept-1', labels },
-  }));
-  take(ENDPOINT_SLICES, before);
-  await reaches(first, KEPT_IP, 80);
-  expect(await first.reset(KEPT_IP, 80, 40_000)).toBe('ECONNRESET');
-  take(ENDPOINT_SLICES, after, before);
-  await reaches(first, KEPT_IP, 80);
-  // More often than the kernel forgets by itself: each try that meets the old connection makes that live on.
-  await expect.poll(() => first.try(KEPT_IP, 80, 40_000), { ...WAIT, interval: 2000 }).toBe(first.address);
 });
 
 test('policies judge packets between hosts by the addresses of pods, where they begin and where they end', async () => {

@@ -1,22 +1,12 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { followProgram, ProgramError, runProgram } from '../host/run-program.ts';
+import { followProgram, runProgram } from '../host/run-program.ts';
 import { ChangeWatch } from './change-watch.ts';
 
 const NFT = '/usr/sbin/nft';
-const PROBE_MS = 30_000;
-const TIMEOUT_PROBE = `table ip gantry-probe {
-  ct timeout probe {
-    protocol tcp
-    policy = { close : 1 }
-  }
-}
-`;
 
 /** Programs one table of the kernel's packet filter. */
 export interface Nft {
-  /** Whether the kernel lets rules say how long it remembers a connection: not all are built with it. */
-  readonly hasTimeouts: boolean;
   /** Carries out all commands or none. */
   apply(commands: string, signal: AbortSignal): Promise<void>;
   /** All sets of all tables with their elements, as nft prints them. */
@@ -36,7 +26,6 @@ export async function openNft(folder: string, table: string): Promise<Nft> {
   await rm(program, { force: true });
   await symlink(NFT, program);
   return {
-    hasTimeouts: await accepts(TIMEOUT_PROBE),
     apply: async (commands, signal) => {
       await runProgram(program, ['-f', '-'], signal, commands);
     },
@@ -46,15 +35,4 @@ export async function openNft(folder: string, table: string): Promise<Nft> {
       await followProgram(NFT, ['monitor'], (line) => changes.take(line), signal);
     },
   };
-}
-
-/** Whether the kernel would carry out the commands, which it does not. */
-async function accepts(commands: string): Promise<boolean> {
-  try {
-    await runProgram(NFT, ['-c', '-f', '-'], AbortSignal.timeout(PROBE_MS), commands);
-    return true;
-  } catch (error) {
-    if (error instanceof ProgramError) return false;
-    throw error;
-  }
 }

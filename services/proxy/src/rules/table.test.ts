@@ -5,10 +5,10 @@ import { tableSkeleton } from './table.ts';
 const TUNNEL = { device: 'gtv-test', vni: 77, gateway: '10.128.0.1' };
 
 /** The lines of a chain, without its name. */
-function chain(name: string, tunnel?: typeof TUNNEL, hasTimeouts = true): string {
+function chain(name: string, tunnel?: typeof TUNNEL): string {
   return (
     new RegExp(`^  chain ${name} \\{([^}]*(?:\\{[^}]*\\}[^}]*)*)\\}$`, 'm').exec(
-      tableSkeleton({ ...topology(), apiPort: 6443, tunnel, hasTimeouts }),
+      tableSkeleton({ ...topology(), apiPort: 6443, tunnel }),
     )?.[1] ?? ''
   );
 }
@@ -92,13 +92,4 @@ test('the agent of a Node is reached from other hosts, where API servers are', (
     'iifname "gtv-test" tcp dport 10250 dnat to ip daddr map @agents; jump route-to-own;',
   );
   expect(chain('prerouting')).not.toContain('gtv-test');
-});
-
-test('connections to pods of any host are forgotten soon after a reset, where the kernel can do that', () => {
-  const [line = ''] = chain('postrouting', TUNNEL).trim().split(/\n\s*/).slice(1);
-  expect(line).toBe(
-    'ct status dnat oifname { "gtp-test", "gtv-test" } meta l4proto tcp ct timeout set "reset-connections"',
-  );
-  expect(chain('postrouting')).toContain('ct status dnat oifname { "gtp-test" } ');
-  expect(chain('postrouting', TUNNEL, false)).not.toContain('timeout');
 });

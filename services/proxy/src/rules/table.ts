@@ -27,14 +27,6 @@ const CONTAINERS = `
   map egress-isolated { type ipv4_addr : verdict; }
   set always-open { type ipv4_addr . ipv4_addr; }`;
 
-/** In seconds. */
-const RESET_CONNECTIONS = `
-  ct timeout reset-connections {
-    protocol tcp
-    l3proto ip
-    policy = { close : 1 }
-  }`;
-
 const SERVICE = 'ip daddr . meta l4proto . th dport';
 const NODE_PORT = 'meta l4proto . th dport';
 /** Where an agent answers, whatever host ports pods have. */
@@ -45,8 +37,6 @@ export interface SkeletonOptions extends Pick<Topology, 'podBridge' | 'podCidr' 
   readonly apiPort: number;
   /** Undefined on a host that reaches no others. */
   readonly tunnel: TunnelRules | undefined;
-  /** Whether the kernel knows `ct timeout`. */
-  readonly hasTimeouts: boolean;
 }
 
 /** The way to pods of other hosts, as the rules need it. */
@@ -92,21 +82,18 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  * that policies there can judge it; all others get this host's address on its bridge, since replies have to come back. A translation of an
  * address to itself ends the look-up, as every translation does: the engine would masquerade these packets.
  *
- * A connection that a pod's end has reset is forgotten after a second, not after the kernel's ten: a new one from the same port of a client
- * would follow the old one's translation, to a pod that is no endpoint any more.
- *
  * Agents are reached by their Nodes' addresses from the pods' network, the host and other hosts of the cluster, not from other machines.
  * Packets to them are masqueraded, so that replies pass here also where bridges do not show packets to the filter.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
-  const { podBridge, serviceCidr, apiPort, tunnel, hasTimeouts } = topology;
+  const { podBridge, serviceCidr, apiPort, tunnel } = topology;
   const { chains, toOthers, fromOthers, outer, closed, translation } = tunnelLines(topology);
   const translate = 'meta l4proto { tcp, udp, sctp } dnat ip addr . port to';
   const agents = `tcp dport ${AGENT_PORT} dnat to ip daddr map @agents`;
   const ownTunnel = tunnel === undefined ? '' : ` iifname != "${tunnel.device}"`;
   const foreign = `iifname "gtp-*" iifname != "${podBridge}" return; iifname "gtv-*"${ownTunnel} return`;
   const agentsOfOthers = tunnel === undefined ? '' : ` iifname "${tunnel.device}" ${agents};`;
-  return `${CONTAINERS}${hasTimeouts ? RESET_CONNECTIONS : ''}
+  return `${CONTAINERS}
   chain reject-packet { reject; }
   chain check-sources { ct state new ${SERVICE} vmap @source-checked; }
   chain route-to-own {
@@ -157,18 +144,11 @@ ${toOthers}    ct state new jump check-endpoints
   }
   chain postrouting {
     type nat hook postrouting priority 95; policy accept;
-${hasTimeouts ? resetTimeout(topology) : ''}    ct status dnat ip saddr . ip daddr @own-addresses masquerade
+    ct status dnat ip saddr . ip daddr @own-addresses masquerade
     ct status dnat ct original ip daddr @node-addresses ct protocol tcp ct original proto-dst ${AGENT_PORT} masquerade
     oifname "${podBridge}" ip saddr 127.0.0.0/8 masquerade
 ${translation}    meta mark & ${FROM_OUTSIDE_MARK} == ${FROM_OUTSIDE_MARK} oifname != "${podBridge}" masquerade
   }
-`;
-}
-
-/** The line for what is translated to a pod, of this host or another one. */
-function resetTimeout({ podBridge, tunnel }: SkeletonOptions): string {
-  const devices = [podBridge, ...(tunnel === undefined ? [] : [tunnel.device])].map((name) => `"${name}"`);
-  return `    ct status dnat oifname { ${devices.join(', ')} } meta l4proto tcp ct timeout set "reset-connections"
 `;
 }
 

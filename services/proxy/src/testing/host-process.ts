@@ -52,7 +52,7 @@ const tunnel = new TunnelKeeper({
 const programmer = new Programmer({
   ...parts,
   table: config.clusterId,
-  skeleton: tableSkeleton({ ...config, tunnel: others?.rules, hasTimeouts: nft.hasTimeouts }),
+  skeleton: tableSkeleton({ ...config, tunnel: others?.rules }),
   view,
   policies,
   book,

@@ -27,18 +27,10 @@ export interface Place {
   /** The address that the server saw; `failed` where it was not reached. */
   reach(address: string, port: number, bytes?: number): Promise<string>;
   /** `failed` as soon as it is not reached within a second. */
-  try(address: string, port: number, localPort?: number): Promise<string>;
-  /** Makes the server reset a connection and serve no more. Returns the error that the client gets. */
-  reset(address: string, port: number, localPort: number): Promise<string>;
+  try(address: string, port: number): Promise<string>;
   send(address: string, port: number, payload: Buffer, source?: string): Promise<string>;
   /** The datagrams that have come, each with the address of its sender. */
   received(): Promise<readonly string[]>;
-}
-
-interface Connection {
-  readonly timeoutMs: number;
-  readonly bytes?: number;
-  readonly localPort?: number;
 }
 
 /** A namespace that stands for a host, with the rules of an engine and a bridge of pods. */
@@ -195,16 +187,15 @@ export class Lab {
       child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
       return await promise;
     };
-    const reach = async (address: string, port: number, how: Connection) =>
-      (await ask({ kind: 'connect', address, port, bytes: 0, localPort: 0, ...how })) as string;
+    const reach = async (to: string, port: number, bytes: number, timeoutMs: number) =>
+      (await ask({ kind: 'connect', address: to, port, bytes, timeoutMs })) as string;
     return {
       address,
       listen: async (port) => {
         await ask({ kind: 'listen', port });
       },
-      reach: (to, port, bytes = 0) => reach(to, port, { bytes, timeoutMs: REACHED_MS }),
-      try: (to, port, localPort = 0) => reach(to, port, { localPort, timeoutMs: REFUSED_MS }),
-      reset: async (to, port, localPort) => (await ask({ kind: 'reset', address: to, port, localPort })) as string,
+      reach: (to, port, bytes = 0) => reach(to, port, bytes, REACHED_MS),
+      try: (to, port) => reach(to, port, 0, REFUSED_MS),
       send: async (to, port, payload, source = '') =>
         (await ask({ kind: 'send', address: to, port, payload: payload.toString('hex'), source })) as string,
       received: async () => (await ask({ kind: 'received' })) as readonly string[],

@@ -1,7 +1,7 @@
 /**
  * A process in a network namespace of a test: takes commands as lines of JSON, and answers each with a line. `connect` sends bytes over TCP and
- * gives the address that the server has seen; `listen` serves that, and keeps the datagrams that come to the same port; `reset` connects and
- * makes the server reset the connection and serve no more; `send` sends a datagram; `received` gives the texts of those that came.
+ * gives the address that the server has seen; `listen` serves that, and keeps the datagrams that come to the same port; `send` sends a
+ * datagram; `received` gives the texts of those that came.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 
 interface Command {
   readonly id: number;
-  readonly kind: 'connect' | 'listen' | 'reset' | 'send' | 'received';
+  readonly kind: 'connect' | 'listen' | 'send' | 'received';
   readonly address: string;
   readonly port: number;
   /** Of a datagram, in hexadecimal digits. */
@@ -20,11 +20,7 @@ interface Command {
   /** How many are sent over a connection, and come back. */
   readonly bytes: number;
   readonly timeoutMs: number;
-  /** From which a connection is made; 0 for any. */
-  readonly localPort: number;
 }
-
-const RESET = 'reset';
 
 const received: string[] = [];
 
@@ -33,11 +29,6 @@ async function listen({ port }: Command): Promise<string> {
     socket.on('error', () => undefined);
     socket.write(`${socket.remoteAddress ?? ''}\n`);
     socket.pipe(socket);
-    socket.on('data', (part) => {
-      if (part.toString('latin1') !== RESET) return;
-      server.close();
-      socket.resetAndDestroy();
-    });
   });
   server.listen(port, '0.0.0.0');
   const datagrams = createSocket('udp4');
@@ -48,9 +39,9 @@ async function listen({ port }: Command): Promise<string> {
 }
 
 /** The address that the server saw; `failed` where there was no connection, or not all bytes came back, within the time. */
-async function reach({ address, port, bytes, timeoutMs, localPort }: Command): Promise<string> {
+async function reach({ address, port, bytes, timeoutMs }: Command): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const socket = connect({ host: address, port, localPort });
+  const socket = connect({ host: address, port });
   const timer = setTimeout(() => resolve('failed'), timeoutMs);
   let text = '';
   socket.setEncoding('latin1').on('data', (part: string) => {
@@ -64,14 +55,6 @@ async function reach({ address, port, bytes, timeoutMs, localPort }: Command): P
   clearTimeout(timer);
   socket.destroy();
   return seen;
-}
-
-/** The error that ended the connection. */
-async function reset({ address, port, localPort }: Command): Promise<string> {
-  const socket = connect({ host: address, port, localPort });
-  socket.once('data', () => socket.write(RESET));
-  const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
-  return error.code ?? error.message;
 }
 
 async function send({ address, port, payload, source }: Command): Promise<string> {
@@ -93,8 +76,6 @@ async function carryOut(command: Command): Promise<unknown> {
       return await listen(command);
     case 'connect':
       return await reach(command);
-    case 'reset':
-      return await reset(command);
     case 'send':
       return await send(command);
     case 'received':
