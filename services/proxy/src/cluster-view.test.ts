@@ -84,11 +84,11 @@ test('UDP addresses are reported when their endpoints change, and not otherwise'
   const before = slice([endpoint('10.128.4.1')], [{ name: 'dns', port: 53, protocol: 'UDP' }]);
   take(SERVICES, dns);
   take(ENDPOINT_SLICES, before);
-  expect([...text().udp]).toEqual([['10.96.0.10:53', new Set(['10.128.4.1'])]]);
+  expect([...text().flows]).toEqual([['udp 10.96.0.10:53', new Set(['10.128.4.1'])]]);
   take(SERVICES, dns, dns);
-  expect(text().udp.size).toBe(0);
+  expect(text().flows.size).toBe(0);
   take(ENDPOINT_SLICES, { ...before, endpoints: [] } as KubeObject, before);
-  expect([...text().udp]).toEqual([['10.96.0.10:53', new Set()]]);
+  expect([...text().flows]).toEqual([['udp 10.96.0.10:53', new Set()]]);
 });
 
 test('the time of a change is reported once', () => {
@@ -122,7 +122,7 @@ test("a pod's host ports come with its address or its Node, whichever is later, 
   take(NODES, hosted);
   const first = text();
   expect(first.text).toContain(`add element ip t ${element} : 10.128.4.9 . 53 }`);
-  expect([...first.udp]).toEqual([['10.128.12.3:53', new Set(['10.128.4.9'])]]);
+  expect([...first.flows]).toEqual([['udp 10.128.12.3:53', new Set(['10.128.4.9'])]]);
 
   const again: Pod = {
     ...exposed,
@@ -136,7 +136,7 @@ test("a pod's host ports come with its address or its Node, whichever is later, 
   take(PODS, undefined, again);
   const gone = text();
   expect(gone.text).toContain(`delete element ip t ${element} }`);
-  expect([...gone.udp]).toEqual([['10.128.12.3:53', new Set()]]);
+  expect([...gone.flows]).toEqual([['udp 10.128.12.3:53', new Set()]]);
   take(PODS, again);
   text();
   take(NODES, undefined, hosted);

@@ -22,7 +22,7 @@ import { loadBalancerAddresses, nodeAddresses, planLoadBalancerAddresses } from 
 import { dependsOnOrigin, planService } from './rules/plan-service.ts';
 import { nodesOfHost, planNodeAddresses, planPodsOf } from './rules/pods-of-nodes.ts';
 import type { RuleBook } from './rules/rule-book.ts';
-import { udpTargets, type UdpTargets } from './rules/stale-flows.ts';
+import { changedTargets, flowTargets, type FlowTargets } from './rules/stale-flows.ts';
 import type { Topology } from './rules/topology.ts';
 
 /** What the proxy's caches hold. */
@@ -33,8 +33,8 @@ const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** What an update of the rule book is about apart from the rules. */
 export interface Update {
-  /** UDP addresses whose endpoints changed. */
-  readonly udp: UdpTargets;
+  /** Addresses whose clients may have connections to endpoints that are gone. */
+  readonly flows: FlowTargets;
   /** When the pods' changes happened whose rules are in the book now, Unix milliseconds. */
   readonly triggeredAt: readonly number[];
   /** When it has changed. */
@@ -64,7 +64,7 @@ export class ClusterView {
   readonly #pods = new Map<string, Map<string, Pod>>();
   /** Services whose rules name the Nodes of pods; these are in the table only while there are some. */
   readonly #byOrigin = new Set<string>();
-  readonly #udp = new Map<string, string>();
+  readonly #flows = new Map<string, FlowTargets>();
   readonly #changedServices = new Set<string>();
   readonly #changedPods = new Set<string>();
   readonly #triggeredAt = new Set<number>();
@@ -111,23 +111,23 @@ export class ClusterView {
   /** Plans what has changed since the last call. */
   update(): Update {
     if (this.#areNodesChanged) this.#updateNodes();
-    const udp = new Map<string, ReadonlySet<string>>();
+    const flows = new Map<string, ReadonlySet<string>>();
     const hadOrigins = this.#byOrigin.size > 0;
-    for (const key of this.#changedServices) this.#updateService(key, udp);
+    for (const key of this.#changedServices) this.#updateService(key, flows);
     this.#changedServices.clear();
     if (hadOrigins !== this.#byOrigin.size > 0)
       for (const name of this.#topology.nodes.keys()) this.#changedPods.add(name);
     for (const name of this.#changedPods) this.#updatePods(name);
     this.#changedPods.clear();
-    this.#hostPorts.update(this.#topology, udp);
+    this.#hostPorts.update(this.#topology, flows);
     const triggeredAt = [...this.#triggeredAt];
     this.#triggeredAt.clear();
-    if (!this.#isHostChanged) return { udp, triggeredAt };
+    if (!this.#isHostChanged) return { flows, triggeredAt };
     this.#isHostChanged = false;
     const ofNodes = nodeAddresses(this.#topology.nodes, this.#topology.podCidr);
     const addresses = new Set([...ofNodes, ...[...this.#loadBalancers.values()].flat()]);
     const host = { addresses, healthChecks: [...this.#healthChecks.values()], others: this.#others };
-    return { udp, triggeredAt, host };
+    return { flows, triggeredAt, host };
   }
 
   #takeSlice(object: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
@@ -186,7 +186,7 @@ export class ClusterView {
     this.#isHostChanged = true;
   }
 
-  #updateService(key: string, udp: Map<string, ReadonlySet<string>>): void {
+  #updateService(key: string, flows: Map<string, ReadonlySet<string>>): void {
     const service = this.#services.get(key);
     const slices = [...(this.#slices.get(key)?.values() ?? [])];
     if (service !== undefined && dependsOnOrigin(service, slices)) this.#byOrigin.add(key);
@@ -194,11 +194,10 @@ export class ClusterView {
     if (service === undefined) this.#book.remove(`service/${key}`);
     else this.#book.put(`service/${key}`, planService(service, slices, this.#topology));
     this.#updateLoadBalancer(key, service, slices);
-    const targets: UdpTargets = service === undefined ? new Map() : udpTargets(service, slices, this.#topology);
-    const text = JSON.stringify([...targets].map(([address, endpoints]) => [address, ...endpoints]));
-    if (this.#udp.get(key) !== text) for (const [address, endpoints] of targets) udp.set(address, endpoints);
-    if (targets.size === 0) this.#udp.delete(key);
-    else this.#udp.set(key, text);
+    const targets: FlowTargets = service === undefined ? new Map() : flowTargets(service, slices, this.#topology);
+    for (const [address, endpoints] of changedTargets(this.#flows.get(key), targets)) flows.set(address, endpoints);
+    if (targets.size === 0) this.#flows.delete(key);
+    else this.#flows.set(key, targets);
   }
 
   #updateLoadBalancer(key: string, service: Service | undefined, slices: readonly EndpointSlice[]): void {

@@ -1,10 +1,10 @@
 import { type Clock, errorMessage, type Random, repeatOnSignal, Signal, withDeadline } from '@gantry/base';
 import type { Logger } from '@gantry/service';
-import type { UdpTargets } from './rules/stale-flows.ts';
+import type { FlowTargets } from './rules/stale-flows.ts';
 
 export interface FlowCleanerOptions {
-  /** Ends flows of UDP clients that no endpoint answers; returns their number. */
-  readonly forgetStaleFlows: (targets: UdpTargets, signal: AbortSignal) => Promise<number>;
+  /** Ends flows of clients that no endpoint answers; returns their number. */
+  readonly forgetStaleFlows: (targets: FlowTargets, signal: AbortSignal) => Promise<number>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -14,7 +14,7 @@ const DEADLINE_MS = 30_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000 };
 
 /**
- * Makes UDP clients choose anew after the rules of their Service have changed. It runs beside the changes of rules: a change never waits
+ * Makes clients choose anew after the rules of their Service have changed. It runs beside the changes of rules: a change never waits
  * until flows are found and ended, which takes the longer the more connections the host has.
  */
 export class FlowCleaner {
@@ -27,8 +27,8 @@ export class FlowCleaner {
     this.#options = options;
   }
 
-  /** The rules of these UDP addresses have changed. */
-  readonly clean = (targets: UdpTargets): void => {
+  /** The rules of these addresses have changed. */
+  readonly clean = (targets: FlowTargets): void => {
     for (const [address, endpoints] of targets) this.#targets.set(address, endpoints);
     if (this.#targets.size > 0) this.#work.notify();
   };
@@ -37,7 +37,7 @@ export class FlowCleaner {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
     const onFailure = (error: unknown) =>
-      logger.error({ reason: errorMessage(error) }, 'UDP clients keep endpoints that are gone');
+      logger.error({ reason: errorMessage(error) }, 'clients keep endpoints that are gone');
     await repeatOnSignal(
       { work: this.#work, backoff: BACKOFF, clock, random, onFailure },
       async () => await this.#cleanAll(signal),
@@ -57,10 +57,10 @@ export class FlowCleaner {
     return Number.POSITIVE_INFINITY;
   }
 
-  async #clean(targets: UdpTargets, signal: AbortSignal): Promise<void> {
+  async #clean(targets: FlowTargets, signal: AbortSignal): Promise<void> {
     const { clock, forgetStaleFlows, logger } = this.#options;
     using deadline = withDeadline(clock, signal, DEADLINE_MS);
     const count = await forgetStaleFlows(targets, deadline);
-    if (count > 0) logger.info({ count }, 'UDP clients choose a new endpoint');
+    if (count > 0) logger.info({ count }, 'clients choose a new endpoint');
   }
 }

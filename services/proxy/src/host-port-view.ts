@@ -9,8 +9,8 @@ export class HostPortView {
   /** Pods that have host ports, by key. */
   readonly #pods = new Map<string, Pod>();
   readonly #changed = new Set<string>();
-  /** The owner of a pod's rules, and its UDP addresses: what is to be taken back. */
-  readonly #written = new Map<string, { readonly owner: string; readonly udp: readonly string[] }>();
+  /** The owner of a pod's rules, and its addresses for UDP: what is to be taken back. */
+  readonly #written = new Map<string, { readonly owner: string; readonly flows: readonly string[] }>();
 
   constructor(book: RuleBook) {
     this.#book = book;
@@ -30,18 +30,18 @@ export class HostPortView {
     for (const key of this.#pods.keys()) this.#changed.add(key);
   }
 
-  /** Plans what has changed since the last call, and notes UDP addresses whose clients are to choose anew. */
-  update(topology: Topology, udp: Map<string, ReadonlySet<string>>): void {
-    for (const key of this.#changed) this.#take(key, topology, udp);
+  /** Plans what has changed since the last call, and notes addresses for UDP whose clients are to choose anew. */
+  update(topology: Topology, flows: Map<string, ReadonlySet<string>>): void {
+    for (const key of this.#changed) this.#take(key, topology, flows);
     this.#changed.clear();
   }
 
-  #take(key: string, topology: Topology, udp: Map<string, ReadonlySet<string>>): void {
+  #take(key: string, topology: Topology, flows: Map<string, ReadonlySet<string>>): void {
     const pod = this.#pods.get(key);
     const node = topology.nodes.get(pod?.spec?.nodeName ?? '');
     const before = this.#written.get(key);
     const owner = pod === undefined ? '' : hostPortOwner(pod);
-    for (const address of before?.udp ?? []) udp.set(address, new Set());
+    for (const address of before?.flows ?? []) flows.set(address, new Set());
     // A pod of the same name that was made again has another owner.
     if (before !== undefined && before.owner !== owner) this.#book.remove(before.owner);
     this.#written.delete(key);
@@ -50,9 +50,9 @@ export class HostPortView {
       return;
     }
     const targets = hostPortTargets(pod, node, topology);
-    for (const [address, endpoints] of targets) udp.set(address, endpoints);
+    for (const [address, endpoints] of targets) flows.set(address, endpoints);
     this.#book.put(owner, planHostPorts(pod, node, topology));
-    this.#written.set(key, { owner, udp: [...targets.keys()] });
+    this.#written.set(key, { owner, flows: [...targets.keys()] });
   }
 }
 

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ClusterView } from './cluster-view.ts';
 import { Programmer } from './programmer.ts';
 import { RuleBook } from './rules/rule-book.ts';
-import type { UdpTargets } from './rules/stale-flows.ts';
+import type { FlowTargets } from './rules/stale-flows.ts';
 import { endpoint, service, slice, topology } from './testing/services.ts';
 
 /**
@@ -18,7 +18,7 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const book = new RuleBook();
   const view = new ClusterView(book, topology(), undefined);
   const transactions: string[] = [];
-  const udp: UdpTargets[] = [];
+  const flows: FlowTargets[] = [];
   const kept: string[][] = [];
   /** Of each round of policies, whether it was complete. */
   const rounds: boolean[] = [];
@@ -47,7 +47,7 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
         await Promise.resolve();
       },
     },
-    cleanFlows: (targets) => udp.push(targets),
+    cleanFlows: (targets) => flows.push(targets),
     keepHost: ({ addresses }) => kept.push([...addresses]),
     clock,
     random: seededRandom(1),
@@ -65,7 +65,7 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
     programmer.notify();
   };
   const run = () => void programmer.run(stop.signal);
-  return { clock, programmer, transactions, udp, kept, rounds, take, run, refuse: () => (isRefusing = true) };
+  return { clock, programmer, transactions, flows, kept, rounds, take, run, refuse: () => (isRefusing = true) };
 }
 
 /** Lets all that is ready run. */
@@ -147,23 +147,23 @@ test('after a refusal the whole table is written', async () => {
 });
 
 test('flows of UDP are looked at after their rules have changed', async () => {
-  const { udp, take, run } = start();
+  const { flows, take, run } = start();
   take(SERVICES, service({ ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] }));
   run();
   await settle();
-  expect(udp.map((targets) => [...targets])).toEqual([[['10.96.0.10:53', new Set()]]]);
+  expect(flows.map((targets) => [...targets])).toEqual([[['udp 10.96.0.10:53', new Set()]]]);
 });
 
 test('flows of UDP are looked at after a refused transaction has been repeated', async () => {
-  const { clock, udp, take, run, refuse } = start();
+  const { clock, flows, take, run, refuse } = start();
   refuse();
   take(SERVICES, service({ ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] }));
   run();
   await settle();
-  expect(udp).toEqual([]);
+  expect(flows).toEqual([]);
   await clock.advance(10_000);
   await settle();
-  expect(udp.map((targets) => [...targets.keys()])).toEqual([['10.96.0.10:53']]);
+  expect(flows.map((targets) => [...targets.keys()])).toEqual([['udp 10.96.0.10:53']]);
 });
 
 test("the host's addresses are kept after their rules are in the kernel, also where these were refused at first", async () => {

@@ -6,7 +6,7 @@ import type { PolicyView } from './policy/policy-view.ts';
 import type { RuleBook } from './rules/rule-book.ts';
 import { CLIENTS, formatClients, readClients } from './rules/kept-clients.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
-import type { UdpTargets } from './rules/stale-flows.ts';
+import type { FlowTargets } from './rules/stale-flows.ts';
 
 export interface ProgrammerOptions {
   readonly table: string;
@@ -16,8 +16,8 @@ export interface ProgrammerOptions {
   readonly policies: Pick<PolicyView, 'synchronize' | 'catchUp'>;
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply' | 'listSets'>;
-  /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
-  readonly cleanFlows: (targets: UdpTargets) => void;
+  /** Called with addresses whose rules have changed in the kernel; does not wait. */
+  readonly cleanFlows: (targets: FlowTargets) => void;
   /** Called with what the host is to have, once the rules for it are in the kernel; does not wait. */
   readonly keepHost: (host: HostState) => void;
   readonly clock: Clock;
@@ -47,8 +47,8 @@ export class Programmer {
   readonly #work = new Signal();
   /** Chains that nothing leads to, with the time since when, monotonic. */
   readonly #staleChains = new Map<string, number>();
-  /** UDP addresses whose clients are to choose anew once the rules are written; kept until then. */
-  readonly #udp = new Map<string, ReadonlySet<string>>();
+  /** Addresses whose clients are to choose anew once the rules are written; kept until then. */
+  readonly #flows = new Map<string, ReadonlySet<string>>();
   /** What the host is to have once the rules are written. */
   #host: HostState | undefined;
   #isReplacing = true;
@@ -102,7 +102,7 @@ export class Programmer {
     const areDone = this.#isDone ? await policies.synchronize(signal) : await policies.catchUp(signal);
     if (!areDone) this.#work.notify();
     const update = view.update();
-    for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
+    for (const [address, endpoints] of update.flows) this.#flows.set(address, endpoints);
     this.#host = update.host ?? this.#host;
     if (this.#isReplacing) {
       this.#isReplacing = false;
@@ -147,8 +147,8 @@ export class Programmer {
   #finish({ triggeredAt }: Update): void {
     const { clock, metrics, cleanFlows, keepHost } = this.#options;
     for (const at of triggeredAt) metrics.latency.observe(Math.max(0, clock.now() - at) / 1000);
-    if (this.#udp.size > 0) cleanFlows(new Map(this.#udp));
-    this.#udp.clear();
+    if (this.#flows.size > 0) cleanFlows(new Map(this.#flows));
+    this.#flows.clear();
     if (this.#host !== undefined) keepHost(this.#host);
     this.#host = undefined;
   }

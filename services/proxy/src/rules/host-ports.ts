@@ -9,7 +9,7 @@ import {
 } from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
 import { type Protocol, protocolOf } from './service-port.ts';
-import type { UdpTargets } from './stale-flows.ts';
+import type { FlowTargets } from './stale-flows.ts';
 import type { LocalNode, Topology } from './topology.ts';
 
 type Surroundings = Pick<Topology, 'podCidr' | 'podRange'>;
@@ -47,12 +47,12 @@ export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundi
 }
 
 /** The UDP addresses of a pod's host ports, with the pod as the only one that answers. */
-export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): UdpTargets {
+export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): FlowTargets {
   const targets = new Map<string, ReadonlySet<string>>();
   for (const { hostIp, hostPort, protocol, podAddress } of forwardedPortsOf(pod, node, surroundings)) {
     if (protocol !== 'udp') continue;
     const addresses = hostIp === '' ? [node.address, ''] : [hostIp];
-    for (const address of addresses) targets.set(`${address}:${hostPort}`, new Set([podAddress]));
+    for (const address of addresses) targets.set(`udp ${address}:${hostPort}`, new Set([podAddress]));
   }
   return targets;
 }
