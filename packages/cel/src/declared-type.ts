@@ -21,6 +21,8 @@ export interface DeclaredType {
   readonly type: CelType;
   /** Objects only: fields by the names that expressions use (see escapeFieldName). */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
+  /** The fields are made when they are asked for, and every object in it is named by its path: `root.field`, `root.@idx`, `root.@elem`. */
+  readonly isLazy?: true;
   /** Lists and maps only. */
   readonly element?: DeclaredType;
   /** Maximum size: elements, or bytes of a string. */
@@ -61,4 +63,23 @@ export function declaredObject(
   minSerializedSize = 2,
 ): DeclaredType {
   return { type: structOf(name), fields, maxElements: 0, minSerializedSize };
+}
+
+/** An object whose fields are made when they are first asked for. The objects in it must be named by their path. */
+export function declaredLazily(
+  name: string,
+  makeFields: () => ReadonlyMap<string, DeclaredType>,
+  minSerializedSize: number,
+): DeclaredType {
+  let made: ReadonlyMap<string, DeclaredType> | undefined;
+  return {
+    type: structOf(name),
+    get fields() {
+      made ??= makeFields();
+      return made;
+    },
+    isLazy: true,
+    maxElements: 0,
+    minSerializedSize,
+  };
 }

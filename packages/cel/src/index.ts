@@ -16,6 +16,7 @@ export {
   declaredDuration,
   declaredDyn,
   declaredInt,
+  declaredLazily,
   declaredList,
   declaredMap,
   declaredObject,
@@ -33,6 +34,7 @@ export type {
   Program,
   StructTypes,
 } from './environment/environment.ts';
+export { Allowance } from './patterns/allowance.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {
   type Call,

@@ -1,4 +1,5 @@
-import { MAX_MATCH_STEPS, matchSteps, patternOf } from '@gantry/cel';
+import { type JsonSchema, itemsOf, valuesOf } from '@gantry/apimachinery';
+import { type Allowance, MAX_MATCH_STEPS, matchSteps, patternOf } from '@gantry/cel';
 
 /** The most steps of all matches of one object. Most patterns take far fewer than they may. */
 const MAX_OBJECT_STEPS = 10 * MAX_MATCH_STEPS;
@@ -26,4 +27,24 @@ export class MatchBudget {
 export function patternError(pattern: string): string | undefined {
   const compiled = patternOf(pattern);
   return compiled.ok ? undefined : compiled.message;
+}
+
+/** Why the patterns of a schema are too many; undefined while there is room for them. None of them is compiled. */
+export function refusePatterns(schema: JsonSchema, allowance: Allowance): string | undefined {
+  const { pattern = '', not, allOf = [], anyOf = [], oneOf = [], properties = {} } = schema;
+  const refused = pattern === '' ? undefined : allowance.takePattern(pattern);
+  if (refused !== undefined) return refused;
+  for (const inner of [
+    not,
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+    itemsOf(schema),
+    valuesOf(schema),
+    ...Object.values(properties),
+  ]) {
+    const found = inner === undefined ? undefined : refusePatterns(inner, allowance);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

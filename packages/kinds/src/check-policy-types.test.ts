@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomResourceDefinition, ValidatingAdmissionPolicy, Validation, Variable } from '@gantry/objects';
+import { must } from '@gantry/base';
 import { checkPolicyTypes } from './check-policy-types.ts';
+import { findKind } from './registry.ts';
 
 const policy = (
   validations: Validation[],
@@ -43,6 +45,56 @@ const crd = {
     ],
   },
 } as unknown as CustomResourceDefinition;
+
+const definitions = must(findKind('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition'), 'definitions');
+const policies = must(findKind('admissionregistration.k8s.io', 'v1', 'ValidatingAdmissionPolicy'), 'policies');
+const RULE = `true${'&&1==1'.repeat(1000)}`;
+
+describe('all expressions of an object together', () => {
+  const definitionOf = (rules: number, pattern = 'a') => ({
+    ...structuredClone(crd),
+    status: { storedVersions: ['v1'] },
+    spec: {
+      ...crd.spec,
+      conversion: { strategy: 'None' },
+      names: { ...crd.spec.names, singular: 'crontab', listKind: 'CronTabList' },
+      versions: [
+        {
+          ...crd.spec.versions[0],
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: { a: { type: 'string', pattern } },
+              'x-kubernetes-validations': Array.from({ length: rules }, () => ({ rule: RULE })),
+            },
+          },
+        },
+      ],
+    },
+  });
+  const details = (errors: readonly { readonly detail?: string }[] | undefined) =>
+    (errors ?? []).map(({ detail = '' }) => detail);
+
+  it('have a bound in a definition, and one message says so', () => {
+    const create = (definition: object) => details(definitions.strategy.validateCreate?.(definition as never));
+    expect(create(definitionOf(3))).toEqual([]);
+    expect(create(definitionOf(40))).toEqual([expect.stringContaining('more than 30000 parts together')]);
+    expect(create(definitionOf(0, Array.from({ length: 40 }, () => 'a{900}').join('')))).toEqual([
+      expect.stringContaining('more than 30000 parts together'),
+    ]);
+  });
+
+  it('have none in a definition that keeps the schema with which it was stored', () => {
+    const stored = definitionOf(20) as never;
+    expect(details(definitions.strategy.validateUpdate?.(stored, stored)).join()).not.toContain('together');
+  });
+
+  it('have a bound in a policy, but for one that keeps what it has', () => {
+    const large = policy(Array.from({ length: 20 }, () => ({ expression: RULE }))) as never;
+    expect(details(policies.strategy.validateCreate?.(large)).join()).toContain('more than 30000 parts together');
+    expect(details(policies.strategy.validateUpdate?.(large, large)).join()).not.toContain('together');
+  });
+});
 
 describe('the types of the expressions of a policy', () => {
   it('are those of the kinds that it names', () => {

@@ -31,11 +31,14 @@ export function checkPolicyTypes(
   crds: readonly CustomResourceDefinition[],
 ): readonly ExpressionWarning[] {
   const { matchConstraints, validations = [] } = policy.spec ?? {};
-  const kinds = namedKinds(matchConstraints?.resourceRules ?? [], crds);
+  const kinds = namedKinds(matchConstraints?.resourceRules ?? [], crds).map((kind) => ({
+    shown: `${kind.group}/${kind.version}, Kind=${kind.kind}`,
+    expressions: expressionsOn(policy, kind, crds),
+  }));
   const warn = (fieldRef: string, expression: string): readonly ExpressionWarning[] => {
-    const issues = kinds.flatMap((kind) => {
-      const issue = issueOf(policy, expression, kind, crds);
-      return issue === undefined ? [] : [`${kind.group}/${kind.version}, Kind=${kind.kind}: ${issue}\n`];
+    const issues = kinds.flatMap(({ shown, expressions }) => {
+      const compiled = expressions.compile(expression, []);
+      return compiled.ok ? [] : [`${shown}: ${compiled.detail.replace(COMPILATION, '')}\n`];
     });
     return issues.length === 0 ? [] : [{ fieldRef, warning: issues.join('\n') }];
   };
@@ -45,12 +48,12 @@ export function checkPolicyTypes(
   ]);
 }
 
-function issueOf(
+/** What the policy's expressions know of a kind, with its variables, which are compiled once for all of them. */
+function expressionsOn(
   { spec = {} }: ValidatingAdmissionPolicy,
-  expression: string,
   { type }: CheckedKind,
   crds: readonly CustomResourceDefinition[],
-): string | undefined {
+): AdmissionExpressions {
   const { paramKind, variables = [] } = spec;
   const { group, version } = parseApiVersion(paramKind?.apiVersion ?? '');
   const params = paramKind === undefined ? undefined : declaredAs(group, version, paramKind.kind ?? '', crds);
@@ -63,8 +66,7 @@ function issueOf(
     const compiled = expressions.compile(variable.expression, []);
     expressions.declare(variable.name, compiled.ok ? compiled.program.resultType : DYN);
   }
-  const compiled = expressions.compile(expression, []);
-  return compiled.ok ? undefined : compiled.detail.replace(COMPILATION, '');
+  return expressions;
 }
 
 /** Kinds by group, version and name. */

@@ -316,4 +316,12 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     tests: ['services/apiserver/src/http/read-body.test.ts'],
     protects: 'the memory of an apiserver',
   },
+  {
+    name: 'the expressions of an object together have no bound',
+    file: 'packages/cel/src/patterns/allowance.ts',
+    text: 'if (this.#left >= 0) return undefined;',
+    replacement: 'if (this.#left >= -1) return undefined;',
+    tests: ['packages/kinds/src/check-policy-types.test.ts'],
+    protects: 'the requests of all users while a definition or policy is compiled',
+  },
 ];

@@ -3,6 +3,7 @@ import { type CheckedExpr } from '../check/checked.ts';
 import { type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { validateLiterals } from './literal-checks.ts';
 import { type Declarations } from '../check/scope.ts';
+import { DeclaredStructs } from './declared-structs.ts';
 import { estimateCost } from '../cost/estimate.ts';
 import { type DeclaredType } from '../declared-type.ts';
 import { ConstantFailure, Planner, type Step } from '../evaluate/planner.ts';
@@ -39,16 +40,21 @@ export function createEnvironment(options: EnvironmentOptions): Environment {
   return {
     compile(expression): Compilation {
       const source = new Source(expression);
+      const { allowance } = options;
       const failed = (issues: Parameters<Source['format']>[0]): Compilation => ({
         ok: false,
         stage: 'compilation',
         issues: source.format(issues),
       });
+      const usedUp = allowance?.refusal;
+      if (usedUp !== undefined) return failed([{ offset: -1, message: usedUp }]);
       const parsed = parse(expression);
+      const refused = allowance?.takeExpression(parsed.tokens, parsed.parts);
+      if (refused !== undefined) return failed([{ offset: -1, message: refused }]);
       if (!parsed.ok) return failed(parsed.issues);
       const { checked, issues } = check(parsed.expr, declarations);
       if (issues.length > 0) return failed(issues);
-      const invalid = validateLiterals(checked);
+      const invalid = validateLiterals(checked, allowance);
       if (invalid.length > 0) return failed(invalid);
       try {
         const step = new Planner(checked, structs).plan(checked.expr);
@@ -62,6 +68,7 @@ export function createEnvironment(options: EnvironmentOptions): Environment {
 }
 
 function merged(more: readonly FunctionDeclaration[]): ReadonlyMap<string, FunctionDeclaration> {
+  if (more.length === 0) return KUBERNETES;
   const functions = new Map(KUBERNETES);
   for (const { name, overloads } of more) {
     functions.set(name, { name, overloads: [...(functions.get(name)?.overloads ?? []), ...overloads] });
@@ -71,17 +78,10 @@ function merged(more: readonly FunctionDeclaration[]): ReadonlyMap<string, Funct
 
 /** Fields of the objects in the declared types, then of the environment's own messages. */
 function structsOf(declared: Iterable<DeclaredType>, others: StructTypes | undefined): StructTypes {
-  const objects = new Map<string, ReadonlyMap<string, DeclaredType>>();
-  const collect = (type: DeclaredType): void => {
-    if (type.element !== undefined) collect(type.element);
-    if (type.fields === undefined || type.type.kind !== 'struct' || objects.has(type.type.name)) return;
-    objects.set(type.type.name, type.fields);
-    for (const field of type.fields.values()) collect(field);
-  };
-  for (const type of declared) collect(type);
+  const structs = new DeclaredStructs(declared);
   return {
     fieldType(struct, field) {
-      const fields = objects.get(struct);
+      const fields = structs.fieldsOf(struct);
       if (fields !== undefined) return fields.get(field)?.type;
       return others === undefined ? wellKnownField(struct, field) : others.fieldType(struct, field);
     },

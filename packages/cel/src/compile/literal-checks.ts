@@ -1,3 +1,4 @@
+import { type ExpressionAllowance } from '../environment/environment.ts';
 import { patternOf } from '../patterns/patterns.ts';
 import { type Issue } from '../source.ts';
 import { type Expr } from '../syntax/ast.ts';
@@ -6,12 +7,12 @@ import { isError } from '../values/value.ts';
 import { type CelType, formatType, sameType } from '../types.ts';
 import { type CheckedExpr } from '../check/checked.ts';
 
-/** Reports literals that always fail when evaluated, and lists and maps of mixed types. */
-export function validateLiterals(checked: CheckedExpr): readonly Issue[] {
+/** Reports literals that always fail when evaluated, patterns beyond the allowance, and lists and maps of mixed types. */
+export function validateLiterals(checked: CheckedExpr, allowance: ExpressionAllowance | undefined): readonly Issue[] {
   const issues: Issue[] = [];
   const formatted = formatArguments(checked);
   checked.walk((expr) => {
-    if (expr.kind === 'call') checkCall(expr, issues);
+    if (expr.kind === 'call') checkCall(expr, issues, allowance);
     if (formatted.has(expr)) return;
     if (expr.kind === 'list') {
       const types = expr.elements.map((element, index) => held(checked.typeOf(element), expr.optional.has(index)));
@@ -44,9 +45,18 @@ function checkSame(exprs: readonly Expr[], types: readonly CelType[], issues: Is
   issues.push({ offset: expr.offset, message: `expected type '${formatType(first)}' but found '${formatType(type)}'` });
 }
 
-function checkCall(expr: Expr & { readonly kind: 'call' }, issues: Issue[]): void {
+function checkCall(
+  expr: Expr & { readonly kind: 'call' },
+  issues: Issue[],
+  allowance: ExpressionAllowance | undefined,
+): void {
   const [arg] = expr.args;
   if (arg?.kind !== 'literal' || typeof arg.value !== 'string') return;
+  const refused = expr.function === 'matches' ? allowance?.takePattern(arg.value) : undefined;
+  if (refused !== undefined) {
+    issues.push({ offset: arg.offset, message: refused });
+    return;
+  }
   const bad =
     (expr.function === 'duration' && isError(toDuration(arg.value))) ||
     (expr.function === 'timestamp' && isError(toTimestamp(arg.value))) ||

@@ -11,6 +11,13 @@ export interface StructTypes {
   create?(struct: string, fields: ReadonlyMap<string, CelValue>): CelResult;
 }
 
+/** What expressions are counted to, and why they are refused: undefined while there is room. See `Allowance`. */
+export interface ExpressionAllowance {
+  readonly refusal: string | undefined;
+  takeExpression(tokens: number, parts: number): string | undefined;
+  takePattern(text: string): string | undefined;
+}
+
 /** The names that expressions may use. */
 export interface EnvironmentOptions {
   /** Variables by name. Objects within a declared type are registered as messages too. */
@@ -19,6 +26,8 @@ export interface EnvironmentOptions {
   readonly structs?: StructTypes;
   /** Functions in addition to Kubernetes' own, which are always available. */
   readonly functions?: readonly FunctionDeclaration[];
+  /** What is compiled here counts to it; there is no bound for expressions together when absent. */
+  readonly allowance?: ExpressionAllowance;
 }
 
 /** Values of variables. A function is called once per evaluation, when its variable is first used. */

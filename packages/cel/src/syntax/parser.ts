@@ -17,27 +17,38 @@ const MAX_TOKENS = 10_000;
 const MAX_PARTS = 5000;
 
 /** Parses an expression and expands its macros, or reports syntax errors. */
-export type Parsed =
+export type Parsed = (
   | { readonly ok: true; readonly expr: Expr }
-  | { readonly ok: false; readonly issues: readonly Issue[] };
+  | { readonly ok: false; readonly issues: readonly Issue[] }
+) & {
+  readonly tokens: number;
+  /** What its macros expand to; 0 when it was not parsed. */
+  readonly parts: number;
+};
 
 export function parse(text: string): Parsed {
-  const size = countCodePoints(text);
-  if (size > MAX_CODE_POINTS) {
-    const message = `expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`;
-    return refused(message);
+  const length = countCodePoints(text);
+  if (length > MAX_CODE_POINTS) {
+    const message = `expression code point size exceeds limit: size: ${length}, limit ${MAX_CODE_POINTS}`;
+    return refused(message, { tokens: 0, parts: 0 });
   }
   const { tokens, issues: lexical } = tokenize(text, MAX_TOKENS);
-  if (tokens.length > MAX_TOKENS) return refused(`expression has more than ${MAX_TOKENS} tokens`);
+  if (tokens.length > MAX_TOKENS) {
+    return refused(`expression has more than ${MAX_TOKENS} tokens`, { tokens: tokens.length, parts: 0 });
+  }
   const issues = [...lexical];
   const expr = new Parser(tokens, issues).parse();
-  if (expr === undefined || issues.length > 0) return { ok: false, issues };
+  if (expr === undefined || issues.length > 0) {
+    return { ok: false, issues, tokens: tokens.length, parts: 0 };
+  }
   const parts = sizeOfExpr(expr);
-  return parts > MAX_PARTS ? refused(`expression has ${parts} parts, limit ${MAX_PARTS}`) : { ok: true, expr };
+  const size = { tokens: tokens.length, parts };
+  if (parts > MAX_PARTS) return refused(`expression has ${parts} parts, limit ${MAX_PARTS}`, size);
+  return { ok: true, expr, ...size };
 }
 
-function refused(message: string): Parsed {
-  return { ok: false, issues: [{ offset: -1, message }] };
+function refused(message: string, size: Pick<Parsed, 'tokens' | 'parts'>): Parsed {
+  return { ok: false, issues: [{ offset: -1, message }], ...size };
 }
 
 function countCodePoints(text: string): number {

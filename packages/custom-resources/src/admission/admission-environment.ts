@@ -1,4 +1,5 @@
 import {
+  type Allowance,
   CelError,
   type CelType,
   createEnvironment,
@@ -38,20 +39,27 @@ export type Compiled =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly detail: string };
 
+/** Objects and parameters are anything but where it is declared what they are. What is compiled counts to the allowance. */
+export interface ExpressionParts {
+  readonly object?: DeclaredType;
+  readonly params?: DeclaredType;
+  readonly allowance?: Allowance;
+}
+
 const UNBOUNDED = 3 * 1024 * 1024;
-const object = (name: string, fields: Readonly<Record<string, DeclaredType>>): DeclaredType =>
+const struct = (name: string, fields: Readonly<Record<string, DeclaredType>>): DeclaredType =>
   declaredObject(`kubernetes.${name}`, new Map(Object.entries(fields)));
 const texts = declaredList(declaredString, UNBOUNDED);
 const textMap = declaredMap(declaredString, UNBOUNDED);
 
-const KIND = object('GroupVersionKind', { group: declaredString, version: declaredString, kind: declaredString });
-const RESOURCE = object('GroupVersionResource', {
+const KIND = struct('GroupVersionKind', { group: declaredString, version: declaredString, kind: declaredString });
+const RESOURCE = struct('GroupVersionResource', {
   group: declaredString,
   version: declaredString,
   resource: declaredString,
 });
 
-const REQUEST = object('AdmissionRequest', {
+const REQUEST = struct('AdmissionRequest', {
   kind: KIND,
   resource: RESOURCE,
   subResource: declaredString,
@@ -61,7 +69,7 @@ const REQUEST = object('AdmissionRequest', {
   name: declaredString,
   namespace: declaredString,
   operation: declaredString,
-  userInfo: object('UserInfo', {
+  userInfo: struct('UserInfo', {
     username: declaredString,
     uid: declaredString,
     groups: texts,
@@ -71,8 +79,8 @@ const REQUEST = object('AdmissionRequest', {
   options: declaredDyn,
 });
 
-const NAMESPACE = object('Namespace', {
-  metadata: object('NamespaceMetadata', {
+const NAMESPACE = struct('Namespace', {
+  metadata: struct('NamespaceMetadata', {
     name: declaredString,
     generateName: declaredString,
     namespace: declaredString,
@@ -86,10 +94,10 @@ const NAMESPACE = object('Namespace', {
     resourceVersion: declaredString,
     finalizers: texts,
   }),
-  spec: object('NamespaceSpec', { finalizers: texts }),
-  status: object('NamespaceStatus', {
+  spec: struct('NamespaceSpec', { finalizers: texts }),
+  status: struct('NamespaceStatus', {
     conditions: declaredList(
-      object('NamespaceCondition', {
+      struct('NamespaceCondition', {
         status: declaredString,
         type: declaredString,
         lastTransitionTime: declaredTimestamp,
@@ -137,27 +145,20 @@ export class AdmissionExpressions {
   readonly #scope: ExpressionScope;
   readonly #declared = new Map<string, DeclaredType>();
   readonly #composed: boolean;
-  readonly #types: { readonly object?: DeclaredType; readonly params?: DeclaredType };
-  #environment: Environment | undefined;
+  readonly #of: ExpressionParts;
+  /** By scope. A variable that is declared later is known to them, too: they share the map of variables. */
+  readonly #environments = new Map<string, Environment>();
 
-  /**
-   * With `composed`, `variables` is known even before any has been declared. Objects and parameters are anything but where
-   * `types` declares what they are.
-   */
-  constructor(
-    scope: ExpressionScope,
-    composed: boolean,
-    types: { readonly object?: DeclaredType; readonly params?: DeclaredType } = {},
-  ) {
+  /** With `composed`, `variables` is known even before any has been declared. */
+  constructor(scope: ExpressionScope, composed: boolean, of: ExpressionParts = {}) {
     this.#scope = scope;
-    this.#types = types;
+    this.#of = of;
     this.#composed = composed;
   }
 
   /** Declares a variable with its type. */
   declare(name: string, type: CelType): void {
     this.#declared.set(name, { type, maxElements: UNBOUNDED, minSerializedSize: 0 });
-    this.#environment = undefined;
   }
 
   /** Compiles an expression that must yield one of `results`; anything when that is empty. */
@@ -174,25 +175,30 @@ export class AdmissionExpressions {
   }
 
   #environmentFor(scope: ExpressionScope): Environment {
-    if (scope !== this.#scope) return this.#create(scope);
-    this.#environment ??= this.#create(scope);
-    return this.#environment;
+    const key = `${scope.params} ${scope.authorizer} ${scope.patches}`;
+    const known = this.#environments.get(key);
+    if (known !== undefined) return known;
+    const made = this.#create(scope);
+    this.#environments.set(key, made);
+    return made;
   }
 
   #create({ params, authorizer, patches }: ExpressionScope): Environment {
-    const variables = declaredObject('kubernetes.variables', new Map(this.#declared));
+    const variables = declaredObject('kubernetes.variables', this.#declared);
+    const { object = DYN, params: parameters = DYN, allowance } = this.#of;
     return createEnvironment({
       variables: {
-        object: this.#types.object ?? DYN,
-        oldObject: this.#types.object ?? DYN,
+        object,
+        oldObject: object,
         namespaceObject: NAMESPACE,
         request: REQUEST,
-        ...(params ? { params: this.#types.params ?? DYN } : {}),
+        ...(params ? { params: parameters } : {}),
         ...(authorizer ? { authorizer: AUTHORIZER, 'authorizer.requestResource': RESOURCE_CHECK } : {}),
         ...(this.#composed ? { variables } : {}),
       },
       functions: patches ? [...AUTHORIZER_FUNCTIONS, ...PATCH_FUNCTIONS] : AUTHORIZER_FUNCTIONS,
       ...(patches ? { structs: PATCH_STRUCTS } : {}),
+      ...(allowance === undefined ? {} : { allowance }),
     });
   }
 }

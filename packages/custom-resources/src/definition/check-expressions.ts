@@ -1,4 +1,4 @@
-import { type DeclaredType, ESTIMATED_COST_LIMIT, ESTIMATED_TOTAL_COST_LIMIT } from '@gantry/cel';
+import { type Allowance, type DeclaredType, ESTIMATED_COST_LIMIT, ESTIMATED_TOTAL_COST_LIMIT } from '@gantry/cel';
 import { type FieldError, forbidden, invalid } from '@gantry/objects';
 import { printedRule } from './printed.ts';
 import { type JsonSchema, type ValidationRule, itemsOf, valuesOf } from '@gantry/apimachinery';
@@ -24,6 +24,8 @@ interface CheckOptions {
   readonly isBroken: (path: string) => boolean;
   /** 'total' for rules that were stored before: single rules may cost what they like. */
   readonly costs: 'each' | 'total';
+  /** What the expressions may have together; absent for rules that were stored before. */
+  readonly allowance?: Allowance;
 }
 
 interface Place {
@@ -68,6 +70,7 @@ class ExpressionChecker {
       inner(items, 'items', place.uncorrelatable ?? (keyed ? undefined : path));
     }
     if (type === undefined || rules.length === 0 || this.#options.isBroken(path)) return;
+    if (this.#options.allowance?.refusal !== undefined) return;
     const known = type();
     const at = `${path}.x-kubernetes-validations`;
     if (known !== 'unknown') this.#checkRules(rules, known, at, place);
@@ -76,7 +79,8 @@ class ExpressionChecker {
 
   #checkRules(rules: readonly ValidationRule[], type: DeclaredType, path: string, place: Place): void {
     const cardinality = place.cardinality ?? maxCardinality(type);
-    for (const [index, compiled] of compileRules(rules, type).entries()) {
+    const { allowance } = this.#options;
+    for (const [index, compiled] of compileRules(rules, type, allowance).entries()) {
       const at = `${path}[${index}]`;
       const cost = multiply(compiled.program?.estimatedCost.max ?? 0, cardinality);
       this.#observe(`${at}.rule`, 'estimated rule cost', cost);
@@ -88,6 +92,8 @@ class ExpressionChecker {
         const { max } = compiled.message.estimatedCost;
         this.#observe(`${at}.messageExpression`, 'estimated messageExpression cost', max);
       }
+      // One message says it: the rules that follow are refused for the same reason.
+      if (allowance?.refusal !== undefined && compiled.error !== undefined) return;
       this.#checkOldSelf(compiled, at, place);
     }
   }

@@ -19,7 +19,9 @@ import {
   notSupported,
   required,
 } from '@gantry/objects';
+import { Allowance } from '@gantry/cel';
 import { checkExpressions } from './check-expressions.ts';
+import { refusePatterns } from '../pattern.ts';
 import { validateDefaults } from './defaults.ts';
 import { printedVersion, wordsOf } from './printed.ts';
 import { validateOpenApiSchema } from './schema.ts';
@@ -93,6 +95,7 @@ export function validateDefinitionSpec(
   }
   const before = new Map((old?.versions ?? []).map((version) => [version.name, version.schema]));
   const context: SchemaContext = {
+    allowance: new Allowance(),
     isUnchanged: (name) => {
       const version = versions.find((one) => one.name === name);
       return version !== undefined && before.has(name) && equalJson(version.schema, before.get(name));
@@ -135,6 +138,8 @@ export function validateDefinitionSpec(
 }
 
 interface SchemaContext {
+  /** What the expressions and patterns of all versions may have together. */
+  readonly allowance: Allowance;
   /** Whether a version's schema is what it was. */
   readonly isUnchanged: (version: string) => boolean;
 }
@@ -263,6 +268,10 @@ function validateSchema(
 ): FieldError[] {
   if (schema === undefined) return [];
   const at = `${path}.openAPIV3Schema`;
+  const { isUnchanged, allowance } = of.context;
+  const isStored = isUnchanged(of.version);
+  const refused = isStored ? undefined : refusePatterns(schema, allowance);
+  if (refused !== undefined) return [forbidden(at, refused)];
   const errors = of.hasStatus ? validateRoot(schema, at) : [];
   if (schema.nullable === true) errors.push(forbidden(`${at}.nullable`, 'nullable cannot be true at the root'));
   const unsupported = findUnsupported(schema);
@@ -271,11 +280,25 @@ function validateSchema(
   const words = validateOpenApiSchema(schema, at);
   append(errors, [...shape, ...words]);
   if (errors.length === 0 && unsupported !== undefined) return [invalid(at, '', unsupported)];
-  const { isUnchanged } = of.context;
   if (unsupported !== undefined || shape.length > 0) return errors;
-  const isBroken = (inner: string) => words.some(({ field }) => field.startsWith(`${inner}.`));
-  const costs = isUnchanged(of.version) ? 'total' : 'each';
-  return [...errors, ...checkExpressions(schema, at, { isBroken, costs })];
+  const isBroken = startsAny(words.map(({ field }) => field));
+  const bounds = isStored ? ({ costs: 'total' } as const) : ({ costs: 'each', allowance } as const);
+  return [...errors, ...checkExpressions(schema, at, { isBroken, ...bounds })];
+}
+
+/** Whether a path is above one of these: found without a look at each of them. */
+function startsAny(paths: readonly string[]): (above: string) => boolean {
+  const sorted = paths.toSorted();
+  return (above) => {
+    const start = `${above}.`;
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sorted[middle] ?? '') < start) low = middle + 1;
+      else high = middle;
+    }
+    return sorted[low]?.startsWith(start) === true;
+  };
 }
 
 function validateRoot(schema: JsonSchema, path: string): FieldError[] {

@@ -1,4 +1,5 @@
 import {
+  type Allowance,
   createEnvironment,
   type DeclaredType,
   type Environment,
@@ -19,10 +20,18 @@ export interface CompiledRule {
   readonly usesOldSelf: boolean;
 }
 
-/** Compiles rules on values of the type: `self`, and `oldSelf`, which is optional where the rule asks for that. */
-export function compileRules(rules: readonly ValidationRule[], type: DeclaredType): readonly CompiledRule[] {
-  const plain = createEnvironment({ variables: { self: type, oldSelf: type } });
-  const optional = createEnvironment({ variables: { self: type, oldSelf: optionalOf(type.type) } });
+/**
+ * Compiles rules on values of the type: `self`, and `oldSelf`, which is optional where the rule asks for that. They count to the
+ * allowance, where one is given.
+ */
+export function compileRules(
+  rules: readonly ValidationRule[],
+  type: DeclaredType,
+  allowance?: Allowance,
+): readonly CompiledRule[] {
+  const counted = allowance === undefined ? {} : { allowance };
+  const plain = createEnvironment({ variables: { self: type, oldSelf: type }, ...counted });
+  const optional = createEnvironment({ variables: { self: type, oldSelf: optionalOf(type.type) }, ...counted });
   return rules.map((rule) => compileRule(rule, rule.optionalOldSelf === true ? optional : plain));
 }
 

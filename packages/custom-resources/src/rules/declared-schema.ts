@@ -4,8 +4,8 @@ import {
   declaredDouble,
   declaredInt,
   declaredList,
+  declaredLazily,
   declaredMap,
-  declaredObject,
   BYTES,
   DURATION,
   DYN,
@@ -18,9 +18,13 @@ import { escapeName } from './escape-name.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 
+const asResources = new WeakMap<JsonSchema, JsonSchema>();
+
 /** A resource's schema with what every resource has, whether its schema names it or not. */
 export function withTypeAndMetadata(schema: JsonSchema): JsonSchema {
-  return {
+  const known = asResources.get(schema);
+  if (known !== undefined) return known;
+  const made = {
     ...schema,
     properties: {
       ...schema.properties,
@@ -29,6 +33,8 @@ export function withTypeAndMetadata(schema: JsonSchema): JsonSchema {
       metadata: { type: 'object', properties: { name: TEXT, generateName: TEXT } },
     },
   };
+  asResources.set(schema, made);
+  return made;
 }
 
 /** What rules know of a value of the schema; undefined where they know nothing. Objects are named by their path. */
@@ -74,19 +80,35 @@ function objectOf(schema: JsonSchema, name: string): DeclaredType | undefined {
     const most = Math.floor((MAX_REQUEST_BYTES - 2) / (element.minSerializedSize + 6));
     return declaredMap(element, bound(schema.maxProperties, most));
   }
+  return declaredLazily(name, () => fieldsOf(schema, name), sizeOfObject(schema));
+}
+
+function fieldsOf(schema: JsonSchema, name: string): ReadonlyMap<string, DeclaredType> {
   const fields = new Map<string, DeclaredType>();
-  let size = 2;
   for (const [property, inner] of Object.entries(schema.properties ?? {})) {
     const escaped = escapeName(property);
-    const type = declaredTypeOf(inner, isEmbedded(inner), `${name}.${escaped ?? property}`);
-    if (type === undefined) continue;
-    if (escaped !== undefined) fields.set(escaped, type);
-    const isRequired = schema.required?.includes(property) === true;
-    if (isRequired && (inner.default === undefined || inner.default === null)) {
-      size += Buffer.byteLength(property) + type.minSerializedSize + 4;
-    }
+    if (escaped === undefined) continue;
+    const type = declaredTypeOf(inner, isEmbedded(inner), `${name}.${escaped}`);
+    if (type !== undefined) fields.set(escaped, type);
   }
-  return declaredObject(name, fields, size);
+  return fields;
+}
+
+const sizes = new WeakMap<JsonSchema, number>();
+
+/** The size of the smallest such object: what it must have. Found once for each schema, however many levels around it have rules. */
+function sizeOfObject(schema: JsonSchema): number {
+  const known = sizes.get(schema);
+  if (known !== undefined) return known;
+  let size = 2;
+  const needed = new Set(schema.required ?? []);
+  for (const [property, inner] of Object.entries(schema.properties ?? {})) {
+    if (!needed.has(property) || (inner.default !== undefined && inner.default !== null)) continue;
+    const type = declaredTypeOf(inner, isEmbedded(inner), '');
+    if (type !== undefined) size += Buffer.byteLength(property) + type.minSerializedSize + 4;
+  }
+  sizes.set(schema, size);
+  return size;
 }
 
 /** A character takes up to four bytes. */

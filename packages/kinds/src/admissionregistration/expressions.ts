@@ -1,5 +1,5 @@
 import { append, repeatedAt } from '@gantry/base';
-import { BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
+import { type Allowance, BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
 import { AdmissionExpressions, JSON_PATCH, OBJECT } from '@gantry/custom-resources';
 import {
   type FieldError,
@@ -25,16 +25,22 @@ const RESERVED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** What the expressions of an object know, and what they may have together; no bound for what was stored before. */
+export interface ExpressionContext {
+  readonly params: Params;
+  readonly allowance: Allowance | undefined;
+}
+
 /** Conditions by name, each an expression that says yes or no. */
 export function validateMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
-  params: Params,
+  { params, allowance }: ExpressionContext,
   path: string,
 ): FieldError[] {
   const list = conditions ?? [];
   const errors: FieldError[] = [];
   const scope = { params: params === 'with params', authorizer: true, patches: false };
-  const expressions = new AdmissionExpressions(scope, false);
+  const expressions = new AdmissionExpressions(scope, false, allowance === undefined ? {} : { allowance });
   if (list.length > MAX_CONDITIONS) {
     errors.push(tooMany(path, list.length, MAX_CONDITIONS));
   }
@@ -77,14 +83,18 @@ const RESULTS: Readonly<Record<ExpressionUse, readonly CelType[]>> = {
 
 /** A check over what admission knows; with 'patches' expressions may make objects and patches. */
 export function createExpressionCheck(
-  params: Params,
+  { params, allowance }: ExpressionContext,
   results: 'values' | 'patches',
   variables: 'variables' | 'no variables',
 ): ExpressionCheck {
   const scope = { params: params === 'with params', authorizer: true, patches: results === 'patches' };
   const plain = { ...scope, patches: false };
   const silent = { ...scope, authorizer: false };
-  const expressions = new AdmissionExpressions(scope, variables === 'variables' || results === 'patches');
+  const expressions = new AdmissionExpressions(
+    scope,
+    variables === 'variables' || results === 'patches',
+    allowance === undefined ? {} : { allowance },
+  );
   return {
     declare: (variable, path) => {
       const errors = validateVariable(variable, path);

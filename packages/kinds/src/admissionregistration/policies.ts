@@ -1,3 +1,4 @@
+import { Allowance } from '@gantry/cel';
 import { append, repeatedAt } from '@gantry/base';
 import {
   type AuditAnnotation,
@@ -19,7 +20,13 @@ import {
   required,
 } from '@gantry/objects';
 import { type Column, column, formatLabelSelector, invalidAll } from '@gantry/apimachinery';
-import { type ExpressionCheck, createExpressionCheck, type Params, validateMatchConditions } from './expressions.ts';
+import {
+  type ExpressionCheck,
+  type ExpressionContext,
+  createExpressionCheck,
+  type Params,
+  validateMatchConditions,
+} from './expressions.ts';
 import {
   oneOf,
   REINVOCATION_POLICIES,
@@ -57,9 +64,15 @@ function conditionsOf({ paramKind, matchConditions = [] }: PolicySpec): object {
   return { paramKind: paramKind ?? null, matchConditions };
 }
 
-function validateConditions(spec: PolicySpec, old: PolicySpec | undefined): FieldError[] {
+/** All expressions of a policy count to one allowance, but for a policy that keeps what it has. */
+function contextOf(spec: PolicySpec, old: PolicySpec | undefined): ExpressionContext {
+  const isStored = old !== undefined && equalJson(spec, old);
+  return { params: paramsOf(spec), allowance: isStored ? undefined : new Allowance() };
+}
+
+function validateConditions(spec: PolicySpec, old: PolicySpec | undefined, context: ExpressionContext): FieldError[] {
   if (keepsConditions(spec, old)) return [];
-  return validateMatchConditions(spec.matchConditions, paramsOf(spec), 'spec.matchConditions');
+  return validateMatchConditions(spec.matchConditions, context, 'spec.matchConditions');
 }
 
 function validateVariables(spec: PolicySpec, check: ExpressionCheck): FieldError[] {
@@ -72,8 +85,9 @@ export function validateValidatingPolicy(
   spec: ValidatingAdmissionPolicySpec,
   old: ValidatingAdmissionPolicySpec | undefined,
 ): FieldError[] {
+  const context = contextOf(spec, old);
   const check = createExpressionCheck(
-    paramsOf(spec),
+    context,
     'values',
     (spec.variables ?? []).length > 0 ? 'variables' : 'no variables',
   );
@@ -81,7 +95,7 @@ export function validateValidatingPolicy(
     ...validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy'),
     ...validateParamKind(spec.paramKind, 'spec.paramKind'),
     ...validateMatchConstraints(spec.matchConstraints, 'spec.matchConstraints'),
-    ...validateConditions(spec, old),
+    ...validateConditions(spec, old, context),
     ...validateVariables(spec, check),
   ];
   const { validations = [], auditAnnotations = [] } = spec;
@@ -156,14 +170,15 @@ export function validateMutatingPolicy(
   spec: MutatingAdmissionPolicySpec,
   old: MutatingAdmissionPolicySpec | undefined,
 ): FieldError[] {
-  const check = createExpressionCheck(paramsOf(spec), 'patches', 'variables');
+  const context = contextOf(spec, old);
+  const check = createExpressionCheck(context, 'patches', 'variables');
   const { mutations = [], reinvocationPolicy = '' } = spec;
   const errors = [
     ...validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy'),
     ...validateParamKind(spec.paramKind, 'spec.paramKind'),
     ...validateMatchConstraints(spec.matchConstraints, 'spec.matchConstraints'),
     ...validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints'),
-    ...validateConditions(spec, old),
+    ...validateConditions(spec, old, context),
     ...validateVariables(spec, check),
   ];
   if (mutations.length === 0) errors.push(required('spec.mutations', 'mutations must contain at least one item'));

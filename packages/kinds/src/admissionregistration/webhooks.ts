@@ -11,7 +11,8 @@ import {
   notSupported,
   required,
 } from '@gantry/objects';
-import { validateMatchConditions } from './expressions.ts';
+import { Allowance } from '@gantry/cel';
+import { type ExpressionContext, validateMatchConditions } from './expressions.ts';
 import {
   defaultMatching,
   defaultRules,
@@ -77,11 +78,15 @@ function hasKnownVersion({ admissionReviewVersions }: Webhook): boolean {
 
 function validateWebhooks(webhooks: readonly Webhook[], strictness: Strictness): FieldError[] {
   const isRepeated = repeatedAt(webhooks.map(({ name = '' }) => name));
+  const context: ExpressionContext = { params: 'without params', allowance: new Allowance() };
   return webhooks.flatMap((webhook, i) => {
     const path = `webhooks[${i}]`;
     const { name = '', admissionReviewVersions } = webhook;
     const errors = [
       ...validateWebhook(webhook, strictness, path),
+      ...(strictness.conditions === 'kept'
+        ? []
+        : validateMatchConditions(webhook.matchConditions, context, `${path}.matchConditions`)),
       ...validateReviewVersions(
         admissionReviewVersions,
         REVIEW_VERSIONS,
@@ -113,9 +118,6 @@ function validateWebhook(webhook: Webhook, strictness: Strictness, path: string)
     ...validateLabelSelector(webhook.objectSelector, `${path}.objectSelector`),
     ...oneOf(`${path}.reinvocationPolicy`, reinvocationPolicy, REINVOCATION_POLICIES),
     ...validateAdmissionClient(webhook.clientConfig, `${path}.clientConfig`),
-    ...(strictness.conditions === 'kept'
-      ? []
-      : validateMatchConditions(webhook.matchConditions, 'without params', `${path}.matchConditions`)),
   ];
 }
 

@@ -1,7 +1,8 @@
 import { bodyCases } from './body-cases.ts';
+import { expressionCases } from './expression-cases.ts';
 import { fieldCases } from './field-cases.ts';
 import type { ParserCase } from './parser-case.ts';
 import { valueCases } from './value-cases.ts';
 
 /** Every parser of what clients send, with every shape of input. */
-export const allCases: readonly ParserCase[] = [...bodyCases, ...valueCases, ...fieldCases];
+export const allCases: readonly ParserCase[] = [...bodyCases, ...valueCases, ...fieldCases, ...expressionCases];
