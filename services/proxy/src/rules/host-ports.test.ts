@@ -72,7 +72,7 @@ test.each<readonly [string, Pod, readonly (string | undefined)[]]>([
 
 test('UDP host ports are reported with the pod that answers', () => {
   const udp = pod([{ containerPort: 53, hostPort: 53, protocol: 'UDP' }, WEB]);
-  const answers = new Set(['udp 10.128.4.9']);
+  const answers = new Set(['10.128.4.9']);
   expect([...hostPortTargets(udp, NODE, topology())]).toEqual([
     ['udp 10.128.12.3:53', answers],
     ['udp :53', answers],
