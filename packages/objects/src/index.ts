@@ -6,7 +6,7 @@
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
- * `pods` (host ports, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
+ * `pods` (host ports, requests, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
  * claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
@@ -95,6 +95,14 @@ export { SERVICE_NAME_LABEL } from './service-name-label.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
+export {
+  type Amounts,
+  NO_AMOUNTS,
+  addAmounts,
+  parseAmounts,
+  podRequests,
+  subtractAmounts,
+} from './pods/pod-requests.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
 export { isForDeletionOn, LOCAL_PATH, localFolderOf, localPathOf, VOLUME_NODE_LABEL } from './volumes/local-path.ts';

@@ -1,6 +1,5 @@
-import { type HostPort, hostPortsOf, type Pod } from '@gantry/objects';
+import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests } from '@gantry/objects';
 import type { PodVolumes } from './pod-volumes.ts';
-import { type Amounts, podRequests } from './resources.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
 export interface PodInfo {

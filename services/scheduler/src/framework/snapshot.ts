@@ -1,6 +1,14 @@
-import { hasEnded, type Node, type Pod } from '@gantry/objects';
+import {
+  addAmounts,
+  type Amounts,
+  hasEnded,
+  NO_AMOUNTS,
+  type Node,
+  parseAmounts,
+  type Pod,
+  subtractAmounts,
+} from '@gantry/objects';
 import { createPodInfo, type PodInfo } from './pod-info.ts';
-import { addAmounts, type Amounts, NO_AMOUNTS, parseAmounts, subtractAmounts } from './resources.ts';
 
 /** A node with its pods. Immutable. */
 export interface NodeInfo {

@@ -1,4 +1,4 @@
-import type { Amounts } from '../../framework/resources.ts';
+import type { Amounts } from '@gantry/objects';
 import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /** Assumed requests of pods without requests, so that these are spread too. */

@@ -1,7 +1,6 @@
-import type { Container } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { podRequests } from './resources.ts';
-import { examplePod } from '../testing/examples.ts';
+import type { Container, Pod, PodSpec } from '../generated/types.ts';
+import { podRequests } from './pod-requests.ts';
 
 const container = (name: string, cpu: string, restartPolicy?: string): Container => ({
   name,
@@ -10,9 +9,11 @@ const container = (name: string, cpu: string, restartPolicy?: string): Container
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
 });
 
+const podOf = (spec: PodSpec): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+
 function cpuOf(containers: Container[], initContainers: Container[], overhead?: Record<string, string>): number {
   const spec = { containers, initContainers, ...(overhead === undefined ? {} : { overhead }) };
-  return podRequests(examplePod('p', { spec }))['cpu'] ?? 0;
+  return podRequests(podOf(spec))['cpu'] ?? 0;
 }
 
 describe('the resources of a pod', () => {
@@ -32,5 +33,14 @@ describe('the resources of a pod', () => {
 
   it('include the overhead', () => {
     expect(cpuOf([container('a', '100m')], [], { cpu: '50m' })).toBe(150);
+  });
+
+  it('are those of the pod as a whole where it has them, with the overhead', () => {
+    const containers = [{ ...container('a', '100m'), resources: { requests: { cpu: '100m', memory: '1Mi' } } }];
+    const resources = { requests: { cpu: '1', 'ephemeral-storage': '1Gi' } };
+    expect(podRequests(podOf({ containers, resources, overhead: { cpu: '50m' } }))).toEqual({
+      cpu: 1050,
+      memory: 2 ** 20,
+    });
   });
 });

@@ -1,4 +1,5 @@
-import { type Container, type Pod, QuantityError, quantityMilli, quantityValue } from '@gantry/objects';
+import type { Container, Pod } from '../generated/types.ts';
+import { QuantityError, quantityMilli, quantityValue } from '../quantity.ts';
 
 /** Amounts by resource name: `cpu` in thousandths, everything else in whole units. */
 export type Amounts = Readonly<Record<string, number>>;
@@ -38,11 +39,18 @@ function maxAmounts(a: Amounts, b: Amounts): Amounts {
 }
 
 /**
- * A pod's resources: the larger of its containers with sidecars, and its largest init container with the sidecars started before
- * it; plus overhead.
+ * What a pod requests, as Kubernetes' PodRequests counts it: of each resource what the pod requests as a whole, else what its containers
+ * request; plus overhead.
  */
 export function podRequests(pod: Pod): Amounts {
   const spec = pod.spec;
+  const own = Object.entries(spec?.resources?.requests ?? {}).filter(([name]) => isResourceOfPods(name));
+  const total = { ...containersRequest(pod), ...parseAmounts(Object.fromEntries(own)) };
+  return spec?.overhead === undefined ? total : addAmounts(total, parseAmounts(spec.overhead));
+}
+
+/** The larger of the containers with the sidecars, and the largest init container with the sidecars started before it. */
+function containersRequest({ spec }: Pod): Amounts {
   let running = NO_AMOUNTS;
   for (const container of spec?.containers ?? []) running = addAmounts(running, requestsOf(container));
   let sidecars = NO_AMOUNTS;
@@ -54,8 +62,12 @@ export function podRequests(pod: Pod): Amounts {
       initPeak = maxAmounts(initPeak, sidecars);
     } else initPeak = maxAmounts(initPeak, addAmounts(sidecars, own));
   }
-  const total = maxAmounts(addAmounts(running, sidecars), initPeak);
-  return spec?.overhead === undefined ? total : addAmounts(total, parseAmounts(spec.overhead));
+  return maxAmounts(addAmounts(running, sidecars), initPeak);
+}
+
+/** Whether `spec.resources` may say it for the pod as a whole (Kubernetes' SupportedPodLevelResources). */
+function isResourceOfPods(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 
 function requestsOf(container: Container): Amounts {
