@@ -83,6 +83,31 @@ test('a pod for another system is rejected, though restricted admits it with roo
   expect(await containersOf('windows')).toEqual([]);
 });
 
+test('a pod that names a node without room for it fails there, and kubectl shows why', async () => {
+  const [node] = await cluster.nodes();
+  const named = (name: string, spec: Partial<PodSpec>): Pod => {
+    const plain = pod(name, { nodeName: node?.metadata.name ?? '', ...spec });
+    const [main] = plain.spec?.containers ?? [];
+    if (main === undefined || plain.spec === undefined) throw new Error('a pod without a container');
+    const resources = { requests: { cpu: name === 'thousand' ? '1000' : '1m' } };
+    return { ...plain, spec: { ...plain.spec, containers: [{ ...main, resources }] } };
+  };
+  await cluster.create(PODS, namespace.name, named('thousand', {}));
+  await cluster.create(PODS, namespace.name, named('elsewhere', { nodeSelector: { disk: 'none' } }));
+  const { status } = await untilStatus('thousand', ({ status }) => status?.phase === 'Failed');
+  const message = /^Node didn't have enough resource: cpu, requested: 1000000, used: \d+, capacity: \d+$/;
+  expect(status?.reason).toBe('OutOfcpu');
+  expect(status?.message).toMatch(new RegExp(message.source.replace('^', '^Pod was rejected: ')));
+  expect(await eventOf('thousand', 'OutOfcpu')).toMatch(message);
+  await untilStatus('elsewhere', ({ status }) => status?.phase === 'Failed');
+  const affinity = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
+  expect(await eventOf('elsewhere', 'NodeAffinity')).toBe(affinity);
+  const shown = await cluster.mustKubectl(['get', 'pods', '-n', namespace.name, '--no-headers']);
+  expect(shown).toMatch(/^elsewhere +0\/1 +NodeAffinity +0 /m);
+  expect(shown).toMatch(/^thousand +0\/1 +OutOfcpu +0 /m);
+  expect([...(await containersOf('thousand')), ...(await containersOf('elsewhere'))]).toEqual([]);
+});
+
 test('a pod with users of its own never runs with those of the host', async () => {
   const root = pod('users', {
     hostUsers: false,

@@ -49,7 +49,6 @@ import { ImageList } from './node/image-list.ts';
 import { readHostIds } from './node/host-ids.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
-import type { PressureManager } from './eviction/pressure-manager.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { linuxHostMeter } from './usage/linux-host-meter.ts';
@@ -104,7 +103,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const registered = Promise.withResolvers<void>();
   const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client, registered.promise);
   await services.volumes.prepare();
-  const node = await nodeStatusManager(environment, self, parts, services.pressure, client);
+  const node = await nodeStatusManager(environment, self, parts, services, client);
   services.pressure.subscribe(() => node.checkNow());
   const manager = new PodManager(services);
   const registeredNode = { self, parts, services, node, client, certificates, usage, active: manager };
@@ -190,7 +189,7 @@ async function nodeStatusManager(
   { config: { hostAddress }, clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
-  pressure: PressureManager,
+  { pressure, nodeView }: Pick<OwnServices, 'pressure' | 'nodeView'>,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, gatewayAddress } = self;
@@ -203,6 +202,7 @@ async function nodeStatusManager(
     engine: runtime.engine,
     observation,
     shares,
+    view: nodeView,
     pressures,
     images,
     clock,

@@ -12,9 +12,12 @@ import { ImagePuller } from './images/image-puller.ts';
 import { ImageCollector } from './images/image-collector.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import type { HostShares } from './node/host-shares.ts';
+import { expectedNode } from './node/node-object.ts';
+import { NodeView } from './node/node-view.ts';
 import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
+import { NodeAdmission } from './pods/node-admission.ts';
 import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
@@ -81,6 +84,7 @@ export type OwnServices = NodeServices & {
   readonly evictions: Evictions;
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
+  readonly nodeView: NodeView;
 };
 
 /** The services that the workers of this node's own pods share. */
@@ -111,6 +115,8 @@ export function createWorkerServices(
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
   const eviction = nodeEviction({ config, clock, logger }, self, parts, { pods, volumes, pulled, events });
+  const initial = () => expectedNode({ name: self.name, engineName: self.engineName, engine }, shares);
+  const nodeView = new NodeView({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
@@ -137,6 +143,8 @@ export function createWorkerServices(
     usage,
     volumes,
     ...eviction,
+    nodeView,
+    admission: new NodeAdmission({ pods, node: nodeView, engine, ...eviction }),
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),

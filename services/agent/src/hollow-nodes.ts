@@ -12,10 +12,13 @@ import { PulledImages } from './images/pulled-images.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { HostShares } from './node/host-shares.ts';
 import { ImageList } from './node/image-list.ts';
+import { expectedNode } from './node/node-object.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
+import { NodeView } from './node/node-view.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { Evictions } from './eviction/evictions.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
+import { NodeAdmission } from './pods/node-admission.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { Slots } from './pods/slots.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
@@ -70,7 +73,9 @@ const MAX_RESTART_DELAY_MS = 300_000;
 const PARALLEL_CALLS = 64;
 
 /** What all nodes of the process share. */
-type Shared = Omit<WorkerServices, 'owner' | 'facts' | 'runtime' | 'pods'>;
+type Shared = Omit<WorkerServices, 'owner' | 'facts' | 'runtime' | 'pods' | 'admission'> & {
+  readonly evictions: Evictions;
+};
 
 /**
  * Plays `count` nodes until `signal` is aborted: the same workers, status reports and heartbeats as an agent's, on runtimes without
@@ -107,9 +112,15 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
           memoryBytes: engine.memoryBytes,
           allocatable: () => shares.allocatable(),
         };
-        const node = nodeStatusManager(options, name, engine, shares);
+        const initial = () => expectedNode({ name, engineName: name, engine }, shares);
+        const view = new NodeView({ client, node: name, initial });
+        const node = nodeStatusManager(options, name, engine, { shares, view });
+        const pods = byNode.of(name);
+        const pressure = { pressures: () => [] };
+        const { evictions } = services;
+        const admission = new NodeAdmission({ pods, node: view, engine, pressure, evictions });
         await registrations.use(() => node.register(abort), abort);
-        await runNode(options, { ...services, owner, facts, runtime, pods: byNode.of(name) }, node, abort);
+        await runNode(options, { ...services, owner, facts, runtime, pods, admission }, node, abort);
       }),
     ],
     signal,
@@ -135,7 +146,7 @@ function nodeStatusManager(
   { client, heartbeatMs, clock, logger }: HollowNodesOptions,
   name: string,
   engine: EngineInfo,
-  shares: HostShares,
+  { shares, view }: { readonly shares: HostShares; readonly view: NodeView },
 ): NodeStatusManager {
   const ids = { machine: name, boot: name, system: name };
   return new NodeStatusManager({
@@ -153,6 +164,7 @@ function nodeStatusManager(
       ids,
     },
     shares,
+    view,
     pressures: () => [],
     images: new ImageList(new HollowRuntime({ clock, images: {} }).images, clock, logger),
     clock,
@@ -205,7 +217,6 @@ function sharedServices(
     // Containers use and write nothing.
     evictions: new Evictions({ event: () => undefined }),
     evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
-    pressure: { pressures: () => [] },
     imageVolumes: new ImageVolumes(),
     puller: new ImagePuller(images, pulled, clock),
     pulled,

@@ -58,6 +58,7 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
   const options = { client: api, engine, shares, images, clock, logger: silentLogger };
   const manager = new NodeStatusManager({
     pressures: () => [],
+    view: { observe: () => undefined },
     ...options,
     observation: { ...observation, privilege: 'full' },
   });

@@ -1,6 +1,6 @@
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Pod } from '@gantry/objects';
-import type { Eviction } from '../plan/pod-memory.ts';
+import { type Eviction, evictionReason } from '../plan/pod-memory.ts';
 
 /** Which pods this node evicts, and of which ended pods it takes the containers. Workers carry it out. */
 export class Evictions {
@@ -31,7 +31,7 @@ export class Evictions {
   evict(pod: Pod, eviction: Eviction): void {
     const { uid = '' } = pod.metadata;
     this.#evicted.set(uid, eviction);
-    this.#events.event(pod, 'Warning', 'Evicted', eviction.message);
+    this.#events.event(pod, 'Warning', evictionReason(eviction), eviction.message);
     this.#notify(uid);
   }
 

@@ -9,6 +9,7 @@ import {
 } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
+import type { HostShares } from './host-shares.ts';
 import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
 /** Set on a Node that the host custodian drains; a returning agent removes it. */
@@ -73,6 +74,15 @@ export function providerId({ engineName, name }: Pick<NodeObservation, 'engineNa
 function architecture(machine: string): string {
   const names: Readonly<Record<string, string>> = { x86_64: 'amd64', aarch64: 'arm64', armv7l: 'arm' };
   return names[machine] ?? machine;
+}
+
+/** What pods are judged by before the Node is registered. */
+export function expectedNode(
+  observed: Parameters<typeof nodeLabels>[0],
+  { host, count, reserved }: Pick<HostShares, 'host' | 'count' | 'reserved'>,
+): Node {
+  const metadata = { name: observed.name, labels: nodeLabels(observed) };
+  return { apiVersion: 'v1', kind: 'Node', metadata, status: resourceStatus(host, count, reserved, {}) };
 }
 
 /** The Node at its registration. */

@@ -54,6 +54,7 @@ describe('the node status with concurrent writes of other clients', () => {
         ids: { machine: 'm', boot: 'b', system: 's' },
       },
       shares,
+      view: { observe: () => undefined },
       pressures: () => pressures,
       images: new ImageList(images, clock, silentLogger),
       clock,

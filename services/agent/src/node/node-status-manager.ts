@@ -25,6 +25,7 @@ import { LEASE_NAMESPACE } from './heartbeat.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
 import type { ImageList } from './image-list.ts';
+import type { NodeView } from './node-view.ts';
 
 const CHECK_MS = 5_000;
 const RETRY_MS = 500;
@@ -42,6 +43,8 @@ export interface NodeStatusManagerOptions {
   >;
   /** It hears how many Nodes there are on this engine. */
   readonly shares: HostShares;
+  /** It hears what reads and writes of the Node return. */
+  readonly view: Pick<NodeView, 'observe'>;
   /** What this node is short of. */
   readonly pressures: () => readonly NodePressure[];
   readonly images: ImageList;
@@ -125,7 +128,7 @@ export class NodeStatusManager {
 
   /** Every write is conditional on the version that it was computed from. */
   async #write(draft: Draft, signal: AbortSignal): Promise<void> {
-    const { client, clock, shares, pressures } = this.#options;
+    const { client, clock, shares, view, pressures } = this.#options;
     const key = { namespace: '', name: draft.name };
     const node = await this.#get(signal);
     const { host, reserved, count } = shares;
@@ -140,7 +143,7 @@ export class NodeStatusManager {
     };
     if (node === undefined) {
       const object = newNode(observation, clock.now());
-      await client.create(NODES, object, signal);
+      view.observe(await client.create(NODES, object, signal));
       return;
     }
     const engine = node.metadata.labels?.[ENGINE_LABEL];
@@ -153,8 +156,9 @@ export class NodeStatusManager {
     const patch = metadataPatch(node, observation);
     const current = patch === undefined ? node : await client.patch(NODES, key, { merge: patch }, signal);
     const status = nodeStatus(observation, current.status ?? {}, clock.now());
-    if (equalJson(status, current.status)) return;
-    await client.updateStatus(NODES, { ...current, status }, signal);
+    view.observe(
+      equalJson(status, current.status) ? current : await client.updateStatus(NODES, { ...current, status }, signal),
+    );
   }
 
   /** This Node, read with the others of its engine: as many share the host. */

@@ -29,8 +29,13 @@ export interface Eviction {
   readonly message: string;
   /** At most; the pod's own may be shorter. */
   readonly graceSeconds: number;
-  /** Only what the node is short of is a disruption of the pod, which its condition says. */
-  readonly cause: 'own-limit' | 'node-pressure';
+  /** A pod is not to blame for what the node is short of, nor for a critical pod: its condition says that it was disrupted. */
+  readonly cause: 'own-limit' | 'node-pressure' | 'critical-pod';
+}
+
+/** The reason in the pod's status, and of its Event. */
+export function evictionReason({ cause }: Eviction): 'Evicted' | 'Preempting' {
+  return cause === 'critical-pod' ? 'Preempting' : 'Evicted';
 }
 
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */

@@ -1,23 +1,39 @@
-import { type Pod, type PodStatus, PODS } from '@gantry/objects';
+import { type Node, NODES, type Pod, type PodSpec, type PodStatus, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { container, pod } from '../testing/pods.ts';
-import { soon, startNode, type TestNode } from '../testing/start-node.ts';
+import { container, nodeOf, pod } from '../testing/pods.ts';
+import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 
-const named = (name: string): Pod =>
-  pod({ containers: [container('main', { ports: [{ containerPort: 80, hostPort: 8080 }] })] }, {}, { name });
+const CRITICAL = 2_000_000_000;
 
-async function run(node: TestNode, name: string): Promise<() => PodStatus | undefined> {
-  const { uid = '' } = (await node.put(named(name))).metadata;
+const named = (name: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): Pod =>
+  pod({ terminationGracePeriodSeconds: 0, ...spec }, {}, { name, ...metadata });
+const asking = (cpu: string): Partial<PodSpec> => ({
+  containers: [container('main', { resources: { requests: { cpu } } })],
+});
+const withPort = { containers: [container('main', { ports: [{ containerPort: 80, hostPort: 8080 }] })] };
+
+const statusOf = (node: TestNode, name: string) => (): PodStatus | undefined =>
+  node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.status;
+
+async function put(node: TestNode, object: Pod): Promise<string> {
+  const { uid = '' } = (await node.put(object)).metadata;
   await soon(node, () => node.pods.get(uid)).toBeDefined();
-  node.work(uid);
-  return () => node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.status;
+  return uid;
 }
+
+async function run(node: TestNode, object: Pod): Promise<() => PodStatus | undefined> {
+  node.work(await put(node, object));
+  return statusOf(node, object.metadata.name ?? '');
+}
+
+/** An agent whose Node has so many CPUs. */
+const startWith = (cpu: string): Promise<TestNode> => startNode({ node: () => nodeOf(OWNER.node, { cpu }) });
 
 it('a pod that was created with a node fails while another pod there has its host port', async () => {
   const node = await startNode();
-  const first = await run(node, 'first');
+  const first = await run(node, named('first', withPort));
   await soon(node, () => first()?.phase).toBe('Running');
-  const second = await run(node, 'second');
+  const second = await run(node, named('second', withPort));
   await soon(node, () => second()?.phase).toBe('Failed');
   const message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
   expect(second()).toMatchObject({ reason: 'NodePorts', message: `Pod was rejected: ${message}` });
@@ -25,6 +41,95 @@ it('a pod that was created with a node fails while another pod there has its hos
   expect(first()?.phase).toBe('Running');
   await node.client.delete(PODS, { namespace: 'default', name: 'first' }, { gracePeriodSeconds: 0 }, node.stop.signal);
   await soon(node, () => first()).toBeUndefined();
-  const third = await run(node, 'third');
+  const third = await run(node, named('third', withPort));
   await soon(node, () => third()?.phase).toBe('Running');
+});
+
+it('a pod that a node has no room for fails, and nothing of it is created', async () => {
+  const node = await startWith('2');
+  const first = await run(node, named('first', asking('1500m')));
+  await soon(node, () => first()?.phase).toBe('Running');
+  const second = await run(node, named('second', asking('1')));
+  await soon(node, () => second()?.phase).toBe('Failed');
+  const message = "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000";
+  expect(second()).toMatchObject({ reason: 'OutOfcpu', message: `Pod was rejected: ${message}` });
+  expect(node.events).toContain(`Warning OutOfcpu ${message}`);
+  expect(await node.runtime.observer.listPods(node.owner, node.stop.signal)).toHaveLength(1);
+  const third = await run(node, named('third', asking('500m')));
+  await soon(node, () => third()?.phase).toBe('Running');
+});
+
+it('a pod that has failed holds nothing', async () => {
+  const node = await startWith('2');
+  const first = await run(node, named('first', { ...asking('2'), activeDeadlineSeconds: 1 }));
+  await soon(node, () => first()?.phase).toBe('Failed');
+  const second = await run(node, named('second', asking('2')));
+  await soon(node, () => second()?.phase).toBe('Running');
+});
+
+it('a pod that runs is not judged again: not by its agent, and not by the next one, on a node that has become smaller', async () => {
+  const metadata = { name: OWNER.node, labels: { disk: 'ssd' } };
+  let shown: Node = nodeOf(OWNER.node, { cpu: '4' }, { metadata });
+  const node = await startNode({ node: () => shown });
+  const selector = { nodeSelector: { disk: 'ssd' } };
+  const status = await run(node, named('first', { ...asking('3'), ...selector }));
+  await soon(node, () => status()?.phase).toBe('Running');
+  shown = nodeOf(OWNER.node, { cpu: '1' });
+  await node.end();
+  const { uid = '' } = node.client.all(PODS)[0]?.metadata ?? {};
+  const next = await startNode({ world: node, node: () => shown });
+  await soon(next, () => next.pods.get(uid)).toBeDefined();
+  next.work(uid);
+  const second = await run(next, named('second', { ...asking('100m') }));
+  await soon(next, () => second()?.phase).toBe('Failed');
+  expect(second()?.reason).toBe('OutOfcpu');
+  expect(status()?.phase).toBe('Running');
+});
+
+it('a label that was set a moment ago counts: no pod is rejected by what was read before', async () => {
+  const node = await startNode();
+  const first = await run(node, named('first', { nodeSelector: { disk: 'ssd' } }));
+  await soon(node, () => first()?.reason).toBe('NodeAffinity');
+  await node.client.put(NODES, nodeOf(OWNER.node, {}, { metadata: { name: OWNER.node, labels: { disk: 'ssd' } } }));
+  const second = await run(node, named('second', { nodeSelector: { disk: 'ssd' } }));
+  await soon(node, () => second()?.phase).toBe('Running');
+});
+
+it('of pods that have not been judged the oldest gets the room, unless it is too large', async () => {
+  const node = await startWith('2');
+  const old = await put(node, named('old', asking('2'), { creationTimestamp: '2025-12-31T00:00:00Z' }));
+  await put(node, named('huge', asking('3'), { creationTimestamp: '2025-12-30T00:00:00Z' }));
+  const young = await run(node, named('young', asking('1')));
+  await soon(node, () => young()?.reason).toBe('OutOfcpu');
+  node.work(old);
+  await soon(node, () => statusOf(node, 'old')()?.phase).toBe('Running');
+});
+
+it('a critical pod takes the place of another one, which fails as disrupted', async () => {
+  const node = await startWith('2');
+  const first = await run(node, named('first', asking('2')));
+  await soon(node, () => first()?.phase).toBe('Running');
+  const critical = await run(node, named('critical', { ...asking('1'), priority: CRITICAL }));
+  await soon(node, () => critical()?.phase).toBe('Running');
+  await soon(node, () => first()?.phase).toBe('Failed');
+  const message = 'Preempted in order to admit critical pod';
+  expect(first()).toMatchObject({ reason: 'Preempting', message });
+  expect(first()?.conditions).toContainEqual(
+    expect.objectContaining({
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+    }),
+  );
+  expect(node.events).toContain(`Warning Preempting ${message}`);
+});
+
+it('a critical pod that is larger than its node takes the place of none', async () => {
+  const node = await startWith('2');
+  const first = await run(node, named('first', asking('2')));
+  await soon(node, () => first()?.phase).toBe('Running');
+  const critical = await run(node, named('critical', { ...asking('3'), priority: CRITICAL }));
+  await soon(node, () => critical()?.reason).toBe('UnexpectedAdmissionError');
+  expect(first()?.phase).toBe('Running');
 });

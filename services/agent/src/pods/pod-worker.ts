@@ -6,13 +6,11 @@ import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
-import { podRejection } from '../spec/pod-rejection.ts';
 import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
-import { PodAdmission } from './pod-admission.ts';
 import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
 import { ResizeEvents } from './resize-events.ts';
@@ -39,7 +37,6 @@ export class PodWorker {
   readonly #events: PodEvents;
   readonly #resizes: ResizeEvents;
   readonly #messages: TerminationMessages;
-  readonly #admission = new PodAdmission();
   readonly #observation = new PodObservation();
   readonly #deadline: PodDeadline;
   readonly #probes: ProbeRunner;
@@ -111,6 +108,7 @@ export class PodWorker {
         this.#services.usage.observe(this.#uid, undefined);
         this.#services.evictor.forget(this.#uid);
         this.#services.evictions.forget(this.#uid);
+        this.#services.admission.forget(this.#uid);
         this.#services.configs.follow(this.#uid, undefined);
       }
     }
@@ -138,7 +136,7 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, engine, clock, gate, staticGate, mode, evictions, pressure } = this.#services;
+    const { pods, clock, gate, staticGate, mode, evictions, admission } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
@@ -150,9 +148,8 @@ export class PodWorker {
     forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
-    this.#memory.rejection =
-      this.#admission.decide(pod, state, { pressures: pressure.pressures(), pods: () => pods.list() }) ??
-      (pod === undefined ? undefined : podRejection(pod, engine));
+    // Cleaning up for another node only deletes.
+    if (pod !== undefined && mode === 'run') this.#memory.rejection = await admission.judge(pod, state, step);
     if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
     this.#memory.predecessor = await this.#predecessor(pod, state, step);
     this.#memory.eviction = evictions.evictionOf(this.#uid);

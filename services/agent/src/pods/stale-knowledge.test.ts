@@ -118,7 +118,7 @@ describe('the worker of a pod', () => {
       configs,
       evictions: new Evictions({ event: () => undefined }),
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
-      pressure: { pressures: () => [] },
+      admission: { judge: async () => undefined, forget: () => undefined },
       imageVolumes: new ImageVolumes(),
       puller: new ImagePuller(runtime.images, pulled, clock),
       pulled,

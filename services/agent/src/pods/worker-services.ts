@@ -12,7 +12,6 @@ import type { ProbeTools } from '../probes/probe-runner.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { Evictions } from '../eviction/evictions.ts';
-import type { PressureManager } from '../eviction/pressure-manager.ts';
 import type { StorageEvictor } from '../eviction/storage-evictor.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { ImageVolumes } from './image-volumes.ts';
@@ -27,6 +26,7 @@ import type { ContainerSpec } from '../runtime/containers.ts';
 import type { SeccompProfiles } from './seccomp-profiles.ts';
 import type { Slots } from './slots.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
+import type { NodeAdmission } from './node-admission.ts';
 
 /** What the workers of one node share. */
 export interface WorkerServices {
@@ -58,8 +58,8 @@ export interface WorkerServices {
   readonly config: ConfigSource;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
-  /** What the node is short of. */
-  readonly pressure: Pick<PressureManager, 'pressures'>;
+  /** Which pods the node takes. */
+  readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
   /** Follows what volumes show of the API. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly imageVolumes: ImageVolumes;

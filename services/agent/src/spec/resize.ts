@@ -90,6 +90,11 @@ function waitsSince({ status }: Pod): number {
   return pending?.lastTransitionTime === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(pending.lastTransitionTime);
 }
 
+/** The pod with the resources that the node has granted it. */
+export function allocatedPod(pod: Pod): Pod {
+  return grantedPod(pod, DEFERRED);
+}
+
 const FITS: ResizeVerdict = { kind: 'fits' };
 const DEFERRED: ResizeVerdict = { kind: 'deferred', message: '' };
 

@@ -6,8 +6,9 @@ import {
   mainContainersOf,
   type PodContainer,
 } from '../spec/pod-containers.ts';
+import { PREEMPTED_CONDITION } from '../spec/preemption.ts';
 import { grantedPod } from '../spec/resize.ts';
-import type { PodMemory } from '../plan/pod-memory.ts';
+import { evictionReason, type PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { type ConditionDraft, podConditions } from './conditions.ts';
@@ -82,14 +83,14 @@ function mayRun(state: PodState | undefined): boolean {
 /** Why the node ends a pod that has not ended by itself. */
 function failureOf({ memory: { rejection, eviction } }: PodObservation): Pick<PodStatus, 'reason' | 'message'> {
   if (rejection !== undefined) return { reason: rejection.reason, message: `Pod was rejected: ${rejection.message}` };
-  if (eviction !== undefined) return { reason: 'Evicted', message: eviction.message };
+  if (eviction !== undefined) return { reason: evictionReason(eviction), message: eviction.message };
   return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
 }
 
 /** What tells a Job and others that the pod is not to blame for its failure. */
 function disruptionOf({ rejection, eviction }: PodMemory): readonly ConditionDraft[] {
-  if (rejection !== undefined || eviction?.cause !== 'node-pressure') return [];
-  const { message } = eviction;
+  if (rejection !== undefined || eviction === undefined || eviction.cause === 'own-limit') return [];
+  const message = eviction.cause === 'critical-pod' ? PREEMPTED_CONDITION : eviction.message;
   return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
 }
 

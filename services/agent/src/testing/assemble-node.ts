@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { FakeObjectClient } from '@gantry/client/testing';
-import { type Pod, PODS } from '@gantry/objects';
+import { type Node, type Pod, PODS } from '@gantry/objects';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import { createLogger } from '@gantry/service';
 import { onTestFinished } from 'vitest';
@@ -23,6 +23,7 @@ import { ImageVolumes } from '../pods/image-volumes.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import { NodeView } from '../node/node-view.ts';
 import { NodePodView } from '../static-pods/node-pod-view.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { allocatable, RESOLVER } from './pods.ts';
@@ -31,6 +32,7 @@ import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
+import { NodeAdmission } from '../pods/node-admission.ts';
 import { PodWorker } from '../pods/pod-worker.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Evictions } from '../eviction/evictions.ts';
@@ -54,6 +56,8 @@ export interface NodeHost {
   readonly path: string;
   /** The root of the host's files. */
   readonly root: string;
+  /** Before the API server has one of its name. */
+  readonly node: () => Node;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly sandboxImage: string;
@@ -175,7 +179,13 @@ export function assembleNode(host: NodeHost): AssembledNode {
     volumes,
     evictor,
     evictions,
-    pressure: { pressures: () => host.pressures() },
+    admission: new NodeAdmission({
+      pods,
+      node: new NodeView({ client, node: owner.node, initial: host.node }),
+      engine: host.engine,
+      pressure: { pressures: () => host.pressures() },
+      evictions,
+    }),
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),

@@ -1,5 +1,5 @@
 import type { NodeResolver } from '../spec/dns.ts';
-import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
+import type { Container, ContainerStatus, Node, Pod, PodSpec, PodStatus } from '@gantry/objects';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import { containerHash } from '../spec/pod-containers.ts';
@@ -26,6 +26,16 @@ export const ENGINE: EngineInfo = {
   recursiveReadOnly: 'supported',
   runtimes: ['runc'],
 };
+
+/** A Node with much room. */
+export function nodeOf(
+  name: string,
+  allocatable: Readonly<Record<string, string>> = {},
+  change: Partial<Node> = {},
+): Node {
+  const room = { cpu: '8', memory: '16Gi', 'ephemeral-storage': '64Gi', pods: '110', ...allocatable };
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { allocatable: room }, ...change };
+}
 
 /** What the pods of a small node may request. */
 export function allocatable(cpuMillis: number): NodeFacts['allocatable'] {

@@ -8,9 +8,10 @@ import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { Node } from '@gantry/objects';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import { type AssembledNode, assembleNode } from './assemble-node.ts';
-import { ENGINE } from './pods.ts';
+import { ENGINE, nodeOf } from './pods.ts';
 
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 export const OWNER = { cluster: 'c', node: 'n' };
@@ -23,6 +24,8 @@ export interface NodeOptions {
   /** The node before: its agent is started anew beside what it left behind. */
   readonly world?: TestNode;
   readonly behaviour?: Partial<HollowBehaviour>;
+  /** The Node that the agent knows; a newer one may be in the API. */
+  readonly node?: () => Node;
   /** What the node is short of. */
   readonly pressures?: () => readonly NodePressure[];
   /** Images that a pull can get. */
@@ -60,6 +63,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     mounts: world?.mounts ?? hollowMounts(),
     path,
     root: path,
+    node: () => options.node?.() ?? nodeOf(OWNER.node),
     engine: ENGINE,
     privilege: 'full',
     sandboxImage: 'pause',

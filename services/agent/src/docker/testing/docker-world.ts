@@ -12,6 +12,7 @@ import { type AssembledNode, assembleNode, type NodeHost } from '../../testing/a
 import type { CrashWorld } from '../../testing/crash-matrix.ts';
 import type { MortalCalls } from '../../testing/mortal-agent.ts';
 import { mortalEngine } from '../../testing/mortal-engine.ts';
+import { nodeOf } from '../../testing/pods.ts';
 
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
@@ -77,6 +78,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
         mounts: linuxMounts(),
         path,
         root: '/',
+        node: () => nodeOf('n'),
         engine,
         privilege: 'no-sys-resource',
         sandboxImage: PAUSE,
