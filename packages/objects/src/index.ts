@@ -4,9 +4,9 @@
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
- * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
+ * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
- * `pods` (host ports, requests, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
+ * `pods` (host ports, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
  * claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
@@ -102,7 +102,7 @@ export {
   parseAmounts,
   podRequests,
   subtractAmounts,
-} from './pods/pod-requests.ts';
+} from './pod-requests.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
 export { isForDeletionOn, LOCAL_PATH, localFolderOf, localPathOf, VOLUME_NODE_LABEL } from './volumes/local-path.ts';

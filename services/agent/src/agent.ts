@@ -189,7 +189,7 @@ async function nodeStatusManager(
   { config: { hostAddress }, clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
-  { pressure, nodeView }: Pick<OwnServices, 'pressure' | 'nodeView'>,
+  { pressure, nodeSource }: Pick<OwnServices, 'pressure' | 'nodeSource'>,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, gatewayAddress } = self;
@@ -202,7 +202,7 @@ async function nodeStatusManager(
     engine: runtime.engine,
     observation,
     shares,
-    view: nodeView,
+    view: nodeSource,
     pressures,
     images,
     clock,

@@ -13,7 +13,7 @@ import { ImageCollector } from './images/image-collector.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import type { HostShares } from './node/host-shares.ts';
 import { expectedNode } from './node/node-object.ts';
-import { NodeView } from './node/node-view.ts';
+import { NodeSource } from './sources/node-source.ts';
 import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
@@ -84,7 +84,7 @@ export type OwnServices = NodeServices & {
   readonly evictions: Evictions;
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
-  readonly nodeView: NodeView;
+  readonly nodeSource: NodeSource;
 };
 
 /** The services that the workers of this node's own pods share. */
@@ -116,7 +116,7 @@ export function createWorkerServices(
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
   const eviction = nodeEviction({ config, clock, logger }, self, parts, { pods, volumes, pulled, events });
   const initial = () => expectedNode({ name: self.name, engineName: self.engineName, engine }, shares);
-  const nodeView = new NodeView({ client, node: self.name, initial });
+  const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
@@ -143,8 +143,8 @@ export function createWorkerServices(
     usage,
     volumes,
     ...eviction,
-    nodeView,
-    admission: new NodeAdmission({ pods, node: nodeView, engine, ...eviction }),
+    nodeSource,
+    admission: new NodeAdmission({ pods, node: nodeSource, engine, ...eviction }),
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),

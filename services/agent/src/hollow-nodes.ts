@@ -14,7 +14,7 @@ import { HostShares } from './node/host-shares.ts';
 import { ImageList } from './node/image-list.ts';
 import { expectedNode } from './node/node-object.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
-import { NodeView } from './node/node-view.ts';
+import { NodeSource } from './sources/node-source.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { Evictions } from './eviction/evictions.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
@@ -113,7 +113,7 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
           allocatable: () => shares.allocatable(),
         };
         const initial = () => expectedNode({ name, engineName: name, engine }, shares);
-        const view = new NodeView({ client, node: name, initial });
+        const view = new NodeSource({ client, node: name, initial });
         const node = nodeStatusManager(options, name, engine, { shares, view });
         const pods = byNode.of(name);
         const pressure = { pressures: () => [] };
@@ -146,7 +146,7 @@ function nodeStatusManager(
   { client, heartbeatMs, clock, logger }: HollowNodesOptions,
   name: string,
   engine: EngineInfo,
-  { shares, view }: { readonly shares: HostShares; readonly view: NodeView },
+  { shares, view }: { readonly shares: HostShares; readonly view: NodeSource },
 ): NodeStatusManager {
   const ids = { machine: name, boot: name, system: name };
   return new NodeStatusManager({

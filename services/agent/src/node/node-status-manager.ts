@@ -25,7 +25,6 @@ import { LEASE_NAMESPACE } from './heartbeat.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
 import type { ImageList } from './image-list.ts';
-import type { NodeView } from './node-view.ts';
 
 const CHECK_MS = 5_000;
 const RETRY_MS = 500;
@@ -44,7 +43,7 @@ export interface NodeStatusManagerOptions {
   /** It hears how many Nodes there are on this engine. */
   readonly shares: HostShares;
   /** It hears what reads and writes of the Node return. */
-  readonly view: Pick<NodeView, 'observe'>;
+  readonly view: { readonly observe: (node: Node) => void };
   /** What this node is short of. */
   readonly pressures: () => readonly NodePressure[];
   readonly images: ImageList;

@@ -1,7 +1,7 @@
 import { hasEnded, type Pod, type Node } from '@gantry/objects';
 import type { Evictions } from '../eviction/evictions.ts';
 import type { PressureManager } from '../eviction/pressure-manager.ts';
-import type { NodeView } from '../node/node-view.ts';
+import type { NodeSource } from '../sources/node-source.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodView } from '../sources/pod-source.ts';
@@ -14,7 +14,7 @@ import { isStaticPod } from '../spec/static-pod.ts';
 
 export interface NodeAdmissionOptions {
   readonly pods: Pick<PodView, 'list'>;
-  readonly node: NodeView;
+  readonly node: NodeSource;
   readonly engine: EngineInfo;
   readonly pressure: Pick<PressureManager, 'pressures'>;
   readonly evictions: Pick<Evictions, 'evict' | 'evictionOf'>;

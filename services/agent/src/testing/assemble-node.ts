@@ -23,7 +23,7 @@ import { ImageVolumes } from '../pods/image-volumes.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
-import { NodeView } from '../node/node-view.ts';
+import { NodeSource } from '../sources/node-source.ts';
 import { NodePodView } from '../static-pods/node-pod-view.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { allocatable, RESOLVER } from './pods.ts';
@@ -181,7 +181,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     evictions,
     admission: new NodeAdmission({
       pods,
-      node: new NodeView({ client, node: owner.node, initial: host.node }),
+      node: new NodeSource({ client, node: owner.node, initial: host.node }),
       engine: host.engine,
       pressure: { pressures: () => host.pressures() },
       evictions,

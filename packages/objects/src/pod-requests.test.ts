@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container, Pod, PodSpec } from '../generated/types.ts';
+import type { Container, Pod, PodSpec } from './generated/types.ts';
 import { podRequests } from './pod-requests.ts';
 
 const container = (name: string, cpu: string, restartPolicy?: string): Container => ({

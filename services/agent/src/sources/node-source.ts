@@ -2,7 +2,7 @@ import type { ObjectReader } from '@gantry/client';
 import { ignoreNotFound } from '@gantry/client';
 import { type Node, NODES } from '@gantry/objects';
 
-export interface NodeViewOptions {
+export interface NodeSourceOptions {
   readonly client: ObjectReader;
   readonly node: string;
   /** What the Node will be: for pods that come before it is registered. */
@@ -10,11 +10,11 @@ export interface NodeViewOptions {
 }
 
 /** This agent's Node as the API server has it: the labels, taints and amounts by which pods are bound to it. */
-export class NodeView {
-  readonly #options: NodeViewOptions;
+export class NodeSource {
+  readonly #options: NodeSourceOptions;
   #known: Node | undefined;
 
-  constructor(options: NodeViewOptions) {
+  constructor(options: NodeSourceOptions) {
     this.#options = options;
   }
 

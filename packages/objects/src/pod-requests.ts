@@ -1,5 +1,5 @@
-import type { Container, Pod } from '../generated/types.ts';
-import { QuantityError, quantityMilli, quantityValue } from '../quantity.ts';
+import type { Container, Pod } from './generated/types.ts';
+import { QuantityError, quantityMilli, quantityValue } from './quantity.ts';
 
 /** Amounts by resource name: `cpu` in thousandths, everything else in whole units. */
 export type Amounts = Readonly<Record<string, number>>;
