@@ -14,6 +14,8 @@
 //     other measures of a running cluster
 //   npm run bench -- [--minutes 10] steady
 //     one node with 110 pods that are probed: CPU, memory, requests to the engine, writes to the API
+//   npm run bench -- [--ready 40] [--services 10000] network
+//     Services of a running cluster, the latency of their programming for so many pods, so many Services, and DNS
 //   npm run bench -- streams
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
@@ -28,6 +30,7 @@ import { measurePods } from './pods.ts';
 import { measureSteady } from './steady.ts';
 import { measureStreams } from './streams.ts';
 import { startDevServer } from './speed/dev-server.ts';
+import { measureNetwork } from './network/measure-network.ts';
 import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
 import { clusterServer, type MeasuredServer } from './speed/server.ts';
@@ -43,6 +46,8 @@ const OTHERS = {
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
 const HOLLOW = 'hollow';
+const NETWORK = 'network';
+const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK];
 
 const { values, positionals } = parseArgs({
   options: {
@@ -53,20 +58,20 @@ const { values, positionals } = parseArgs({
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
     minutes: { type: 'string', default: '10' },
+    ready: { type: 'string', default: '40' },
+    services: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '1' },
     json: { type: 'string' },
     endpoints: { type: 'string', default: ENDPOINTS.join(',') },
   },
   allowPositionals: true,
 });
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS, DNS, HOLLOW];
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...APART];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
 const steps = new Set(
-  positionals.length === 0
-    ? STEPS
-    : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS && name !== DNS && name !== HOLLOW),
+  positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS) && !APART.includes(name)),
 );
 if (steps.size > 0) {
   const results = await speed();
@@ -88,6 +93,12 @@ if (positionals.includes(CONTROLLERS)) {
 }
 
 if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
+if (positionals.includes(NETWORK)) {
+  const cluster = openCluster(values.kubeconfig);
+  print(`\n## ${NETWORK}`);
+  await measureNetwork(cluster, { pods: Number(values.ready), services: Number(values.services), print });
+  cluster.api[Symbol.dispose]();
+}
 if (positionals.includes(HOLLOW)) {
   if (!values.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);
   await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });

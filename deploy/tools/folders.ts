@@ -291,6 +291,6 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     conformance: ['.', 'machine', 'cluster', 'settings'],
     commands: ['.', 'machine', 'cluster', 'settings', 'status', 'doctor', 'conformance'],
   },
-  bench: { '.': [], speed: ['.'], 'main.ts': ANYTHING },
+  bench: { '.': [], network: ['.'], speed: ['.'], 'main.ts': ANYTHING },
   'integration-tests': { harness: [], clients: ['harness'], conformance: ['harness'] },
 };

@@ -1,7 +1,8 @@
 /**
  * A proxy without an API server, in a network namespace that stands for a host: takes objects as lines of JSON on its standard input, and keeps
- * the rules, the chain behind DOCKER-USER and the tunnel until that ends. Its settings are in the environment, as a proxy's are. With the
- * argument `remove` it takes all away.
+ * the rules, the chain behind DOCKER-USER and the tunnel until that ends. An empty line says that all that was there has been given: rules are
+ * written from then on. Each transaction is reported as a line of JSON (RulesWritten). Its settings are in the environment, as a proxy's are.
+ * With the argument `remove` it takes all away.
  */
 import { createInterface } from 'node:readline';
 import { systemClock, systemRandom } from '@gantry/base';
@@ -21,6 +22,14 @@ import { otherHosts, reachOf } from '../hosts/other-hosts.ts';
 import { TunnelKeeper } from '../hosts/tunnel-keeper.ts';
 import { tunnelDevice } from '../hosts/tunnel.ts';
 
+/** A transaction that the kernel has accepted. */
+export interface RulesWritten {
+  /** Of nft alone. */
+  readonly nftMs: number;
+  /** From the first object that had not been planned. */
+  readonly tookMs: number;
+}
+
 const config = readProxyConfig();
 if (process.argv[2] === 'remove') {
   await removeRules(config);
@@ -34,7 +43,6 @@ const parts = {
 };
 const metrics = createMetrics();
 const counter = metrics.counter('failures', 'Failures');
-const histogram = metrics.histogram('seconds', 'Seconds', ['kind']);
 const nft = await openNft(config.runDir, config.clusterId);
 const book = new RuleBook();
 const others = otherHosts(config);
@@ -59,16 +67,34 @@ const programmer = new Programmer({
   nft,
   cleanFlows: ignore,
   keepHost: (host) => tunnel.keep(host.others),
-  metrics: { seconds: histogram, failures: counter, latency: metrics.histogram('latency', 'Latency') },
+  metrics: { seconds: { observe: report }, failures: counter, latency: metrics.histogram('latency', 'Latency') },
 });
-const running = [
-  programmer.run(stop.signal),
-  tunnel.run(stop.signal),
-  tunnel.follow(stop.signal),
-  nft.watch(() => programmer.replaceAll(), stop.signal),
-  keepDockerUser({ ...config, tunnelDevice: others?.tunnel.device, ...parts }, stop.signal),
-];
+const running: Promise<void>[] = [];
+let takenAt: number | undefined;
+
+function report(seconds: number): void {
+  const nftMs = seconds * 1000;
+  const tookMs = takenAt === undefined ? nftMs : systemClock.monotonicMs() - takenAt;
+  takenAt = undefined;
+  process.stdout.write(`${JSON.stringify({ nftMs, tookMs } satisfies RulesWritten)}\n`);
+}
+
+function run(): readonly Promise<void>[] {
+  return [
+    programmer.run(stop.signal),
+    tunnel.run(stop.signal),
+    tunnel.follow(stop.signal),
+    nft.watch(() => programmer.replaceAll(), stop.signal),
+    keepDockerUser({ ...config, tunnelDevice: others?.tunnel.device, ...parts }, stop.signal),
+  ];
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
+  if (line === '') {
+    running.push(...run());
+    continue;
+  }
+  takenAt ??= systemClock.monotonicMs();
   const { resource, object, old } = JSON.parse(line) as {
     readonly resource: Resource;
     readonly object?: KubeObject;

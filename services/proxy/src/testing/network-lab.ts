@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { must } from '@gantry/base';
 import { formatIpv4, type KubeObject, parseIpv4Range, type Resource } from '@gantry/objects';
+import type { RulesWritten } from './host-process.ts';
 
 const run = promisify(execFile);
 const CLUSTER_ID = 'gantry-lab';
@@ -26,6 +27,8 @@ export interface Place {
   listen(port: number): Promise<void>;
   /** The address that the server saw; `failed` where it was not reached. */
   reach(address: string, port: number, bytes?: number): Promise<string>;
+  /** Connects one after another for so long, and gives the milliseconds that each took. Throws for one that fails. */
+  connectAgain(address: string, port: number, durationMs: number): Promise<readonly number[]>;
   /** `failed` as soon as it is not reached within a second. */
   try(address: string, port: number): Promise<string>;
   send(address: string, port: number, payload: Buffer, source?: string): Promise<string>;
@@ -47,11 +50,19 @@ export interface LabHost {
   rules(): Promise<string>;
   /** A pod with the n-th address. */
   pod(n: number, mtu?: number): Promise<Place>;
-  /** Starts its proxy. */
-  start(): void;
+  /** Starts its proxy, with objects that are there already. */
+  start(given?: readonly Given[]): void;
   take(resource: Resource, object: KubeObject | undefined, old?: KubeObject): void;
+  /** The next transaction of its proxy that no call has returned. */
+  written(): Promise<RulesWritten>;
   /** Ends its proxy, and takes all of it away. */
   remove(): Promise<void>;
+}
+
+/** An object as a proxy's cache lists it. */
+export interface Given {
+  readonly resource: Resource;
+  readonly object: KubeObject;
 }
 
 /** Hosts, pods and others on one network, each in a network namespace of its own. All is gone when it is closed. */
@@ -105,6 +116,7 @@ export class Lab {
     await inside(name, 'sh', '-c', engineScript(cidr, at(1)));
     const environment = hostEnvironment(cidr, underlay(n), join(this.#folder, name));
     let proxy: ChildProcess | undefined;
+    let reports: AsyncIterator<string> | undefined;
     const remove = async () => {
       proxy?.stdin?.end();
       if (proxy !== undefined && proxy.exitCode === null) await once(proxy, 'exit');
@@ -119,8 +131,15 @@ export class Lab {
       state: async () => await inside(name, 'sh', '-c', STATE),
       rules: async () => await inside(name, 'sh', '-c', RULES),
       pod: async (index, mtu = 1500) => await this.#pod(name, at(index), at(1), mtu),
-      start: () => {
+      start: (given = []) => {
         proxy = this.#child(name, 'host-process.ts', environment);
+        reports = createInterface({ input: must(proxy.stdout, 'its output') })[Symbol.asyncIterator]();
+        proxy.stdin?.write(`${given.map((one) => `${JSON.stringify(one)}\n`).join('')}\n`);
+      },
+      written: async () => {
+        const report = await must(reports, 'a proxy that was started').next();
+        if (report.done === true) throw new Error('the proxy has ended');
+        return JSON.parse(report.value) as RulesWritten;
       },
       take: (resource, object, old) => {
         proxy?.stdin?.write(`${JSON.stringify({ resource, object, old })}\n`);
@@ -193,6 +212,11 @@ export class Lab {
       address,
       listen: async (port) => {
         await ask({ kind: 'listen', port });
+      },
+      connectAgain: async (to, port, durationMs) => {
+        const times = await ask({ kind: 'connectAgain', address: to, port, timeoutMs: durationMs });
+        if (typeof times === 'string') throw new Error(`${to}:${port}: ${times}`);
+        return times as readonly number[];
       },
       reach: (to, port, bytes = 0) => reach(to, port, bytes, REACHED_MS),
       try: (to, port) => reach(to, port, 0, REFUSED_MS),

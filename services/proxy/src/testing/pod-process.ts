@@ -1,6 +1,6 @@
 /**
  * A process in a network namespace of a test: takes commands as lines of JSON, and answers each with a line. `connect` sends bytes over TCP and
- * gives the address that the server has seen; `listen` serves that, and keeps the datagrams that come to the same port; `send` sends a
+ * gives the address that the server has seen; `connectAgain` connects one after another for a time; `listen` serves that, and keeps the datagrams that come to the same port; `send` sends a
  * datagram; `received` gives the texts of those that came.
  */
 import { createSocket } from 'node:dgram';
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 
 interface Command {
   readonly id: number;
-  readonly kind: 'connect' | 'listen' | 'send' | 'received';
+  readonly kind: 'connect' | 'connectAgain' | 'listen' | 'send' | 'received';
   readonly address: string;
   readonly port: number;
   /** Of a datagram, in hexadecimal digits. */
@@ -57,6 +57,22 @@ async function reach({ address, port, bytes, timeoutMs }: Command): Promise<stri
   return seen;
 }
 
+/** The milliseconds of each connection; an error's code for one that fails. */
+async function connectAgain({ address, port, timeoutMs }: Command): Promise<readonly number[] | string> {
+  const times: number[] = [];
+  const end = performance.now() + timeoutMs;
+  for (let start = performance.now(); start < end; start = performance.now()) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const socket = connect({ host: address, port, noDelay: true });
+    socket.on('connect', () => resolve('')).on('error', ({ message }) => resolve(message));
+    const failure = await promise;
+    if (failure !== '') return failure;
+    times.push(performance.now() - start);
+    socket.resetAndDestroy();
+  }
+  return times;
+}
+
 async function send({ address, port, payload, source }: Command): Promise<string> {
   const socket = createSocket('udp4');
   if (source !== '') {
@@ -76,6 +92,8 @@ async function carryOut(command: Command): Promise<unknown> {
       return await listen(command);
     case 'connect':
       return await reach(command);
+    case 'connectAgain':
+      return await connectAgain(command);
     case 'send':
       return await send(command);
     case 'received':
