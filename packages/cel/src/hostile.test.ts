@@ -47,6 +47,36 @@ function evaluate(expression: string): string {
   return result.ok ? 'ok' : result.error;
 }
 
+describe('patterns of objects', () => {
+  const program = (expression: string) => {
+    const compiled = environment.compile(expression);
+    if (!compiled.ok) throw new Error(compiled.issues);
+    return compiled.program;
+  };
+  const pattern = (n: number) => `${String(n).padStart(4, '0')}${'a'.repeat(996)}`;
+  const patterns = (count: number) => ({ a: valueOfJson(Array.from({ length: count }, (_, n) => pattern(n))) });
+
+  it.each(["a.all(p, !'x'.matches(p))", "a.all(p, 'x'.find(p) == '')", "a.all(p, 'x'.findAll(p).size() == 0)"])(
+    'cost what compiling them takes: %s',
+    (expression) => {
+      expect(program(expression).evaluate(patterns(20))).toMatchObject({ ok: true });
+      expect(program(expression).evaluate(patterns(100))).toMatchObject({
+        ok: false,
+        error: 'operation cancelled: actual cost limit exceeded',
+      });
+    },
+  );
+
+  it('are paid for once in an evaluation; literals are not', () => {
+    const cost = (expression: string) => program(expression).evaluate(patterns(1)).cost;
+    const literal = cost(`!'x'.matches('${pattern(0)}')`);
+    const supplied = cost("!'x'.matches(a[0])");
+    const twice = cost("!'x'.matches(a[0]) && !'x'.matches(a[0])");
+    expect(supplied - literal).toBeGreaterThan(16_000);
+    expect(twice).toBeLessThan(2 * supplied - 16_000);
+  });
+});
+
 describe('hostile expressions', () => {
   it('never throw', () => {
     fc.assert(

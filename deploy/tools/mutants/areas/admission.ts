@@ -324,4 +324,12 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     tests: ['packages/kinds/src/check-policy-types.test.ts'],
     protects: 'the requests of all users while a definition or policy is compiled',
   },
+  {
+    name: 'compiling the patterns of an object costs nothing',
+    file: 'packages/cel/src/evaluate/planner.ts',
+    text: "if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);",
+    replacement: '',
+    tests: ['packages/cel/src/hostile.test.ts'],
+    protects: 'the requests of all users while an object is validated',
+  },
 ];

@@ -1,3 +1,4 @@
+import { compileCost } from '../cost/runtime-cost.ts';
 import { type CelResult } from '../values/value.ts';
 
 /** Thrown when an evaluation exceeds its cost limit. */
@@ -9,6 +10,8 @@ export class Frame {
   readonly locals: (CelResult | undefined)[] = [];
   readonly #resolve: (name: string) => CelResult;
   readonly #limit: number;
+  /** Patterns of objects that this evaluation has paid for. */
+  readonly #patterns = new Set<string>();
   #cost = 0;
 
   constructor(resolve: (name: string) => CelResult, limit: number) {
@@ -24,6 +27,13 @@ export class Frame {
   charge(cost: number): void {
     this.#cost += cost;
     if (this.#cost > this.#limit) throw new CostExceeded();
+  }
+
+  /** Adds the cost of compiling a pattern, once. */
+  chargePattern(pattern: string): void {
+    if (this.#patterns.has(pattern)) return;
+    this.#patterns.add(pattern);
+    this.charge(compileCost(pattern));
   }
 
   variable(name: string): CelResult {

@@ -40,6 +40,9 @@ export class ConstantFailure extends Error {
   }
 }
 
+/** Functions of a text and a pattern. */
+const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
+
 /** Conversions of literals, done once when planning; they must succeed. */
 const FOLDED: ReadonlySet<string> = new Set([
   'bool',
@@ -211,6 +214,8 @@ export class Planner {
     const target = reference.namespaced ? undefined : expr.target;
     const all = target === undefined ? expr.args : [target, ...expr.args];
     const steps = all.map((arg) => this.plan(arg));
+    // A literal was compiled with its expression.
+    const takesPattern = PATTERN_FUNCTIONS.has(name) && all[1]?.kind !== 'literal';
     const run = (frame: Frame): CelResult => {
       const args: CelValue[] = [];
       let failure: CelError | undefined;
@@ -229,6 +234,7 @@ export class Planner {
         frame.charge(1);
         return noSuchOverload(name, args);
       }
+      if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);
       const result = overload.call(...args);
       frame.charge(callCost(name, overload.id, args, result));
       return result;

@@ -34,6 +34,12 @@ class PatternCache {
 
 const cache = new PatternCache();
 
+/** Instructions that compiling a pattern makes; 0 for one that is refused before. */
+export function compiledSize(text: string): number {
+  const size = patternSize(text);
+  return size > MAX_PATTERN_SIZE ? 0 : size;
+}
+
 function compile(text: string): Pattern {
   if (patternSize(text) > MAX_PATTERN_SIZE) {
     return { ok: false, message: 'error parsing regexp: expression too large' };
