@@ -11,7 +11,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { AREAS } from './mutants/areas.ts';
+import { AREAS } from './mutants/areas/areas.ts';
 import { EarlierResults } from './mutants/earlier-results.ts';
 import { findProblems, type Mutant, mutate } from './mutants/mutant.ts';
 import { runTests } from './mutants/run-tests.ts';
