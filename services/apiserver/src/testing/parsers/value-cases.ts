@@ -29,6 +29,7 @@ import {
   httpHeaderName,
   type KubeObject,
   labelValue,
+  parseAmounts,
   parseApiVersion,
   parseIpv4,
   parseIpv4Range,
@@ -58,6 +59,7 @@ const MAX_EXPRESSION = 99_900;
 /** Every check and parser of a short text in a body, fed with a long one. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'objects/canonicalQuantity': canonicalQuantity,
+  'objects/parseAmounts': (text) => parseAmounts({ cpu: text, memory: text }),
   'objects/dns1123Label': dns1123Label,
   'objects/dns1035Label': dns1035Label,
   'objects/dns1123Subdomain': (text) => dns1123Subdomain(text),
