@@ -52,9 +52,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     hostIPs: [{ ip: observed.nodeAddress }],
     startTime: old.startTime ?? formatTime(now),
     ...failure,
-    containerStatuses: [...main],
-    ...(init.length === 0 ? {} : { initContainerStatuses: [...init] }),
-    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: [...ephemeral] }),
+    ...(wasRejected(observed) ? {} : containerStatuses({ init, main, ephemeral })),
   };
   if (podIP === '') {
     delete next.podIP;
@@ -70,6 +68,26 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     now,
   );
   return next;
+}
+
+interface Statuses {
+  readonly init: readonly ContainerStatus[];
+  readonly main: readonly ContainerStatus[];
+  readonly ephemeral: readonly ContainerStatus[];
+}
+
+function containerStatuses({ init, main, ephemeral }: Statuses): Partial<PodStatus> {
+  return {
+    containerStatuses: [...main],
+    ...(init.length === 0 ? {} : { initContainerStatuses: [...init] }),
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: [...ephemeral] }),
+  };
+}
+
+/** A rejected pod has no containers to speak of, as with kubelet: kubectl shows the reason only then. A later agent finds it so. */
+function wasRejected({ pod: { status }, state, memory }: PodObservation): boolean {
+  if (memory.rejection !== undefined) return true;
+  return state === undefined && isFinalPhase(status?.phase ?? '') && status?.containerStatuses === undefined;
 }
 
 /**
