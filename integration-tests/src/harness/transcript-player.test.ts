@@ -9,7 +9,15 @@ test('a group of another transcript that vanishes is none of this one’s answer
   expect(withoutStrangers(`${LOST}\n${rest}`, '$ kubectl describe csidriver csi-v29.example.com')).toBe(rest);
 });
 
+const WATCH = `E1123 11:55:06.868697  21679 reflector.go:158] "Unhandled Error" err="k8s.io/client-go/tools/watch/informerwatcher.go:146: Failed to watch *unstructured.Unstructured: context deadline exceeded"`;
+
+test('a watch that kubectl begins at the end of its wait is none of the answer', () => {
+  const rest = 'error: timed out waiting for the condition on pods/held\n';
+  expect(withoutStrangers(`${WATCH}\n${rest}`, '')).toBe(rest);
+});
+
 test.each([
+  ['a watch that fails otherwise', WATCH.replace('context deadline exceeded', 'unknown'), ''],
   ['its own group', LOST, 'group: v29.example.com'],
   ['another error', LOST.replace('could not find the requested resource', 'is out of order'), ''],
 ])('%s stays', (_title, stderr, transcript) => {

@@ -67,8 +67,12 @@ export async function playTranscript(text: string, player: Player): Promise<read
 const LOST_GROUP =
   /^E\d{4} .*\] couldn't get resource list for ([^/]+)\/\S+: the server could not find the requested resource$/;
 
+/** kubectl's own race: its wait ends, and its loop begins another watch before it hears of that. */
+const WATCH_AT_THE_END =
+  /^E\d{4} .* reflector\.go:\d+\] "Unhandled Error" err=".*: Failed to watch \S+: context deadline exceeded"$/;
+
 /**
- * stderr without what kubectl before 1.30 prints when a group vanishes between its list of the groups and its look at each (it does
+ * stderr without what clients print by races of theirs: a watch begun at the end of a wait, and what kubectl before 1.30 prints when a group vanishes between its list of the groups and its look at each (it does
  * not read v2 of aggregated discovery). Other transcripts make and delete groups meanwhile: only a group that this one names counts.
  */
 export function withoutStrangers(stderr: string, transcript: string): string {
@@ -76,7 +80,7 @@ export function withoutStrangers(stderr: string, transcript: string): string {
   const named = new Set(transcript.split(/[^-.\w]+/));
   const strange = (line: string): boolean => {
     const group = LOST_GROUP.exec(line)?.[1];
-    return group !== undefined && !named.has(group);
+    return WATCH_AT_THE_END.test(line) || (group !== undefined && !named.has(group));
   };
   return stderr
     .split('\n')
