@@ -72,8 +72,9 @@ const WATCH_AT_THE_END =
   /^E\d{4} .* reflector\.go:\d+\] "Unhandled Error" err=".*: Failed to watch \S+: context deadline exceeded"$/;
 
 /**
- * stderr without what clients print by races of theirs: a watch begun at the end of a wait, and what kubectl before 1.30 prints when a group vanishes between its list of the groups and its look at each (it does
- * not read v2 of aggregated discovery). Other transcripts make and delete groups meanwhile: only a group that this one names counts.
+ * stderr without what clients print by races of their own: a watch begun at the end of a wait, and what kubectl before 1.30 prints when a
+ * group vanishes between its list of the groups and its look at each (it does not read v2 of aggregated discovery). Other transcripts make
+ * and delete groups meanwhile: only a group that this one names counts.
  */
 export function withoutStrangers(stderr: string, transcript: string): string {
   // `csi-v29.example.com` is another name.
