@@ -56,7 +56,7 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
   await resolvers.read();
   const upstreams = () => resolvers.servers().map((address) => ({ address, port: DNS_PORT }));
   const forwarder = new Forwarder({ ...service.parts, upstreams });
-  const reverse = new ReverseZone([config.serviceCidr, config.podCidr]);
+  const reverse = new ReverseZone(config.reverseCidrs);
   const responder = new Responder({ zone, reverse, outside: forwarder, isSynced, random });
   const server = createServerTotals();
   showTotals(metrics, { server, responder: responder.totals, forwarder: forwarder.totals });

@@ -29,7 +29,7 @@ export interface ReverseName {
 export class ReverseZone {
   readonly #ranges: readonly Range[];
 
-  /** `cidrs`: the ranges of Services and pods. */
+  /** `cidrs`: the ranges of Services and of the pods of all hosts. */
   constructor(cidrs: readonly string[]) {
     this.#ranges = cidrs.map(parseRange);
   }
