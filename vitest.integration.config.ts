@@ -22,9 +22,6 @@ const JOURNEYS_AT_ONCE = 2;
 /** Files that make objects of the cluster, such as Nodes, and leave its containers alone: all run at the same time. */
 const TOGETHER = ['15-kubectl', '16-clients', '18-count'].map(file);
 
-/** Parts that take minutes: `npm run crash-matrix` runs this one. */
-const LONG = process.env['GANTRY_CRASH_MATRIX'] === undefined ? ['**/crash-matrix.integration.test.ts'] : [];
-
 /** `npm run hosts`: it starts a Docker engine of its own, with a network namespace, which not every machine lets a program do. */
 const HOSTS = file('26-hosts');
 const withHosts = process.env['GANTRY_SEVERAL_HOSTS'] === '1';
@@ -63,7 +60,6 @@ export default defineConfig({
           name: 'parts',
           globalSetup: ['integration-tests/src/harness/sweep-containers.ts'],
           include: ['{packages,services}/*/src/**/*.integration.test.ts'],
-          exclude: LONG,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 60_000 } },

@@ -9,10 +9,10 @@ import {
   type Resource,
 } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { testSeed } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const RESOURCES: readonly Resource[] = [NODES, PODS, DEPLOYMENTS, REPLICA_SETS, CONFIG_MAPS];

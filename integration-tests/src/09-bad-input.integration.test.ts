@@ -1,9 +1,9 @@
 import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, type Status, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { testSeed } from '@gantry/base/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { mutate } from './harness/mutations.ts';
-import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 let namespace = '';

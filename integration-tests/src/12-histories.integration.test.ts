@@ -1,12 +1,12 @@
 import { type ConfigMap, type KubeObject, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { testSeed } from '@gantry/base/testing';
 import type { HttpClient } from '@gantry/client';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { checkLinearizable, type Operation } from './harness/linearizability.ts';
 import { configMap, connectClients, pathOf } from './harness/many-clients.ts';
-import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const clients = connectClients(cluster, 'histories');

@@ -1,12 +1,12 @@
 import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { testSeed } from '@gantry/base/testing';
 import { createHttpClient, readKubeconfig } from '@gantry/client';
 import { afterEach, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { compact, currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { eventually } from './harness/eventually.ts';
 import { changesOf, VALIDATORS, type WatchRecording } from './harness/watch-validators.ts';
-import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const WATCHERS = 12;

@@ -1,11 +1,11 @@
 import { CONFIG_MAPS, type ConfigMap, isReason, type KubeObject } from '@gantry/objects';
 import { must, seededRandom } from '@gantry/base';
+import { testSeed } from '@gantry/base/testing';
 import type { HttpClient } from '@gantry/client';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { CLIENTS, configMap, connectClients, pathOf } from './harness/many-clients.ts';
-import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const clients = connectClients(cluster, 'count');

@@ -1,1 +1,2 @@
 export { ManualClock } from './manual-clock.ts';
+export { testSeed } from './test-seed.ts';
