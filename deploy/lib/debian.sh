@@ -43,3 +43,14 @@ debian_unpack() {
   for file in "$download"/*.deb; do dpkg-deb -x "$file" "$folder"; done
   rm -rf "$download"
 }
+
+# ensure_debian_program PROGRAM PACKAGE WHY: installs the package of the machine's own suite where the program, a path, is missing.
+ensure_debian_program() {
+  if [ -x "$1" ]; then return; fi
+  is_debian && is_root || die "${1##*/} is missing ($3)" "Debian: sudo apt-get install $2"
+  may_install "$2 (Debian's)" "$3"
+  mkdir -p "$GANTRY_CACHE"
+  apt-get -qq update || say "apt-get update failed; going on with the lists that are there"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "$2" >"$GANTRY_CACHE/apt.log" 2>&1 ||
+    die "apt-get install $2 failed" "see $GANTRY_CACHE/apt.log"
+}
