@@ -8,6 +8,7 @@ import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedNode } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
+import { HostPulls } from './images/host-pulls.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { ImageCollector } from './images/image-collector.ts';
 import { PulledImages } from './images/pulled-images.ts';
@@ -108,7 +109,9 @@ export function createWorkerServices(
   const pods = new NodePodView(source);
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
-  const pulled = new PulledImages(join(self.shared.path, 'images'));
+  const imagesFolder = join(self.shared.path, 'images');
+  const pulled = new PulledImages(imagesFolder);
+  const sharing = new HostPulls({ folder: join(imagesFolder, 'pulls'), clock, logger });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const tokens = new TokenSource(client, clock);
   const persistent = persistentFolders(self, self.name, client, events);
@@ -148,7 +151,7 @@ export function createWorkerServices(
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
-    puller: new ImagePuller(runtime.images, pulled, clock),
+    puller: new ImagePuller({ images: runtime.images, records: pulled, sharing, clock }),
     pulled,
     addresses: new AddressPool(config.podCidr, clock, random),
     events,

@@ -7,6 +7,7 @@ import type { Container, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { HollowRuntime } from './hollow/hollow-runtime.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
+import { unsharedPulls } from './images/host-pulls.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import { Heartbeat } from './node/heartbeat.ts';
@@ -218,7 +219,7 @@ function sharedServices(
     evictions: new Evictions({ event: () => undefined }),
     evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
     imageVolumes: new ImageVolumes(),
-    puller: new ImagePuller(images, pulled, clock),
+    puller: new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     resolver: RESOLVER,
     addresses: new AddressPool(POD_CIDR, clock, random),

@@ -393,4 +393,12 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     tests: STREAM_TESTS,
     protects: 'the streams of other pods, and the engine',
   },
+  {
+    name: 'an agent that waited for the pull of another one may use its image',
+    file: `${AGENT}/images/image-puller.ts`,
+    text: 'if (image !== undefined && (await records.mayUse(image.id, reference, async () => credentials))) {',
+    replacement: 'if (image !== undefined) {',
+    tests: [`${AGENT}/images/host-pulls.test.ts`],
+    protects: "images that were pulled with another namespace's credentials",
+  },
 ];

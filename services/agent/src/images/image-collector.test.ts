@@ -8,6 +8,7 @@ import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { HostReading } from '../runtime/host-meter.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import { ImageCollector } from './image-collector.ts';
+import { unsharedPulls } from './host-pulls.ts';
 import { ImagePuller } from './image-puller.ts';
 import { PulledImages } from './pulled-images.ts';
 
@@ -52,7 +53,7 @@ describe('a host whose disk fills', () => {
       },
     });
     pulled = new PulledImages(folder);
-    puller = new ImagePuller(runtime.images, pulled, clock);
+    puller = new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock });
     events = [];
     disk = { availableBytes: 10 * GI, capacityBytes: 100 * GI, freeInodes: 1, inodes: 1 };
     collector = new ImageCollector({

@@ -5,6 +5,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageRuntime, RegistryCredential } from '../runtime/images.ts';
+import { unsharedPulls } from './host-pulls.ts';
 import { ImagePuller } from './image-puller.ts';
 import type { PullCredential } from './keyring.ts';
 import { PulledImages } from './pulled-images.ts';
@@ -44,7 +45,7 @@ describe('pulls', () => {
       },
     };
     pulled = new PulledImages(folder);
-    puller = new ImagePuller(images, pulled, new ManualClock());
+    puller = new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock: new ManualClock() });
   });
   afterEach(() => rm(folder, { recursive: true }));
 

@@ -1,6 +1,7 @@
 import { type Clock, errorMessage, raceAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime, PullReport } from '../runtime/images.ts';
+import type { LedPull, PullAudience, PullSharing } from './host-pulls.ts';
 import type { PullCredential } from './keyring.ts';
 import type { PulledImages } from './pulled-images.ts';
 
@@ -13,24 +14,37 @@ export interface Pull {
 interface Flight {
   readonly done: Promise<Pull>;
   readonly abort: AbortController;
+  /** Pods of this agent, and other agents. */
   waiters: number;
   readonly reports: Set<PullReport>;
 }
 
+/** A pull as its first pod asks for it. */
+interface Wanted {
+  readonly reference: string;
+  readonly credentials: readonly PullCredential[];
+  /** Of the two: what the registry's response depends on. */
+  readonly key: string;
+}
+
+export interface ImagePullerOptions {
+  readonly images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'>;
+  readonly records: PulledImages;
+  readonly sharing: PullSharing;
+  readonly clock: Clock;
+}
+
 /**
- * Pulls images, different ones at the same time. Pods that ask for the same image with the same credentials at once share one pull;
- * it goes on as long as one of them waits. Agents of one host share the engine's downloads of layers.
+ * Pulls images, different ones at the same time. Pods that ask for the same image with the same credentials at once share one pull,
+ * those of the host's other agents too; it goes on as long as one of them waits. With other credentials a pod has a pull of its own,
+ * in which the registry decides about them; the engine then joins the downloads of layers.
  */
 export class ImagePuller {
-  readonly #images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'>;
-  readonly #records: PulledImages;
-  readonly #clock: Clock;
+  readonly #options: ImagePullerOptions;
   readonly #flights = new Map<string, Flight>();
 
-  constructor(images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'>, records: PulledImages, clock: Clock) {
-    this.#images = images;
-    this.#records = records;
-    this.#clock = clock;
+  constructor(options: ImagePullerOptions) {
+    this.#options = options;
   }
 
   /**
@@ -44,28 +58,29 @@ export class ImagePuller {
     report: PullReport = () => undefined,
   ): Promise<Pull> {
     const key = JSON.stringify([reference, ...credentials.map(({ secret, hash }) => [secret.uid, hash])]);
-    const flight = this.#flights.get(key) ?? this.#start(key, reference, credentials);
+    const flight = this.#flights.get(key) ?? this.#start({ key, reference, credentials });
     flight.waiters++;
     flight.reports.add(report);
     try {
       return await raceAbort(flight.done, signal);
     } finally {
-      flight.waiters--;
       flight.reports.delete(report);
-      if (flight.waiters === 0) {
-        flight.abort.abort();
-        this.#forget(key, flight);
-      }
+      this.#leave(key, flight);
     }
   }
 
-  #start(key: string, reference: string, credentials: readonly PullCredential[]): Flight {
+  #start(wanted: Wanted): Flight {
+    const { key } = wanted;
     const abort = new AbortController();
     const reports = new Set<PullReport>();
-    const reportAll: PullReport = (progress) => {
-      for (const report of reports) report(progress);
+    const audience: PullAudience = {
+      report: (progress) => {
+        for (const report of reports) report(progress);
+      },
+      arrive: () => void flight.waiters++,
+      leave: () => this.#leave(key, flight),
     };
-    const done = this.#fly(reference, credentials, reportAll, abort.signal);
+    const done = this.#fly(wanted, audience, abort.signal);
     const flight: Flight = { done, abort, waiters: 0, reports };
     const end = () => this.#forget(key, flight);
     // Its waiters report its failure; there may be none any more.
@@ -74,38 +89,75 @@ export class ImagePuller {
     return flight;
   }
 
+  #leave(key: string, flight: Flight): void {
+    flight.waiters--;
+    if (flight.waiters > 0) return;
+    flight.abort.abort();
+    this.#forget(key, flight);
+  }
+
   /** No pod joins it any more: one that was given up would fail for another pod's sake. */
   #forget(key: string, flight: Flight): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
 
-  async #fly(
-    reference: string,
-    credentials: readonly PullCredential[],
-    report: PullReport,
-    signal: AbortSignal,
-  ): Promise<Pull> {
-    const startMs = this.#clock.monotonicMs();
-    const before = await this.#images.inspectImage(reference, signal);
-    const origin = before === undefined ? 'pulled' : await this.#records.originOf(before.id, reference);
-    await this.#records.intend(reference);
+  async #fly(wanted: Wanted, audience: PullAudience, signal: AbortSignal): Promise<Pull> {
+    const { images, records, sharing } = this.#options;
+    const { reference, credentials, key } = wanted;
+    const joined = await sharing.join(key, audience, signal);
+    if (joined.kind === 'led') return await this.#lead(joined, wanted, audience, signal);
+    if (joined.kind === 'failed') throw new AgentError('ErrImagePull', joined.message);
+    const image = await images.inspectImage(reference, signal);
+    // Who may use it is in the records, whatever the other agent says.
+    if (image !== undefined && (await records.mayUse(image.id, reference, async () => credentials))) {
+      return { image, tookMs: joined.tookMs };
+    }
+    return await this.#ask(wanted, audience.report, signal);
+  }
+
+  /** For this agent, and for those that join. */
+  async #lead(led: LedPull, wanted: Wanted, audience: PullAudience, signal: AbortSignal): Promise<Pull> {
+    const report: PullReport = (progress) => {
+      audience.report(progress);
+      led.report(progress);
+    };
+    let end: Parameters<LedPull['end']>[0] = 'given up';
+    try {
+      const pull = await this.#ask(wanted, report, signal);
+      end = { kind: 'pulled', tookMs: pull.tookMs };
+      return pull;
+    } catch (error) {
+      if (error instanceof AgentError && !signal.aborted) end = { kind: 'failed', message: errorMessage(error) };
+      throw error;
+    } finally {
+      await led.end(end);
+    }
+  }
+
+  /** Asks the engine, and writes down with which credential it pulled. */
+  async #ask({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<Pull> {
+    const { images, records, clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const before = await images.inspectImage(reference, signal);
+    const origin = before === undefined ? 'pulled' : await records.originOf(before.id, reference);
+    await records.intend(reference);
     const failures: string[] = [];
     for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {
       try {
-        await this.#images.pullImage(reference, credential, signal, report);
+        await images.pullImage(reference, credential, signal, report);
       } catch (error) {
         signal.throwIfAborted();
         failures.push(errorMessage(error));
         continue;
       }
-      const image = await this.#images.inspectImage(reference, signal);
+      const image = await images.inspectImage(reference, signal);
       if (image === undefined) throw new AgentError('ErrImagePull', 'the image does not exist after its pull');
       const access = credential === 'anonymous' ? 'anyone' : { secret: credential.secret, hash: credential.hash };
-      await this.#records.record(image.id, { reference, access, origin: before?.id === image.id ? origin : 'pulled' });
-      await this.#records.touch(image.id, this.#clock.now());
-      return { image, tookMs: this.#clock.monotonicMs() - startMs };
+      await records.record(image.id, { reference, access, origin: before?.id === image.id ? origin : 'pulled' });
+      await records.touch(image.id, clock.now());
+      return { image, tookMs: clock.monotonicMs() - startMs };
     }
-    await this.#records.endIntent(reference);
+    await records.endIntent(reference);
     const [only = '', ...more] = failures;
     throw new AgentError('ErrImagePull', more.length === 0 ? only : `[${failures.join(', ')}]`);
   }

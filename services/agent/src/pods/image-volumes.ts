@@ -1,5 +1,6 @@
 import type { Container, Pod, Volume } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
@@ -12,6 +13,7 @@ interface ImageVolumeServices {
   readonly owner: Owner;
   readonly runtime: Pick<Runtime, 'images' | 'imageVolumes'>;
   readonly volumes: Pick<PodVolumes, 'imageFolder'>;
+  readonly puller: Pick<ImagePuller, 'pull'>;
   /** Its name. */
   readonly sandboxImage: string;
 }

@@ -1,16 +1,19 @@
-import { AgentError } from '../runtime/agent-error.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** The image of sandboxes, which is pulled when the engine does not have it. */
+/** What finding the image of sandboxes needs. */
+export interface SandboxImageServices {
+  readonly runtime: Pick<Runtime, 'images'>;
+  readonly puller: Pick<ImagePuller, 'pull'>;
+  readonly sandboxImage: string;
+}
+
+/** The image of sandboxes, which is pulled when the engine does not have it: once for all pods that need it at the same time. */
 export async function sandboxImage(
-  { runtime, sandboxImage: name }: { readonly runtime: Pick<Runtime, 'images'>; readonly sandboxImage: string },
+  { runtime, puller, sandboxImage: name }: SandboxImageServices,
   signal: AbortSignal,
 ): Promise<ImageInfo> {
   const present = await runtime.images.inspectImage(name, signal);
-  if (present !== undefined) return present;
-  await runtime.images.pullImage(name, 'anonymous', signal);
-  const pulled = await runtime.images.inspectImage(name, signal);
-  if (pulled === undefined) throw new AgentError('ErrImagePull', `image ${name} does not exist after its pull`);
-  return pulled;
+  return present ?? (await puller.pull(name, [], signal)).image;
 }

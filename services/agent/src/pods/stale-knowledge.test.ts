@@ -21,6 +21,7 @@ import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
 import { ImageVolumes } from './image-volumes.ts';
+import { unsharedPulls } from '../images/host-pulls.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
@@ -120,7 +121,7 @@ describe('the worker of a pod', () => {
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
       admission: { judge: async () => undefined, forget: () => undefined },
       imageVolumes: new ImageVolumes(),
-      puller: new ImagePuller(runtime.images, pulled, clock),
+      puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
       events: { event: () => undefined },

@@ -20,6 +20,7 @@ import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { ImageVolumes } from '../pods/image-volumes.ts';
+import { unsharedPulls } from '../images/host-pulls.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
@@ -189,7 +190,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
-    puller: new ImagePuller(runtime.images, pulled, clock),
+    puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),
     events: recorder,
