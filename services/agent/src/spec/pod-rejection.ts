@@ -43,6 +43,13 @@ const RULES: readonly Rule[] = [
       message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
     };
   },
+  function appArmorWithoutSupport(pod, { appArmor }) {
+    const needsNone = ownContainersOf(pod).every(({ container }) =>
+      ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),
+    );
+    if (appArmor === 'enabled' || needsNone) return undefined;
+    return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+  },
   // Containers of a pod share no control group: the engine takes a parent for them, but nothing gives that a limit. Requests are no
   // reason: the scheduler and evictions do what they ask.
   function limitsOfPod({ spec }) {
@@ -58,13 +65,6 @@ const RULES: readonly Rule[] = [
     if (!asks) return undefined;
     const message = 'Pod requires node features that are not available: RestartAllContainersOnContainerExits';
     return { reason: 'PodFeatureUnsupported', message };
-  },
-  function appArmorWithoutSupport(pod, { appArmor }) {
-    const needsNone = ownContainersOf(pod).every(({ container }) =>
-      ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),
-    );
-    if (appArmor === 'enabled' || needsNone) return undefined;
-    return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
   },
 ];
 

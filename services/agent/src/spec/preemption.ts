@@ -23,9 +23,10 @@ export type Preemption =
 const QOS_CLASSES = ['BestEffort', 'Burstable', 'Guaranteed'];
 
 /**
- * The fewest pods that make room for a critical pod, those of the lowest priority and QoS class first, as kubelet finds them
- * (pkg/kubelet/preemption). With one difference: the pod's own requests are the most that is taken from others. A node's amounts are its
- * share of a host, which becomes smaller when agents are added: pods that ran before do not pay for that.
+ * The fewest pods that make room for a critical pod, those of the lowest QoS class first, as kubelet finds them (pkg/kubelet/preemption).
+ * With two differences. Kubelet looks at priorities only to decide which pods may go; here a pod of a lower priority goes before one of a
+ * lower QoS class, as the scheduler and evictions have it. And the pod's own requests are the most that is taken from others: a node's
+ * amounts are its share of a host, which becomes smaller when agents are added, and pods that ran before do not pay for that.
  */
 export function planPreemption(pod: Pod, running: readonly Pod[], shortages: readonly Shortage[]): Preemption {
   const requirements = shortages.map(({ resource, requested, used, capacity }): Requirement => {
