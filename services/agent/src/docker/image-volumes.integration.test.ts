@@ -19,6 +19,8 @@ const runtime = connectDocker(
   () => undefined,
 );
 const { signal } = new AbortController();
+/** Three times as many as fit into an option of mount(8)'s newer system calls. The engine takes twice as many, in twice the time. */
+const LAYERS = 60;
 
 /** An image of these lines of a Dockerfile as a volume, and what a container of a pod sees of it. */
 async function imageVolume(dockerfile: readonly string[]) {
@@ -67,6 +69,16 @@ it('an image volume has the files of all layers, as they are in the image, and n
   // What the engine adds to a container of it.
   expect(await readdir(folder)).not.toContain('.dockerenv');
   expect(await inContainer('cat /volume/data; /volume/bin/echo runs')).toEqual(['two', 'runs']);
+});
+
+it('an image of many layers is one folder with the files of all', async () => {
+  const numbers = Array.from({ length: LAYERS }, (_, index) => String(index));
+  // A layer without a container that makes it.
+  const { folder } = await imageVolume([
+    'FROM scratch',
+    ...numbers.map((one) => `COPY --from=busybox:1.36 /bin/true /${one}`),
+  ]);
+  expect((await readdir(folder)).toSorted()).toEqual(numbers.toSorted());
 });
 
 it('an image without any file, and without a command, is an empty folder', async () => {
