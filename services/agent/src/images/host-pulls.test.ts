@@ -113,7 +113,7 @@ describe('agents of one host', () => {
     expect(engine.pulls).toHaveLength(1);
   });
 
-  it('ask the registry with each credential: nobody waits for a pull with another one', async () => {
+  it('ask the registry with each credential: none waits for a pull with another one', async () => {
     const pulls = [[user('a')], [user('b')], []].map((credentials) => agent().pull('app', credentials, signal));
     await pullsOf(3);
     expect(engine.pulls.map(({ by }) => by).toSorted()).toEqual(['a', 'anonymous', 'b']);
