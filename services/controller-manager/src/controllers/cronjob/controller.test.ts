@@ -24,6 +24,8 @@ function everyMinute(spec: Partial<CronJob['spec']> = {}): CronJob {
 }
 
 const names = ({ client }: ControllerHarness) => client.all(JOBS).map(({ metadata }) => metadata.name);
+const statusWrites = ({ client }: ControllerHarness) =>
+  client.writes.filter((write) => 'subresource' in write && write.resource.resource === 'cronjobs').length;
 const reports = ({ client }: ControllerHarness) =>
   client.writes
     .flatMap((write) => (write.verb === 'create' && write.object.kind === 'Event' ? [write.object as Event] : []))
@@ -167,4 +169,50 @@ it('does not start at once for times that only a changed schedule has had', asyn
   expect(names(harness)).toEqual([]);
   await clock.advance(11_000);
   expect(names(harness)).toEqual(['tick-29453762']);
+});
+
+it('writes its status once for the end of a Job and the start of the next', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(CRON_JOBS, everyMinute({ successfulJobsHistoryLimit: 0 }));
+  run([createCronJobController(meters.cronJob)]);
+  await clock.advance(61_000);
+  const [first] = client.all(JOBS);
+  await clock.advance(59_000);
+  const before = statusWrites(harness);
+  // It ends in the second in which its successor starts.
+  await end(harness, first);
+  await clock.advance(2000);
+  expect(names(harness)).toEqual(['tick-29453762']);
+  expect(client.all(CRON_JOBS)[0]?.status).toMatchObject({
+    active: [{ name: 'tick-29453762' }],
+    lastSuccessfulTime: '2026-01-01T00:02:00Z',
+  });
+  expect(statusWrites(harness) - before).toBe(1);
+});
+
+it('writes what it has done when the next Job cannot be created', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(CRON_JOBS, everyMinute({ concurrencyPolicy: 'Replace' }));
+  run([createCronJobController(meters.cronJob)]);
+  await clock.advance(61_000);
+  const refused = StatusError.forbidden(JOBS, 'tick-29453762', 'exceeded quota');
+  client.failNext(({ verb, resource }) => verb === 'create' && resource.resource === 'jobs', refused, 50);
+  await clock.advance(60_000);
+  expect(names(harness)).toEqual([]);
+  expect(client.all(CRON_JOBS)[0]?.status).not.toHaveProperty('active');
+});
+
+it('reports a Job that cannot be read and is to be replaced, and starts no other', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(CRON_JOBS, everyMinute({ concurrencyPolicy: 'Replace' }));
+  run([createCronJobController(meters.cronJob)]);
+  await clock.advance(61_000);
+  const refused = StatusError.forbidden(JOBS, 'tick-29453761', 'not today');
+  client.failNext(({ verb, resource }) => verb === 'get' && resource.resource === 'jobs', refused, 50);
+  await clock.advance(60_000);
+  expect(names(harness)).toEqual(['tick-29453761']);
+  expect(reports(harness)).toContainEqual(expect.stringMatching(/^Warning FailedGet: Get job: .*not today$/));
 });

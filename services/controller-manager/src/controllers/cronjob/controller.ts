@@ -1,4 +1,4 @@
-import { errorMessage } from '@gantry/base';
+import { errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, type ReconcileKey, resultOf } from '@gantry/controller-runtime';
 import {
@@ -15,9 +15,9 @@ import {
 import type { CronJobMeter } from '../meters.ts';
 import { controllerOf } from '../ownership.ts';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
-import { isListed, withStarted } from './cron-status.ts';
+import { isListed, withoutJobs, withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
-import { type Action, planCronJob } from './plan.ts';
+import { type Action, type CronJobReport, planCronJob } from './plan.ts';
 
 /** Starts Jobs by the clock, and keeps a bounded history of them. */
 export function createCronJobController(meter: CronJobMeter): ControllerSpec {
@@ -50,9 +50,13 @@ export function createCronJobController(meter: CronJobMeter): ControllerSpec {
       const observed = { cronJob, jobs, missing, reported: reported.get(id) ?? new Set<string>() };
       const plan = planCronJob(observed, clock.now());
       const actions = new CronJobActions(cronJob, { ...context, meter }, signal);
-      for (const action of plan.actions) {
-        if (action.kind === 'remember') reported.set(id, action.reported);
-        else await actions.carryOut(action);
+      try {
+        for (const action of plan.actions) {
+          if (action.kind === 'remember') reported.set(id, action.reported);
+          else await actions.carryOut(action);
+        }
+      } finally {
+        await actions.writeStatus();
       }
       actions.throwFailure();
       return resultOf(plan, clock);
@@ -86,38 +90,51 @@ async function findMissing(
   return missing;
 }
 
+type JobDeletion = Extract<Action, { kind: 'deleteJob' }>;
+
 /** What actions are carried out with. */
 type Hands = ControllerContext & { readonly meter: CronJobMeter };
 
-/** Carries out a plan's actions in their order. */
+/**
+ * Carries out a plan's actions in their order. The status is written once, at the end: also after a failure, for what was done
+ * before it.
+ */
 class CronJobActions {
-  #current: CronJob;
+  readonly #cronJob: CronJob;
   readonly #context: Hands;
   readonly #signal: AbortSignal;
+  #status: CronJobStatus;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(cronJob: CronJob, context: Hands, signal: AbortSignal) {
-    this.#current = cronJob;
+    this.#cronJob = cronJob;
     this.#context = context;
     this.#signal = signal;
+    this.#status = cronJob.status ?? {};
   }
 
   async carryOut(action: Exclude<Action, { kind: 'remember' }>): Promise<void> {
     switch (action.kind) {
       case 'deleteJob':
-        await this.#deleteJob(action);
+        if (action.cause === 'history') await this.#deleteOld(action);
+        else await this.#replace(action);
         return;
       case 'updateStatus':
-        await this.#updateStatus(action.status);
+        this.#status = action.status;
         return;
       case 'startJob':
         await this.#startJob(action);
         return;
-      case 'report': {
-        const { type, reason, message } = action.report;
-        this.#context.events.event(this.#current, type, reason, message);
-      }
+      case 'report':
+        this.#report(action.report);
     }
+  }
+
+  /** Writes the status when it has changed. */
+  async writeStatus(): Promise<void> {
+    if (equalJson(this.#status, this.#cronJob.status ?? {})) return;
+    const { client } = this.#context;
+    await ignoreNotFound(client.updateStatus(CRON_JOBS, { ...this.#cronJob, status: this.#status }, this.#signal));
   }
 
   /** Throws what failed and did not stop the rest. */
@@ -125,48 +142,71 @@ class CronJobActions {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** A Job of the history that cannot be deleted stops nothing else; one that is to be replaced does. */
-  async #deleteJob({ uid, name, cause }: Extract<Action, { kind: 'deleteJob' }>): Promise<void> {
-    const { client, events } = this.#context;
-    const namespace = this.#current.metadata.namespace ?? '';
+  /** A Job of the history that cannot be deleted stops nothing else. */
+  async #deleteOld(job: JobDeletion): Promise<void> {
     try {
-      const request = { uid, propagationPolicy: 'Background' } as const;
-      await ignoreNotFound(client.delete(JOBS, { namespace, name }, request, this.#signal));
-      events.event(this.#current, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+      await this.#deleteJob(job);
     } catch (error) {
-      events.event(this.#current, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(error)}`);
-      if (cause === 'replaced') throw error;
       this.#failure ??= { error };
     }
   }
 
-  async #startJob({ job, scheduledAt, status }: Extract<Action, { kind: 'startJob' }>): Promise<void> {
-    const { client, events, meter } = this.#context;
-    let started: Job;
+  /** A Job that is to be replaced and cannot be read or deleted stops the start of its successor. */
+  async #replace(job: JobDeletion): Promise<void> {
+    const namespace = this.#cronJob.metadata.namespace ?? '';
     try {
-      started = await client.create(JOBS, job, this.#signal);
-      const createdAt = Date.parse(started.metadata.creationTimestamp ?? '');
-      if (!Number.isNaN(createdAt)) meter.jobCreated((createdAt - scheduledAt) / 1000);
-      events.event(this.#current, 'Normal', 'SuccessfulCreate', `Created job ${started.metadata.name ?? ''}`);
+      await this.#context.client.get(JOBS, { namespace, name: job.name }, this.#signal);
     } catch (error) {
-      if (!isReason(error, 'AlreadyExists')) {
-        // Jobs may have been replaced.
-        if (!equalJson(status, this.#current.status ?? {})) await this.#updateStatus(status);
-        // A namespace that is being deleted refuses every Job.
-        if (isNamespaceTerminating(error)) return;
-        events.event(this.#current, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(error)}`);
-        throw error;
-      }
-      // Created before a crash, by a leader that did not get to write the status; or by another writer, whom it concerns alone.
-      started = await client.get(JOBS, keyOf(job), this.#signal);
-      const owner = controllerOf(started)?.uid;
-      if (owner !== this.#current.metadata.uid || isListed(status, started.metadata.uid)) return;
+      this.#report({ type: 'Warning', reason: 'FailedGet', message: `Get job: ${errorMessage(error)}` });
+      throw error;
     }
-    await this.#updateStatus(withStarted(status, started, scheduledAt));
+    await this.#deleteJob(job);
+    this.#status = withoutJobs(this.#status, new Set([job.uid]));
   }
 
-  async #updateStatus(status: CronJobStatus): Promise<void> {
-    const updated = this.#context.client.updateStatus(CRON_JOBS, { ...this.#current, status }, this.#signal);
-    this.#current = (await ignoreNotFound(updated)) ?? this.#current;
+  async #deleteJob({ uid, name }: JobDeletion): Promise<void> {
+    const namespace = this.#cronJob.metadata.namespace ?? '';
+    try {
+      const request = { uid, propagationPolicy: 'Background' } as const;
+      await ignoreNotFound(this.#context.client.delete(JOBS, { namespace, name }, request, this.#signal));
+      this.#report({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted job ${name}` });
+    } catch (error) {
+      this.#report({ type: 'Warning', reason: 'FailedDelete', message: `Deleted job: ${errorMessage(error)}` });
+      throw error;
+    }
+  }
+
+  async #startJob({ job, scheduledAt, status }: Extract<Action, { kind: 'startJob' }>): Promise<void> {
+    const started = await this.#createJob(job, scheduledAt);
+    if (started === undefined || isListed(status, started.metadata.uid)) return;
+    this.#status = withStarted(status, started, scheduledAt);
+  }
+
+  /**
+   * The Job of a time: a new one, or one that was created before a crash, by a leader that did not get to write the status.
+   * Undefined when the Job of that name is another's, or the namespace, which is being deleted, refuses every Job.
+   */
+  async #createJob(job: Job, scheduledAt: Instant): Promise<Job | undefined> {
+    const { client, meter } = this.#context;
+    try {
+      const created = await client.create(JOBS, job, this.#signal);
+      const createdAt = Date.parse(created.metadata.creationTimestamp ?? '');
+      if (!Number.isNaN(createdAt)) meter.jobCreated((createdAt - scheduledAt) / 1000);
+      const message = `Created job ${created.metadata.name ?? ''}`;
+      this.#report({ type: 'Normal', reason: 'SuccessfulCreate', message });
+      return created;
+    } catch (error) {
+      if (isReason(error, 'AlreadyExists')) {
+        const existing = await client.get(JOBS, keyOf(job), this.#signal);
+        return controllerOf(existing)?.uid === this.#cronJob.metadata.uid ? existing : undefined;
+      }
+      if (isNamespaceTerminating(error)) return undefined;
+      this.#report({ type: 'Warning', reason: 'FailedCreate', message: `Error creating job: ${errorMessage(error)}` });
+      throw error;
+    }
+  }
+
+  #report({ type, reason, message }: CronJobReport): void {
+    this.#context.events.event(this.#cronJob, type, reason, message);
   }
 }

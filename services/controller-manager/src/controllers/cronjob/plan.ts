@@ -26,8 +26,9 @@ export interface CronJobReport {
 
 export type Action =
   | { readonly kind: 'deleteJob'; readonly uid: string; readonly name: string; readonly cause: 'history' | 'replaced' }
+  /** The status that is to be written when all else is done; a later one replaces it. */
   | { readonly kind: 'updateStatus'; readonly status: CronJobStatus }
-  /** Creates a Job, and then adds it to this status. */
+  /** Creates a Job, and adds it to this status. */
   | { readonly kind: 'startJob'; readonly job: Job; readonly scheduledAt: Instant; readonly status: CronJobStatus }
   | { readonly kind: 'report'; readonly report: CronJobReport }
   /** The lasting conditions that hold now. */
