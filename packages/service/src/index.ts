@@ -32,7 +32,15 @@ export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.t
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, silentLogger } from './logger.ts';
-export { type Counter, createMetrics, type Gauge, type Histogram, type Labels, type Metrics } from './metrics.ts';
+export {
+  type Counter,
+  createMetrics,
+  exponentialBuckets,
+  type Gauge,
+  type Histogram,
+  type Labels,
+  type Metrics,
+} from './metrics.ts';
 export {
   exitCodeOf,
   type GroupMember,

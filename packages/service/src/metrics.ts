@@ -40,6 +40,11 @@ const EVENT_LOOP_PRECISION_MS = 1000;
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** The upper bounds of `count` buckets: `start`, then each `factor` times the one before. */
+export function exponentialBuckets(start: number, factor: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, i) => start * factor ** i);
+}
+
 /** A registry of its own, with the process's memory, CPU and event loop in it. */
 export function createMetrics(): Metrics {
   const registry = new Registry();

@@ -9,7 +9,7 @@ import { createDisruptionController, staleDisruptionController } from './control
 import { createEndpointSliceController } from './controllers/endpoint-slice/controller.ts';
 import { createEndpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/controller.ts';
 import { createEndpointsController } from './controllers/endpoints/controller.ts';
-import { ephemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
+import { createEphemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
 import type { Meters } from './controllers/meters.ts';
@@ -32,7 +32,7 @@ import { serviceAccountController } from './controllers/service-account/controll
 import { statefulSetController } from './controllers/stateful-set/controller.ts';
 import { createTaintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
-import { ttlAfterFinishedController } from './controllers/ttl-after-finished/controller.ts';
+import { createTtlAfterFinishedController } from './controllers/ttl-after-finished/controller.ts';
 import {
   attributesProtectionController,
   claimProtectionController,
@@ -68,9 +68,9 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createPersistentVolumeController(),
     createNodeIpamController({ ranges: options.nodeRanges, meter: options.meters.ranges }),
     createNodeTtlController(),
-    createPodGcController(),
-    createTerminatedPodGcController(options.maxFinishedPods),
-    createRootCaController(options.readCa),
+    createPodGcController(options.meters.podGc),
+    createTerminatedPodGcController(options.meters.podGc, options.maxFinishedPods),
+    createRootCaController(options.readCa, options.meters.rootCa),
     admissionPolicyStatusController,
     attributesProtectionController,
     claimProtectionController,
@@ -81,9 +81,9 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createDisruptionController(),
     staleDisruptionController,
     createEndpointsController(),
-    createEndpointSliceController(),
-    createEndpointSliceMirroringController(),
-    ephemeralVolumeController,
+    createEndpointSliceController(options.meters.slices),
+    createEndpointSliceMirroringController(options.meters.mirrors),
+    createEphemeralVolumeController(options.meters.ephemeralVolumes),
     createGarbageCollector(),
     createCronJobController(options.meters.cronJob),
     createJobController(options.meters.job),
@@ -96,8 +96,8 @@ export function createControllers(options: RegistryOptions): readonly Controller
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,
-    createTaintEvictionController(),
+    createTaintEvictionController(options.meters.taintEviction),
     createTokenSecretController(options.readCa),
-    ttlAfterFinishedController,
+    createTtlAfterFinishedController(options.meters.ttl),
   ];
 }

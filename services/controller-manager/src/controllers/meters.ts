@@ -1,4 +1,11 @@
-import type { Metrics } from '@gantry/service';
+import { exponentialBuckets, type Metrics } from '@gantry/service';
+import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './ephemeral-volume/meter.ts';
+import { type PodGcMeter, podGcMeter } from './pod-gc/meter.ts';
+import { type RootCaMeter, rootCaMeter } from './root-ca/meter.ts';
+import { type MirrorMeter, mirrorMeter } from './endpoint-slice-mirroring/meter.ts';
+import { type EndpointSliceMeter, endpointSliceMeter } from './endpoint-slice/meter.ts';
+import { type TaintEvictionMeter, taintEvictionMeter } from './taint-eviction/meter.ts';
+import { type TtlMeter, ttlMeter } from './ttl-after-finished/meter.ts';
 
 /** What a controller reports of its own work. Names, labels and buckets are Kubernetes'. */
 export interface Meters {
@@ -7,6 +14,13 @@ export interface Meters {
   readonly autoscaler: AutoscalerMeter;
   readonly nodes: NodeMeter;
   readonly ranges: RangeMeter;
+  readonly podGc: PodGcMeter;
+  readonly taintEviction: TaintEvictionMeter;
+  readonly ttl: TtlMeter;
+  readonly slices: EndpointSliceMeter;
+  readonly mirrors: MirrorMeter;
+  readonly ephemeralVolumes: EphemeralVolumeMeter;
+  readonly rootCa: RootCaMeter;
 }
 
 type CompletionMode = 'Indexed' | 'NonIndexed';
@@ -62,9 +76,6 @@ export interface RangeMeter {
   uses(clusterCidr: string, used: number, max: number): void;
 }
 
-const exponential = (start: number, factor: number, count: number): readonly number[] =>
-  Array.from({ length: count }, (_, i) => start * factor ** i);
-
 /** The meters of all controllers, in the metrics of a process. */
 export function createMeters(metrics: Metrics): Meters {
   return {
@@ -73,6 +84,13 @@ export function createMeters(metrics: Metrics): Meters {
     autoscaler: autoscalerMeter(metrics),
     nodes: nodeMeter(metrics),
     ranges: rangeMeter(metrics),
+    podGc: podGcMeter(metrics),
+    taintEviction: taintEvictionMeter(metrics),
+    ttl: ttlMeter(metrics),
+    slices: endpointSliceMeter(metrics),
+    mirrors: mirrorMeter(metrics),
+    ephemeralVolumes: ephemeralVolumeMeter(metrics),
+    rootCa: rootCaMeter(metrics),
   };
 }
 
@@ -83,7 +101,7 @@ function jobMeter(metrics: Metrics): JobMeter {
     'job_controller_job_sync_duration_seconds',
     'Time of one reconcile of a Job',
     syncLabels,
-    exponential(0.004, 2, 15),
+    exponentialBuckets(0.004, 2, 15),
   );
   const finished = metrics.counter('job_controller_jobs_finished_total', 'Jobs that have ended', [
     'completion_mode',
@@ -110,7 +128,7 @@ function cronJobMeter(metrics: Metrics): CronJobMeter {
     'cronjob_controller_job_creation_skew_duration_seconds',
     'How long after its time a Job of a CronJob was created',
     [],
-    exponential(1, 2, 10),
+    exponentialBuckets(1, 2, 10),
   );
   return { jobCreated: (seconds) => skew.observe(seconds) };
 }
@@ -124,7 +142,7 @@ function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
     `${prefix}_reconciliation_duration_seconds`,
     'Time of one reconcile of an autoscaler',
     labels,
-    exponential(0.001, 2, 15),
+    exponentialBuckets(0.001, 2, 15),
   );
   metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers that are followed', [], ({ set }) =>
     set(wanted.size),

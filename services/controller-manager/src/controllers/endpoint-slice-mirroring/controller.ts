@@ -3,6 +3,7 @@ import { ENDPOINTS, equalJson, formatKey, keyOf, type Service, SERVICES } from '
 import { selectsPods } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
+import type { MirrorMeter } from './meter.ts';
 import { isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
 
 /** Queues the Endpoints of a Service that has no selector, or had none. */
@@ -18,7 +19,7 @@ const watchServices: WatchSpec<Service> = {
 };
 
 /** Mirrors the Endpoints that users keep for Services without a selector. Keys are Endpoints. */
-export function createEndpointSliceMirroringController(): ControllerSpec {
+export function createEndpointSliceMirroringController(meter: MirrorMeter): ControllerSpec {
   const own = new OwnSlices();
   /** What was reported of the Endpoints, by key. */
   const reported = new Map<string, readonly unknown[]>();
@@ -33,18 +34,28 @@ export function createEndpointSliceMirroringController(): ControllerSpec {
     begin: () => {
       own.clear();
       reported.clear();
+      meter.clear();
     },
-    reconcile: async (key, { cache, client, events }, signal) => {
+    reconcile: async (key, { cache, client, clock, events }, signal) => {
+      const startedAt = clock.now();
       const endpoints = cache.get(ENDPOINTS, key);
       const observed = { endpoints, service: cache.get(SERVICES, key), slices: slicesOf(key, MANAGER, cache) };
-      await writeSlices(planMirror(observed).actions, client, own, signal);
+      const { actions } = planMirror(observed);
       const skipped = skippedAddresses(observed);
       const id = formatKey(key);
-      if (endpoints !== undefined && !equalJson(skipped, reported.get(id) ?? [])) {
-        for (const { reason, message } of skipped) events.event(endpoints, 'Warning', reason, message);
+      const { updated } = meter.planned(id, observed.slices, actions);
+      meter.mirrored(skipped.addresses, updated);
+      if (endpoints === undefined) meter.forget(id);
+      try {
+        await writeSlices(actions, { client, own, meter }, signal);
+      } finally {
+        meter.synced((clock.now() - startedAt) / 1000);
       }
-      if (skipped.length === 0) reported.delete(id);
-      else reported.set(id, skipped);
+      if (endpoints !== undefined && !equalJson(skipped.reports, reported.get(id) ?? [])) {
+        for (const { reason, message } of skipped.reports) events.event(endpoints, 'Warning', reason, message);
+      }
+      if (skipped.reports.length === 0) reported.delete(id);
+      else reported.set(id, skipped.reports);
       return {};
     },
   };

@@ -138,7 +138,7 @@ describe('mirrored Endpoints', () => {
     const [slice] = settle(observed);
     expect(slice?.endpoints).toHaveLength(1000);
     expect(slice?.endpoints?.every(({ conditions }) => conditions?.ready === true)).toBe(true);
-    expect(skippedAddresses(observed)).toEqual([
+    expect(skippedAddresses(observed).reports).toEqual([
       {
         reason: 'TooManyAddressesToMirror',
         message:
@@ -150,7 +150,7 @@ describe('mirrored Endpoints', () => {
   it('report addresses that are none', () => {
     const observed = observe(endpointsOf([{ addresses: [{ ip: 'host' }, { ip: '10.0.0.1' }], ports: [port(80)] }]));
     expect(addressesIn(settle(observed))).toEqual(['10.0.0.1']);
-    expect(skippedAddresses(observed).map(({ message }) => message)).toEqual([
+    expect(skippedAddresses(observed).reports.map(({ message }) => message)).toEqual([
       'Skipped 1 invalid IP addresses when mirroring to EndpointSlices',
     ]);
   });

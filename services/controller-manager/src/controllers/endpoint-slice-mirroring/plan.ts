@@ -27,7 +27,8 @@ export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
 const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-const MAX_ENDPOINTS = 1000;
+/** How many endpoints a slice holds. */
+export const MAX_ENDPOINTS = 1000;
 
 /** What the plan looks at. */
 export interface ObservedMirror {
@@ -76,10 +77,13 @@ export function planMirror(observed: ObservedMirror): Plan<Action> {
   };
 }
 
-/** What the plan leaves out. */
-export function skippedAddresses(observed: ObservedMirror): readonly Skipped[] {
+/** What the plan leaves out: how many addresses, and how that is reported. */
+export function skippedAddresses(observed: ObservedMirror): {
+  readonly addresses: number;
+  readonly reports: readonly Skipped[];
+} {
   const endpoints = mirrored(observed);
-  if (endpoints === undefined) return [];
+  if (endpoints === undefined) return { addresses: 0, reports: [] };
   const { invalid, skipped } = groupAddresses(endpoints);
   const reports: Skipped[] = [];
   if (invalid > 0) {
@@ -90,7 +94,7 @@ export function skippedAddresses(observed: ObservedMirror): readonly Skipped[] {
     const message = `A max of ${MAX_ENDPOINTS} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`;
     reports.push({ reason: 'TooManyAddressesToMirror', message });
   }
-  return reports;
+  return { addresses: skipped, reports };
 }
 
 /** The Endpoints, when they are to be mirrored. */

@@ -1,5 +1,7 @@
 import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, StatusError } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
 import { createEndpointSliceController } from './controller.ts';
@@ -16,7 +18,8 @@ it('follows pods with one write each, and does nothing after its own writes', as
   await client.put(SERVICES, sketchService());
   await client.put(SERVICES, sketchService({ selector: { app: 'other' } }, { name: 'other', uid: 'other' }));
   const one = await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
-  harness.run([createEndpointSliceController()]);
+  const metrics = createMetrics();
+  harness.run([createEndpointSliceController(createMeters(metrics).slices)]);
   await clock.advance(100);
   expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
   expect(writesOf(harness)).toEqual(['create', 'create']);
@@ -28,6 +31,20 @@ it('follows pods with one write each, and does nothing after its own writes', as
   await clock.advance(100);
   expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
   expect(writesOf(harness)).toEqual(['create', 'create', 'update', 'update']);
+  const { text } = await metrics.render();
+  for (const line of [
+    'endpoint_slice_controller_changes{operation="create"} 2',
+    'endpoint_slice_controller_changes{operation="update"} 2',
+    // The Service without pods has an empty slice.
+    'endpoint_slice_controller_endpoints_added_per_sync_sum 2',
+    'endpoint_slice_controller_endpoints_removed_per_sync_sum 1',
+    'endpoint_slice_controller_endpoints_desired 1',
+    'endpoint_slice_controller_num_endpoint_slices 2',
+    'endpoint_slice_controller_desired_endpoint_slices 1',
+    'endpoint_slice_controller_endpointslices_changed_per_sync_sum{topology="Disabled",traffic_distribution=""} 4',
+  ])
+    expect(text).toContain(`${line}\n`);
+  expect(text).toMatch(/^endpoint_slice_controller_syncs\{result="success"\} [4-9]$/m);
 });
 
 it('adds a pod when its node appears, and reports it before', async () => {
@@ -35,7 +52,7 @@ it('adds a pod when its node appears, and reports it before', async () => {
   const { client, clock, events } = harness;
   await client.put(SERVICES, sketchService());
   await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
-  harness.run([createEndpointSliceController()]);
+  harness.run([createEndpointSliceController(createMeters(createMetrics()).slices)]);
   await clock.advance(100);
   expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual([]);
   expect(events('Service').map(({ reason, message }) => [reason, message])).toEqual([
@@ -55,7 +72,7 @@ it('repairs a slice that another writer changed, and replaces one that was delet
   await client.put(NODES, sketchNode('node'));
   await client.put(SERVICES, sketchService());
   await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
-  harness.run([createEndpointSliceController()]);
+  harness.run([createEndpointSliceController(createMeters(createMetrics()).slices)]);
   await clock.advance(100);
   const [slice] = client.all(ENDPOINT_SLICES);
   if (slice === undefined) throw new Error('no slice');
@@ -81,7 +98,7 @@ it('loses no change that another writer makes meanwhile', async () => {
     const metadata = { ...slice.metadata, annotations: { note: 'kept' } };
     await client.update(ENDPOINT_SLICES, { ...slice, metadata }, stop.signal);
   };
-  harness.run([createEndpointSliceController()], { meanwhile });
+  harness.run([createEndpointSliceController(createMeters(createMetrics()).slices)], { meanwhile });
   await clock.advance(100);
   await client.put(PODS, sketchPod({ name: 'two', ip: '10.0.0.2' }));
   await clock.advance(5000);
@@ -104,7 +121,7 @@ it('writes again what was refused in a batch, and reports the refusal', async ()
     const status = new StatusError('Forbidden', 'refused by a policy').toStatus();
     return writes.map(() => ({ ok: false, status }));
   };
-  harness.run([createEndpointSliceController()]);
+  harness.run([createEndpointSliceController(createMeters(createMetrics()).slices)]);
   await clock.advance(5000);
   expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
   expect(events('Service').map(({ message }) => message)).toEqual([

@@ -6,6 +6,7 @@ import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
 import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';
+import type { EndpointSliceMeter } from './meter.ts';
 import { MANAGER, planSlices, podsWithoutNode } from './plan.ts';
 import { zoneOf } from './pod-endpoint.ts';
 
@@ -19,7 +20,7 @@ const watchZones: WatchSpec<Node> = {
 };
 
 /** Keeps the EndpointSlices of Services that select pods. Keys are Services. */
-export function createEndpointSliceController(): ControllerSpec {
+export function createEndpointSliceController(meter: EndpointSliceMeter): ControllerSpec {
   const seen = new Map<string, SeenTimes>();
   const own = new OwnSlices();
   return {
@@ -34,12 +35,14 @@ export function createEndpointSliceController(): ControllerSpec {
     begin: () => {
       seen.clear();
       own.clear();
+      meter.clear();
     },
     reconcile: async (key, { cache, client, events }, signal) => {
       const id = formatKey(key);
       const service = cache.get(SERVICES, key);
       if (service === undefined || !hasOwnEndpoints(service)) {
         seen.delete(id);
+        meter.forget(id);
         return {};
       }
       const pods = podsOf(service, cache);
@@ -59,9 +62,14 @@ export function createEndpointSliceController(): ControllerSpec {
       const skips = (pod: Pod) =>
         `skipping Pod ${pod.metadata.name ?? ''} for Service ${namespace}/${name}: Node ${pod.spec?.nodeName ?? ''} Not Found`;
       const { actions } = planSlices(observed);
+      meter.planned(id, observed.slices, actions);
+      meter.distributes(id, service);
       try {
-        await writeSlices(actions, client, own, signal);
+        await writeSlices(actions, { client, own, meter }, signal);
+        meter.wrote(service, actions.length);
+        meter.synced('success');
       } catch (error) {
+        meter.synced('error');
         if (!signal.aborted) fail(errorMessage(error));
         throw error;
       }

@@ -8,12 +8,17 @@ const OLD_TOPOLOGY_MODE = 'service.kubernetes.io/topology-aware-hints';
 export type HintMode = 'none' | 'zone' | 'zone and node';
 
 /** By `trafficDistribution`, unless the annotation for hints by share is set, which goes before it. */
-export function hintMode({ metadata, spec }: Service): HintMode {
+export function hintMode(service: Service): HintMode {
+  const { trafficDistribution = '' } = service.spec ?? {};
+  if (hintsByShare(service) || !CLOSE.has(trafficDistribution)) return 'none';
+  return trafficDistribution === 'PreferSameNode' ? 'zone and node' : 'zone';
+}
+
+/** Whether a Service asks for hints by its zones' shares of the cluster, which are not given here. */
+export function hintsByShare({ metadata }: Service): boolean {
   const { annotations = {} } = metadata;
   const mode = annotations[OLD_TOPOLOGY_MODE] ?? annotations[TOPOLOGY_MODE];
-  const { trafficDistribution = '' } = spec ?? {};
-  if (mode === 'Auto' || mode === 'auto' || !CLOSE.has(trafficDistribution)) return 'none';
-  return trafficDistribution === 'PreferSameNode' ? 'zone and node' : 'zone';
+  return mode === 'Auto' || mode === 'auto';
 }
 
 /** Whether the hints of a slice are as they should be; endpoints that are not ready may keep any while there is a mode. */

@@ -31,7 +31,8 @@ import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts'
 
 /** The value of the label of slices that this controller keeps. */
 export const MANAGER = 'endpointslice-controller.k8s.io';
-const MAX_ENDPOINTS = 100;
+/** How many endpoints a slice holds. */
+export const MAX_ENDPOINTS = 100;
 const OWN_LABELS = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL]);
 
 /** What the plan looks at. */

@@ -1,11 +1,14 @@
 import { PERSISTENT_VOLUME_CLAIMS, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { ephemeralVolumeController } from './controller.ts';
+import { createEphemeralVolumeController } from './controller.ts';
 
 it('makes a claim again that was deleted under its pod', async () => {
   const { clock, client, stop, run } = createControllerHarness();
-  run([ephemeralVolumeController]);
+  const metrics = createMetrics();
+  run([createEphemeralVolumeController(createMeters(metrics).ephemeralVolumes)]);
   await client.put(PODS, {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -13,6 +16,7 @@ it('makes a claim again that was deleted under its pod', async () => {
     spec: { containers: [], volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
   });
   await clock.advance(1000);
+  expect((await metrics.render()).text).toMatch(/^ephemeral_volume_controller_create_total 1$/m);
   const uids = () => client.all(PERSISTENT_VOLUME_CLAIMS).map(({ metadata }) => metadata.uid);
   const [first] = uids();
   expect(first).toBeDefined();

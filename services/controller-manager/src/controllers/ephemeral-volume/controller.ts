@@ -9,6 +9,7 @@ import {
   type Pod,
   PODS,
 } from '@gantry/objects';
+import type { EphemeralVolumeMeter } from './meter.ts';
 import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
 
 /** A new pod: what it asks for never changes. */
@@ -31,25 +32,27 @@ const watchClaims: WatchSpec<PersistentVolumeClaim> = {
 };
 
 /** Makes the claims of pods' ephemeral volumes. */
-export const ephemeralVolumeController: ControllerSpec = {
-  name: 'ephemeral-volume',
-  eventSource: 'ephemeral_volume',
-  watches: [watchPods, watchClaims],
-  reconcile: async (key, context, signal) => {
-    const { cache, clock } = context;
-    const pod = cache.get(PODS, key);
-    if (pod === undefined) return {};
-    const plan = planEphemeralVolumes(pod, (name) =>
-      cache.get(PERSISTENT_VOLUME_CLAIMS, { namespace: key.namespace, name }),
-    );
-    return await carryOut(plan, (action) => carryOutOne(action, pod, context, signal), clock);
-  },
-};
+export function createEphemeralVolumeController(meter: EphemeralVolumeMeter): ControllerSpec {
+  return {
+    name: 'ephemeral-volume',
+    eventSource: 'ephemeral_volume',
+    watches: [watchPods, watchClaims],
+    reconcile: async (key, context, signal) => {
+      const { cache, clock } = context;
+      const pod = cache.get(PODS, key);
+      if (pod === undefined) return {};
+      const plan = planEphemeralVolumes(pod, (name) =>
+        cache.get(PERSISTENT_VOLUME_CLAIMS, { namespace: key.namespace, name }),
+      );
+      return await carryOut(plan, (action) => carryOutOne(action, pod, { ...context, meter }, signal), clock);
+    },
+  };
+}
 
 async function carryOutOne(
   action: Action,
   pod: Pod,
-  { client, events }: ControllerContext,
+  { client, events, meter }: ControllerContext & { readonly meter: EphemeralVolumeMeter },
   signal: AbortSignal,
 ): Promise<void> {
   const report = (why: string) =>
@@ -61,7 +64,9 @@ async function carryOutOne(
   const { name = '' } = action.claim.metadata;
   try {
     await ignoreReasons(client.create(PERSISTENT_VOLUME_CLAIMS, action.claim, signal), ['AlreadyExists']);
+    meter.created('created');
   } catch (error) {
+    meter.created('failed');
     report(`create PVC ${name}: ${errorMessage(error)}`);
     throw error;
   }

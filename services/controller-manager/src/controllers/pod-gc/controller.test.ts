@@ -1,6 +1,8 @@
 import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controller.ts';
 import { QUARANTINE_MS } from './plan.ts';
@@ -34,7 +36,7 @@ describe('the collector of pods, overtaken by others', () => {
       const object = { ...current, status } as Pod;
       await client.updateStatus(PODS, object, stop.signal);
     };
-    start([createPodGcController()], { meanwhile });
+    start([createPodGcController(createMeters(createMetrics()).podGc)], { meanwhile });
     await clock.advance(QUARANTINE_MS + 1000);
     return client.all(PODS)[0];
   };
@@ -72,7 +74,7 @@ describe('the collector of pods, waiting for a node', () => {
   it('gives each pod that is bound to a missing node the whole time', async () => {
     const { clock, run } = harness;
     await putPod('first');
-    run([createPodGcController()]);
+    run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await clock.advance(QUARANTINE_MS - 1000);
     await putPod('second');
     await clock.advance(2000);
@@ -86,7 +88,7 @@ describe('the collector of pods, waiting for a node', () => {
   it('gives a pod of the same name, and one bound to the name of a node that went long ago, the whole time', async () => {
     const { clock, client, stop, run } = harness;
     await putPod('p');
-    run([createPodGcController()]);
+    run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await clock.advance(QUARANTINE_MS - 1000);
     await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
     await putPod('p');
@@ -103,7 +105,7 @@ describe('the collector of pods, waiting for a node', () => {
   it('keeps the pods of a node that registers again in time', async () => {
     const { clock, run } = harness;
     await putPod('p');
-    run([createPodGcController()]);
+    run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await clock.advance(QUARANTINE_MS - 1000);
     await putNode();
     await clock.advance(QUARANTINE_MS * 2);
@@ -113,7 +115,7 @@ describe('the collector of pods, waiting for a node', () => {
   it('keeps the pods of a node that lives, though the cache does not show it', async () => {
     const { clock, client, run } = harness;
     await putPod('p');
-    run([createPodGcController()]);
+    run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await clock.advance(100);
     client.failNext(
       ({ verb, resource }) => resource.resource === 'nodes' && verb !== 'get',
@@ -139,7 +141,8 @@ it('counts finished pods when one finishes, at most every 20 s, and removes the 
       status: { phase: 'Succeeded' },
     });
   for (let i = 0; i < 12_500; i++) await put(i);
-  run([createTerminatedPodGcController()]);
+  const metrics = createMetrics();
+  run([createTerminatedPodGcController(createMeters(metrics).podGc)]);
   await clock.advance(1000);
   await put(12_500);
   await put(12_501);
@@ -147,4 +150,21 @@ it('counts finished pods when one finishes, at most every 20 s, and removes the 
   expect(client.all(PODS)).toHaveLength(12_502);
   await clock.advance(20_000);
   expect(client.all(PODS)).toHaveLength(12_500);
+  const deleted = 'pod_gc_collector_force_delete_pods_total{namespace="a",reason="terminated"} 2\n';
+  expect((await metrics.render()).text).toContain(deleted);
+});
+
+it('counts pods whose deletion fails', async () => {
+  const { client, clock, run } = createControllerHarness();
+  const metrics = createMetrics();
+  const metadata = { ...KEY, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } });
+  client.failNext(({ verb }) => verb === 'delete', StatusError.internal('not today'));
+  run([createPodGcController(createMeters(metrics).podGc)]);
+  await clock.advance(10_000);
+  const { text } = await metrics.render();
+  const labels = '{namespace="a",reason="unscheduled"}';
+  expect(text).toContain(`pod_gc_collector_force_delete_pod_errors_total${labels} 1\n`);
+  expect(text).toContain(`pod_gc_collector_force_delete_pods_total${labels} 1\n`);
+  expect(client.all(PODS)).toEqual([]);
 });

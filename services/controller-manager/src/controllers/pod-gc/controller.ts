@@ -9,6 +9,7 @@ import {
 } from '@gantry/controller-runtime';
 import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
+import type { ForcedReason, PodGcMeter } from './meter.ts';
 import { type Action, changesCollection, isOutOfService, planPodCollection } from './plan.ts';
 import { excessPods, MAX_FINISHED } from './terminated.ts';
 
@@ -20,7 +21,7 @@ interface Orphan {
 }
 
 /** Removes the pods of nodes that no longer exist. */
-export function createPodGcController(): ControllerSpec {
+export function createPodGcController(meter: PodGcMeter): ControllerSpec {
   const orphans = new Map<string, Orphan>();
   return {
     name: 'pod-gc',
@@ -55,7 +56,7 @@ export function createPodGcController(): ControllerSpec {
       if (isNodeGone && (await findObject(NODES, { namespace: '', name }, context, signal)) !== undefined) {
         return { requeueAfterMs: 1000 };
       }
-      return await carryOut(plan, (action) => execute(pod, action, context, signal), clock);
+      return await carryOut(plan, (action) => execute(pod, action, { ...context, meter }, signal), clock);
     },
   };
 }
@@ -65,7 +66,7 @@ const ALL = { namespace: '', name: 'all' };
 const COUNT_MS = 20_000;
 
 /** Keeps the number of finished pods below a limit. Has one key, which a pod that finishes queues. */
-export function createTerminatedPodGcController(limit = MAX_FINISHED): ControllerSpec {
+export function createTerminatedPodGcController(meter: PodGcMeter, limit = MAX_FINISHED): ControllerSpec {
   let countedAt = -Infinity;
   return {
     name: 'terminated-pod-gc',
@@ -79,11 +80,12 @@ export function createTerminatedPodGcController(limit = MAX_FINISHED): Controlle
     begin: () => {
       countedAt = -Infinity;
     },
-    reconcile: async (_key, { cache, client, clock }, signal) => {
+    reconcile: async (_key, context, signal) => {
+      const { cache, clock } = context;
       const wait = countedAt + COUNT_MS - clock.now();
       if (wait > 0) return { requeueAfterMs: wait };
       countedAt = clock.now();
-      const remove = (pod: Pod) => deletePod(pod, client, signal);
+      const remove = (pod: Pod) => deletePod(pod, 'terminated', { ...context, meter }, signal);
       await executeActions(excessPods(cache.list(PODS), limit), remove, { pace: 'full' }, signal);
       return {};
     },
@@ -94,23 +96,36 @@ function isSame(orphan: Orphan | undefined, { metadata, spec }: Pod): boolean {
   return orphan !== undefined && orphan.uid === metadata.uid && orphan.nodeName === spec?.nodeName;
 }
 
-async function execute(pod: Pod, action: Action, { client }: ControllerContext, signal: AbortSignal): Promise<void> {
+/** What actions are carried out with. */
+type Hands = ControllerContext & { readonly meter: PodGcMeter };
+
+/** The label of the metric. */
+const FORCED = { 'node-gone': 'orphaned', 'out-of-service': 'out-of-service', 'never-started': 'unscheduled' } as const;
+
+async function execute(pod: Pod, action: Action, hands: Hands, signal: AbortSignal): Promise<void> {
   const { uid, resourceVersion } = pod.metadata;
   switch (action.kind) {
     case 'markFailed': {
       // Conditional on the version that was read: the pod's end may have been reported meanwhile.
       const change = { metadata: { uid, resourceVersion }, status: action.status };
-      await ignoreNotFound(client.patch(PODS, keyOf(pod), { strategic: change, subresource: 'status' }, signal));
+      const patch = { strategic: change, subresource: 'status' } as const;
+      await ignoreNotFound(hands.client.patch(PODS, keyOf(pod), patch, signal));
       break;
     }
     case 'delete':
-      await deletePod(pod, client, signal);
+      await deletePod(pod, FORCED[action.why], hands, signal);
       break;
   }
 }
 
 /** Without a grace period: no agent is left that could stop the pod, or nothing runs. */
-async function deletePod(pod: Pod, client: ControllerContext['client'], signal: AbortSignal): Promise<void> {
-  const { uid } = pod.metadata;
-  await ignoreNotFound(client.delete(PODS, keyOf(pod), { gracePeriodSeconds: 0, uid }, signal));
+async function deletePod(pod: Pod, why: ForcedReason, { client, meter }: Hands, signal: AbortSignal): Promise<void> {
+  const { uid, namespace = '' } = pod.metadata;
+  try {
+    await ignoreNotFound(client.delete(PODS, keyOf(pod), { gracePeriodSeconds: 0, uid }, signal));
+    meter.forced(namespace, why, 'deleted');
+  } catch (error) {
+    meter.forced(namespace, why, 'failed');
+    throw error;
+  }
 }

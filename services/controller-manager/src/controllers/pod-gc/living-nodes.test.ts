@@ -1,6 +1,8 @@
 import type { ObjectWrite } from '@gantry/client';
 import { NODES, type Pod, PODS } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController } from './controller.ts';
 
@@ -25,7 +27,7 @@ describe('the collector of pods', () => {
 
   it('collects the pods of a node that is gone', async () => {
     await pod('gone');
-    h.run([createPodGcController()]);
+    h.run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await h.clock.advance(LONG_MS);
     expect(h.client.all(PODS)).toEqual([]);
   });
@@ -40,7 +42,7 @@ describe('the collector of pods', () => {
       looks += 1;
       return Promise.resolve({ apiVersion: 'v1', kind: 'Node', metadata: { name: key.name } });
     }) as typeof h.client.get;
-    h.run([createPodGcController()]);
+    h.run([createPodGcController(createMeters(createMetrics()).podGc)]);
     await h.clock.advance(LONG_MS);
     expect(looks).toBeGreaterThan(0);
     expect(h.client.all(PODS)).toMatchObject([{ status: { phase: 'Running' } }]);
@@ -57,7 +59,7 @@ describe('the collector of pods', () => {
       await h.client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'lives' } });
       await pod('lives');
     };
-    h.run([createPodGcController()], { meanwhile });
+    h.run([createPodGcController(createMeters(createMetrics()).podGc)], { meanwhile });
     await h.clock.advance(LONG_MS);
     expect(acted).toBe('yes');
     expect(h.client.all(PODS)).toMatchObject([{ spec: { nodeName: 'lives' } }]);

@@ -1,10 +1,11 @@
 import { ignoreReasons } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
-import { CONFIG_MAPS, NAMESPACES } from '@gantry/objects';
+import { CONFIG_MAPS, NAMESPACES, StatusError } from '@gantry/objects';
+import type { RootCaMeter } from './meter.ts';
 import { type Action, planRootCa, ROOT_CA } from './plan.ts';
 
 /** Publishes the CA certificate in every namespace. Keys are namespaces. `readCa` gives the newest PEM. */
-export function createRootCaController(readCa: () => string): ControllerSpec {
+export function createRootCaController(readCa: () => string, meter: RootCaMeter): ControllerSpec {
   return {
     name: 'root-ca',
     eventSource: 'root-ca-cert-publisher',
@@ -23,7 +24,16 @@ export function createRootCaController(readCa: () => string): ControllerSpec {
         // Created by another writer, or the namespace is terminating.
         return ignoreReasons(written, ['AlreadyExists', 'Forbidden', 'NotFound']);
       };
-      return await carryOut(planRootCa(namespace, configMap, readCa()), execute, clock);
+      const startedAt = clock.now();
+      const synced = (code: number) => meter.synced(code, (clock.now() - startedAt) / 1000);
+      try {
+        const result = await carryOut(planRootCa(namespace, configMap, readCa()), execute, clock);
+        synced(200);
+        return result;
+      } catch (error) {
+        synced(error instanceof StatusError ? error.code : 500);
+        throw error;
+      }
     },
   };
 }

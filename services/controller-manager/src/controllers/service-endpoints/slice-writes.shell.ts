@@ -1,6 +1,7 @@
 import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/objects';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import type { SliceMeter } from './slice-meter.ts';
 import type { SliceAction } from './slices.ts';
 
 /** The versions of slices that this process wrote last, so that its own changes queue nothing. */
@@ -29,39 +30,41 @@ export class OwnSlices {
   }
 }
 
+/** What slices are written with. */
+export interface SliceHands {
+  readonly client: ObjectClient;
+  readonly own: OwnSlices;
+  readonly meter: Pick<SliceMeter, 'changed'>;
+}
+
 /**
  * Carries out actions on slices: creations and updates in one batch, then deletions in another. Rejects with the first error
  * after all were tried. A slice that is gone already, and a terminating namespace, are not errors.
  */
 export async function writeSlices(
   actions: readonly SliceAction[],
-  client: ObjectClient,
-  own: OwnSlices,
+  hands: SliceHands,
   signal: AbortSignal,
 ): Promise<void> {
   const deletions = actions.filter(({ kind }) => kind === 'delete');
   await writeAll(
     actions.filter(({ kind }) => kind !== 'delete'),
-    client,
-    own,
+    hands,
     signal,
   );
-  await writeAll(deletions, client, own, signal);
+  await writeAll(deletions, hands, signal);
 }
 
-async function writeAll(
-  actions: readonly SliceAction[],
-  client: ObjectClient,
-  own: OwnSlices,
-  signal: AbortSignal,
-): Promise<void> {
+async function writeAll(actions: readonly SliceAction[], hands: SliceHands, signal: AbortSignal): Promise<void> {
   if (actions.length === 0) return;
+  const { client, own, meter } = hands;
   const results = await client.batch(actions.map(writeOf), signal);
   let failed: StatusError | undefined;
   actions.forEach((action, index) => {
     const result = results[index];
     if (result === undefined) return;
     if (result.ok) {
+      meter.changed(action.kind);
       if (action.kind === 'delete') own.forget(action.slice);
       else own.note(result.object);
       return;

@@ -1,6 +1,8 @@
 import { NODES, type Pod, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createTaintEvictionController } from './controller.ts';
 
@@ -25,7 +27,7 @@ it('keeps what others say of a pod that it evicts', async () => {
     const object = { ...current, status: { phase: 'Running', conditions: [unready] } } as Pod;
     await client.updateStatus(PODS, object, stop.signal);
   };
-  run([createTaintEvictionController()], { meanwhile });
+  run([createTaintEvictionController(createMeters(createMetrics()).taintEviction)], { meanwhile });
   await clock.advance(100);
   const pod = client.all(PODS)[0];
   expect(pod?.status?.conditions).toContainEqual(expect.objectContaining(unready));
@@ -34,7 +36,7 @@ it('keeps what others say of a pod that it evicts', async () => {
 });
 
 describe('an eviction that is scheduled', () => {
-  const start = async () => {
+  const start = async (metrics = createMetrics()) => {
     const harness = createControllerHarness();
     const { client, clock, run } = harness;
     const taints = [{ key: 'maintenance', effect: 'NoExecute' }];
@@ -42,7 +44,7 @@ describe('an eviction that is scheduled', () => {
     const tolerations = [{ operator: 'Exists', tolerationSeconds: 30 }];
     const spec = { containers: [], nodeName: 'n', tolerations };
     await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: KEY, spec });
-    run([createTaintEvictionController()]);
+    run([createTaintEvictionController(createMeters(metrics).taintEviction)]);
     await clock.advance(10_000);
     expect(client.all(PODS)).toHaveLength(1);
     return harness;
@@ -51,7 +53,8 @@ describe('an eviction that is scheduled', () => {
     events('Pod').map(({ reason, message }) => `${reason ?? ''}: ${message ?? ''}`);
 
   it('happens when the toleration has run out, though the taint has no time and the pod changes', async () => {
-    const harness = await start();
+    const metrics = createMetrics();
+    const harness = await start(metrics);
     const { client, clock, stop } = harness;
     await client.patch(PODS, KEY, { merge: { metadata: { labels: { a: 'b' } } } }, stop.signal);
     await clock.advance(19_000);
@@ -59,6 +62,10 @@ describe('an eviction that is scheduled', () => {
     await clock.advance(2000);
     expect(client.all(PODS)).toEqual([]);
     expect(told(harness)).toEqual(['TaintManagerEviction: Marking for deletion Pod a/p']);
+    const { text } = await metrics.render();
+    expect(text).toContain('taint_eviction_controller_pod_deletions_total 1\n');
+    // By its toleration it was due when it was deleted, not when it was first seen.
+    expect(text).toContain('taint_eviction_controller_pod_deletion_duration_seconds_bucket{le="1"} 1\n');
   });
 
   it('is cancelled with a report when the taint goes', async () => {

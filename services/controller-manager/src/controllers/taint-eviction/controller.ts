@@ -1,6 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
 import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import type { TaintEvictionMeter } from './meter.ts';
 import { type Action, changesEviction, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
 
 /** A pod that will be evicted when its toleration has run out. */
@@ -9,7 +10,7 @@ interface Scheduled extends ScheduledEviction {
 }
 
 /** Deletes pods that do not tolerate a NoExecute taint of their node, when their toleration has run out. */
-export function createTaintEvictionController(): ControllerSpec {
+export function createTaintEvictionController(meter: TaintEvictionMeter): ControllerSpec {
   const scheduled = new Map<string, Scheduled>();
   return {
     name: 'taint-eviction',
@@ -39,7 +40,10 @@ export function createTaintEvictionController(): ControllerSpec {
         if (action.kind === 'schedule') scheduled.set(id, { pod, since: action.since });
         else scheduled.delete(id);
         if (action.kind === 'cancel') reportCancelled(pod, context);
-        if (action.kind === 'evict') await evict(pod, action, context, signal);
+        if (action.kind === 'evict') {
+          await evict(pod, action, context, signal);
+          meter.deleted(Math.max(0, clock.now() - action.due) / 1000);
+        }
       };
       return await carryOut(planEviction(pod, node, scheduled.get(id), clock.now()), perform, clock);
     },

@@ -8,8 +8,8 @@ export interface ScheduledEviction {
 }
 
 export type Action =
-  /** Deletes the pod, with a condition that says why. */
-  | { readonly kind: 'evict'; readonly condition: PodCondition }
+  /** Deletes the pod, with a condition that says why. It was `due` when its toleration had run out. */
+  | { readonly kind: 'evict'; readonly condition: PodCondition; readonly due: Instant }
   /** Remembers that the pod will be evicted. */
   | { readonly kind: 'schedule'; readonly since: Instant }
   /** Reports that the pod stays, or is evicted for another reason, and forgets. */
@@ -27,8 +27,8 @@ export function planEviction(
   const at = evictionTime(pod, node, since);
   const cancel: readonly Action[] = scheduled === undefined ? [] : [{ kind: 'cancel' }];
   if (at === undefined) return { actions: cancel };
-  if (at === 'now') return { actions: [...cancel, evict(pod, now)] };
-  if (at <= now) return { actions: [evict(pod, now)] };
+  if (at === 'now') return { actions: [...cancel, evict(pod, now, now)] };
+  if (at <= now) return { actions: [evict(pod, at, now)] };
   return { actions: scheduled === undefined ? [{ kind: 'schedule', since }] : [], requeueAt: at };
 }
 
@@ -47,10 +47,10 @@ function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | u
   return at;
 }
 
-function evict(pod: Pod, now: Instant): Action {
+function evict(pod: Pod, due: Instant, now: Instant): Action {
   const message = 'Taint manager: deleting due to NoExecute taint';
   const condition = disruptionTarget('DeletionByTaintManager', message, now, pod.metadata.generation);
-  return { kind: 'evict', condition };
+  return { kind: 'evict', condition, due };
 }
 
 /** Whether a change of a node may evict pods, or spare them. */

@@ -1,9 +1,11 @@
 import { formatTime } from '@gantry/base';
 import { type Job, JOBS } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
-import { ttlAfterFinishedController } from './controller.ts';
+import { createTtlAfterFinishedController } from './controller.ts';
 
 const KEY = { namespace: 'n', name: 'work' };
 
@@ -20,11 +22,15 @@ async function createEnded(ttlSecondsAfterFinished: number) {
 
 it('deletes a Job when its time is over, its pods first', async () => {
   const { client, clock, run } = await createEnded(60);
-  run([ttlAfterFinishedController]);
+  const metrics = createMetrics();
+  run([createTtlAfterFinishedController(createMeters(metrics).ttl)]);
   await clock.advance(59_000);
   expect(client.all(JOBS)).toHaveLength(1);
   await clock.advance(1000);
   expect(client.all(JOBS)).toHaveLength(0);
+  expect((await metrics.render()).text).toContain(
+    'ttl_after_finished_controller_job_deletion_duration_seconds_count 1\n',
+  );
   const deletions = client.writes.filter(({ verb }) => verb === 'delete');
   expect(deletions).toMatchObject([{ options: { propagationPolicy: 'Foreground', preconditions: { uid: 'uid-1' } } }]);
 });
@@ -33,7 +39,7 @@ it('does not delete a Job whose time was made longer, before or after it read it
   for (const moment of ['get', 'delete']) {
     const { client, clock, run, stop } = await createEnded(10);
     let acted = 0;
-    run([ttlAfterFinishedController], {
+    run([createTtlAfterFinishedController(createMeters(createMetrics()).ttl)], {
       reach: async (_signal, { verb, resource }) => {
         if (verb !== moment || resource !== 'jobs' || acted++ > 0) return;
         await client.patch(JOBS, KEY, { merge: { spec: { ttlSecondsAfterFinished: 3600 } } }, stop.signal);

@@ -1,7 +1,8 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { Job } from '@gantry/objects';
 
-export type Action = { readonly kind: 'delete'; readonly job: Job };
+/** `due` is when the Job's time ran out. */
+export type Action = { readonly kind: 'delete'; readonly job: Job; readonly due: Instant };
 
 /** A Job that has ended is deleted `ttlSecondsAfterFinished` after its end; without that field it stays. */
 export function planCleanup(job: Job, now: Instant): Plan<Action> {
@@ -11,7 +12,9 @@ export function planCleanup(job: Job, now: Instant): Plan<Action> {
     return { actions: [] };
   }
   const expiresAt = endedAt + seconds * 1000;
-  return expiresAt <= now ? { actions: [{ kind: 'delete', job }] } : { actions: [], requeueAt: expiresAt };
+  return expiresAt <= now
+    ? { actions: [{ kind: 'delete', job, due: expiresAt }] }
+    : { actions: [], requeueAt: expiresAt };
 }
 
 /** When a Job ended, in Unix milliseconds; undefined while it goes on, or when its status does not say when. */
