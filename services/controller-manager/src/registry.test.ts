@@ -52,7 +52,8 @@ describe.each(NAMES)('the controller %s', (name) => {
     const harness = await createWorld();
     await lead(harness, name);
     const first = writesOf(harness);
-    expect(first).not.toEqual([]);
+    // Some only report.
+    expect([...first, ...harness.events()]).not.toEqual([]);
     // A new leader plans for every object, without a memory of what was done.
     await lead(harness, name);
     expect(writesOf(harness).slice(first.length)).toEqual([]);

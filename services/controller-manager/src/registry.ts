@@ -33,6 +33,7 @@ import { statefulSetController } from './controllers/stateful-set/controller.ts'
 import { createTaintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
 import { createTtlAfterFinishedController } from './controllers/ttl-after-finished/controller.ts';
+import { volumeExpansionController } from './controllers/volume-expansion/controller.ts';
 import {
   attributesProtectionController,
   claimProtectionController,
@@ -74,6 +75,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     admissionPolicyStatusController,
     attributesProtectionController,
     claimProtectionController,
+    volumeExpansionController,
     volumeProtectionController,
     clusterRoleAggregationController,
     createDaemonSetController(),

@@ -1,11 +1,11 @@
 import { exponentialBuckets, type Metrics } from '@gantry/service';
-import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './ephemeral-volume/meter.ts';
-import { type PodGcMeter, podGcMeter } from './pod-gc/meter.ts';
-import { type RootCaMeter, rootCaMeter } from './root-ca/meter.ts';
-import { type MirrorMeter, mirrorMeter } from './endpoint-slice-mirroring/meter.ts';
-import { type EndpointSliceMeter, endpointSliceMeter } from './endpoint-slice/meter.ts';
-import { type TaintEvictionMeter, taintEvictionMeter } from './taint-eviction/meter.ts';
-import { type TtlMeter, ttlMeter } from './ttl-after-finished/meter.ts';
+import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './ephemeral-volume/meter.shell.ts';
+import { type PodGcMeter, podGcMeter } from './pod-gc/meter.shell.ts';
+import { type RootCaMeter, rootCaMeter } from './root-ca/meter.shell.ts';
+import { type MirrorMeter, mirrorMeter } from './endpoint-slice-mirroring/meter.shell.ts';
+import { type EndpointSliceMeter, endpointSliceMeter } from './endpoint-slice/meter.shell.ts';
+import { type TaintEvictionMeter, taintEvictionMeter } from './taint-eviction/meter.shell.ts';
+import { type TtlMeter, ttlMeter } from './ttl-after-finished/meter.shell.ts';
 
 /** What a controller reports of its own work. Names, labels and buckets are Kubernetes'. */
 export interface Meters {

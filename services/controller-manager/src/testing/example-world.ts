@@ -29,6 +29,8 @@ import {
   VOLUME_ATTRIBUTES_CLASSES,
 } from '@gantry/objects';
 
+/** The uid that the first object gets, a claim that its volume names. */
+const FIRST_UID = 'uid-1';
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const TEMPLATE = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const WEB = {
@@ -53,6 +55,10 @@ const inside = <T extends KubeObject>(resource: Resource<T>, name: string, rest:
 
 /** A cluster in which every controller has something to do. A new controller adds what it acts on. */
 export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
+  inside(PERSISTENT_VOLUME_CLAIMS, 'growing', {
+    spec: { resources: { requests: { storage: '2Gi' } }, volumeName: 'grown', volumeMode: 'Filesystem' },
+    status: { phase: 'Bound', capacity: { storage: '1Gi' } },
+  }),
   of(NAMESPACES, { name: 'a' }, { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }),
   of(NAMESPACES, { name: 'kube-node-lease' }),
   of(
@@ -209,6 +215,14 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   ),
   of(VALIDATING_ADMISSION_POLICIES, { name: 'policy', generation: 1 }, { spec: { validations: [] } }),
   inside(PERSISTENT_VOLUME_CLAIMS, 'claim', {}, { ...DELETED, finalizers: ['kubernetes.io/pvc-protection'] }),
+  of(
+    PERSISTENT_VOLUMES,
+    { name: 'grown' },
+    {
+      spec: { capacity: { storage: '1Gi' }, claimRef: { namespace: 'a', name: 'growing', uid: FIRST_UID } },
+      status: { phase: 'Bound' },
+    },
+  ),
   of(PERSISTENT_VOLUMES, { name: 'volume', ...DELETED, finalizers: ['kubernetes.io/pv-protection'] }, {}),
   of(VOLUME_ATTRIBUTES_CLASSES, { name: 'class', ...DELETED, finalizers: ['kubernetes.io/vac-protection'] }, {}),
 ];

@@ -3,7 +3,7 @@ import { ENDPOINTS, equalJson, formatKey, keyOf, type Service, SERVICES } from '
 import { selectsPods } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
-import type { MirrorMeter } from './meter.ts';
+import type { MirrorMeter } from './meter.shell.ts';
 import { isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
 
 /** Queues the Endpoints of a Service that has no selector, or had none. */

@@ -6,7 +6,7 @@ import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
 import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';
-import type { EndpointSliceMeter } from './meter.ts';
+import type { EndpointSliceMeter } from './meter.shell.ts';
 import { MANAGER, planSlices, podsWithoutNode } from './plan.ts';
 import { zoneOf } from './pod-endpoint.ts';
 

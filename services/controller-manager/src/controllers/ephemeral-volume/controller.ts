@@ -9,7 +9,7 @@ import {
   type Pod,
   PODS,
 } from '@gantry/objects';
-import type { EphemeralVolumeMeter } from './meter.ts';
+import type { EphemeralVolumeMeter } from './meter.shell.ts';
 import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
 
 /** A new pod: what it asks for never changes. */

@@ -9,7 +9,7 @@ import {
 } from '@gantry/controller-runtime';
 import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import type { ForcedReason, PodGcMeter } from './meter.ts';
+import type { ForcedReason, PodGcMeter } from './meter.shell.ts';
 import { type Action, changesCollection, isOutOfService, planPodCollection } from './plan.ts';
 import { excessPods, MAX_FINISHED } from './terminated.ts';
 

@@ -1,7 +1,7 @@
 import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/objects';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
-import type { SliceMeter } from './slice-meter.ts';
+import type { SliceMeter } from './slice-meter.shell.ts';
 import type { SliceAction } from './slices.ts';
 
 /** The versions of slices that this process wrote last, so that its own changes queue nothing. */

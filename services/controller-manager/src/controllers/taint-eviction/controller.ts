@@ -1,7 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
 import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
-import type { TaintEvictionMeter } from './meter.ts';
+import type { TaintEvictionMeter } from './meter.shell.ts';
 import { type Action, changesEviction, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
 
 /** A pod that will be evicted when its toleration has run out. */

@@ -1,5 +1,5 @@
 import { exponentialBuckets, type Metrics } from '@gantry/service';
-import { ENDPOINT_BUCKETS, type SliceMeter, sliceMeter } from '../service-endpoints/slice-meter.ts';
+import { ENDPOINT_BUCKETS, type SliceMeter, sliceMeter } from '../service-endpoints/slice-meter.shell.ts';
 import { MAX_ENDPOINTS } from './plan.ts';
 
 export interface MirrorMeter extends SliceMeter {

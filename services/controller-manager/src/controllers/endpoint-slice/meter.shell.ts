@@ -1,6 +1,6 @@
 import type { Service } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
-import { type SliceMeter, sliceMeter } from '../service-endpoints/slice-meter.ts';
+import { type SliceMeter, sliceMeter } from '../service-endpoints/slice-meter.shell.ts';
 import { hintMode, hintsByShare } from './hints.ts';
 import { MAX_ENDPOINTS } from './plan.ts';
 
