@@ -1,7 +1,7 @@
 import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from './controllers/meters.ts';
+import { createMeters } from './meters.ts';
 import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
 import { createNodeRanges } from './testing/node-ranges.ts';

@@ -12,7 +12,7 @@ import { createEndpointsController } from './controllers/endpoints/controller.ts
 import { createEphemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
-import type { Meters } from './controllers/meters.ts';
+import type { Meters } from './meters.ts';
 import { createLoadBalancerController, type LoadBalancerOptions } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';

@@ -13,7 +13,7 @@ import { openCertificateAuthority } from './controllers/csr-signing/certificate-
 import type { Config } from './config.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { createReadPath } from './read-path.ts';
-import { createMeters } from './controllers/meters.ts';
+import { createMeters } from './meters.ts';
 import { createControllers } from './registry.ts';
 import { firstAddress } from './service-range.ts';
 

@@ -1,26 +1,12 @@
 import { exponentialBuckets, type Metrics } from '@gantry/service';
-import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './ephemeral-volume/meter.shell.ts';
-import { type PodGcMeter, podGcMeter } from './pod-gc/meter.shell.ts';
-import { type RootCaMeter, rootCaMeter } from './root-ca/meter.shell.ts';
-import { type MirrorMeter, mirrorMeter } from './endpoint-slice-mirroring/meter.shell.ts';
-import { type EndpointSliceMeter, endpointSliceMeter } from './endpoint-slice/meter.shell.ts';
-import { type TaintEvictionMeter, taintEvictionMeter } from './taint-eviction/meter.shell.ts';
-import { type TtlMeter, ttlMeter } from './ttl-after-finished/meter.shell.ts';
 
-/** What a controller reports of its own work. Names, labels and buckets are Kubernetes'. */
-export interface Meters {
+/** The meters that are no controller's folder's own. Names, labels and buckets are Kubernetes'. */
+export interface CommonMeters {
   readonly job: JobMeter;
   readonly cronJob: CronJobMeter;
   readonly autoscaler: AutoscalerMeter;
   readonly nodes: NodeMeter;
   readonly ranges: RangeMeter;
-  readonly podGc: PodGcMeter;
-  readonly taintEviction: TaintEvictionMeter;
-  readonly ttl: TtlMeter;
-  readonly slices: EndpointSliceMeter;
-  readonly mirrors: MirrorMeter;
-  readonly ephemeralVolumes: EphemeralVolumeMeter;
-  readonly rootCa: RootCaMeter;
 }
 
 type CompletionMode = 'Indexed' | 'NonIndexed';
@@ -76,21 +62,13 @@ export interface RangeMeter {
   uses(clusterCidr: string, used: number, max: number): void;
 }
 
-/** The meters of all controllers, in the metrics of a process. */
-export function createMeters(metrics: Metrics): Meters {
+export function createCommonMeters(metrics: Metrics): CommonMeters {
   return {
     job: jobMeter(metrics),
     cronJob: cronJobMeter(metrics),
     autoscaler: autoscalerMeter(metrics),
     nodes: nodeMeter(metrics),
     ranges: rangeMeter(metrics),
-    podGc: podGcMeter(metrics),
-    taintEviction: taintEvictionMeter(metrics),
-    ttl: ttlMeter(metrics),
-    slices: endpointSliceMeter(metrics),
-    mirrors: mirrorMeter(metrics),
-    ephemeralVolumes: ephemeralVolumeMeter(metrics),
-    rootCa: rootCaMeter(metrics),
   };
 }
 

@@ -3,7 +3,7 @@ import { createHttpClient, discoverResources, readKubeconfig } from '@gantry/cli
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { createMetrics, createLogger } from '@gantry/service';
 import { createReadPath } from '../read-path.ts';
-import { createMeters } from '../controllers/meters.ts';
+import { createMeters } from '../meters.ts';
 import { createNodeRanges } from './node-ranges.ts';
 import { createControllers } from '../registry.ts';
 

@@ -11,7 +11,7 @@ import {
 import { formatTime, sleep } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../meters.ts';
+import { createMeters } from '../../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createHorizontalPodAutoscalerController } from './controller.ts';
 import type { ReadPath } from './rest-reader.ts';

@@ -3,7 +3,7 @@ import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../meters.ts';
+import { createMeters } from '../../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createNodeLifecycleController } from './controller.ts';
 

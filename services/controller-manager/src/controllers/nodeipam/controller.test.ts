@@ -3,7 +3,7 @@ import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createNodeRanges } from '../../testing/node-ranges.ts';
-import { createMeters } from '../meters.ts';
+import { createMeters } from '../../meters.ts';
 import { createNodeIpamController } from './controller.ts';
 import { NodeRanges } from './node-ranges.ts';
 

@@ -2,7 +2,7 @@ import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../meters.ts';
+import { createMeters } from '../../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controller.ts';
 import { QUARANTINE_MS } from './plan.ts';

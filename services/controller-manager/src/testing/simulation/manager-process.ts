@@ -4,7 +4,7 @@ import type { ObjectWrite } from '@gantry/client';
 import { createFenceHolder, createManager, type Log } from '@gantry/controller-runtime';
 import { StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../controllers/meters.ts';
+import { createMeters } from '../../meters.ts';
 import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/rest-reader.ts';
 import { createNodeRanges } from '../node-ranges.ts';
 import { createControllers } from '../../registry.ts';
