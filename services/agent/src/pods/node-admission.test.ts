@@ -1,7 +1,9 @@
 import { type Node, NODES, type Pod, type PodSpec, type PodStatus, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { container, nodeOf, pod } from '../testing/pods.ts';
+import { Evictions } from '../eviction/evictions.ts';
+import { container, ENGINE, nodeOf, pod, podState, sandbox } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
+import { NodeAdmission } from './node-admission.ts';
 
 const CRITICAL = 2_000_000_000;
 
@@ -132,4 +134,64 @@ it('a critical pod that is larger than its node takes the place of none', async 
   const critical = await run(node, named('critical', { ...asking('3'), priority: CRITICAL }));
   await soon(node, () => critical()?.reason).toBe('UnexpectedAdmissionError');
   expect(first()?.phase).toBe('Running');
+});
+
+/** The admission of a node with two CPUs, without the workers of its pods. */
+function admissionOf(pods: readonly Pod[]) {
+  const byUid = new Map(pods.map((object) => [object.metadata.uid ?? '', object]));
+  const events: string[] = [];
+  const evictions = new Evictions({
+    event: ({ metadata }, _, reason) => void events.push(`${reason} ${metadata.name}`),
+  });
+  const node = nodeOf(OWNER.node, { cpu: '2' });
+  let judgements = 0;
+  const admission = new NodeAdmission({
+    pods: { list: () => pods, get: (uid) => byUid.get(uid) },
+    node: { known: () => node, read: async () => node },
+    engine: ENGINE,
+    pressure: {
+      pressures: () => {
+        judgements += 1;
+        return [];
+      },
+    },
+    evictions,
+  });
+  const { signal } = new AbortController();
+  const judge = async (object: Pod) => (await admission.judge(object, undefined, signal))?.reason;
+  return { admission, judge, signal, events, judgements: () => judgements };
+}
+
+const aged = (name: string, cpu: string, change: Partial<PodSpec> = {}): Pod =>
+  named(name, { ...asking(cpu), ...change }, { uid: `uid-${name}` });
+
+it.each([['the oldest first'], ['the youngest first']])(
+  'many pods that name a node are judged once each: %s',
+  async (order) => {
+    const count = 200;
+    const pods = Array.from({ length: count }, (_, index) => aged(`web-${String(index).padStart(3, '0')}`, '1'));
+    const { judge, judgements } = admissionOf(pods);
+    const verdicts = await Promise.all((order === 'the oldest first' ? pods : pods.toReversed()).map(judge));
+    expect(verdicts.filter((reason) => reason === undefined)).toHaveLength(2);
+    expect(await Promise.all(pods.slice(0, 3).map(judge))).toEqual([undefined, undefined, 'OutOfcpu']);
+    expect(judgements()).toBeLessThan(4 * count);
+  },
+);
+
+it('a pod that has containers is admitted, also where it was rejected in the turn of another pod', async () => {
+  const [large, small] = [aged('a', '3'), aged('b', '2')];
+  const { admission, judge, signal } = admissionOf([large, small]);
+  expect(await judge(small)).toBeUndefined();
+  const state = podState([sandbox()], []);
+  expect(await admission.judge(large, state, signal)).toBeUndefined();
+  expect(await judge(large), 'nor is it judged again').toBeUndefined();
+});
+
+it('two critical pods preempt two pods, also where both are judged in one turn', async () => {
+  const started = { startTime: '2026-01-01T00:00:00Z' };
+  const running = ['a', 'b'].map((name) => ({ ...aged(name, '1'), status: started }));
+  const critical = ['c', 'd'].map((name) => aged(name, '1', { priority: CRITICAL }));
+  const { judge, events } = admissionOf([...running, ...critical]);
+  expect(await Promise.all(critical.toReversed().map(judge))).toEqual([undefined, undefined]);
+  expect(events.toSorted()).toEqual(['Preempting a', 'Preempting b']);
 });

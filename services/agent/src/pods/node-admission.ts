@@ -1,4 +1,5 @@
-import { hasEnded, type Pod, type Node } from '@gantry/objects';
+import { setImmediate as turn } from 'node:timers/promises';
+import { hasEnded, type Pod } from '@gantry/objects';
 import type { Evictions } from '../eviction/evictions.ts';
 import type { PressureManager } from '../eviction/pressure-manager.ts';
 import type { NodeSource } from '../sources/node-source.ts';
@@ -11,10 +12,11 @@ import { pressureRejection } from '../spec/node-pressure.ts';
 import { type PodRejection, podRejection } from '../spec/pod-rejection.ts';
 import { planPreemption, PREEMPTED } from '../spec/preemption.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
+import { Slots } from './slots.ts';
 
 export interface NodeAdmissionOptions {
-  readonly pods: Pick<PodView, 'list'>;
-  readonly node: NodeSource;
+  readonly pods: Pick<PodView, 'get' | 'list'>;
+  readonly node: Pick<NodeSource, 'known' | 'read'>;
   readonly engine: EngineInfo;
   readonly pressure: Pick<PressureManager, 'pressures'>;
   readonly evictions: Pick<Evictions, 'evict' | 'evictionOf'>;
@@ -26,6 +28,9 @@ type Verdict =
 
 const ADMITTED: Verdict = { kind: 'admitted', victims: [] };
 
+/** Pods that are judged in one turn of the event loop: there may be thousands that name the node. */
+const PER_TURN = 16;
+
 /**
  * Which pods a node takes, as kubelet's admission decides. A pod is judged once, before anything of it is created, against the Node of
  * that moment and the pods that were admitted: a Node's amounts become smaller when agents are added to its host, and no pod that
@@ -33,8 +38,11 @@ const ADMITTED: Verdict = { kind: 'admitted', victims: [] };
  */
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
-  /** By the uids of pods that have a worker. */
+  /** By the uids of pods that have a worker. Victims are those that are still to be preempted. */
   readonly #verdicts = new Map<string, Verdict>();
+  /** Who reads the Node and judges: one pod for all that wait. */
+  readonly #turns = new Slots(1);
+  #waiting = 0;
 
   constructor(options: NodeAdmissionOptions) {
     this.#options = options;
@@ -45,12 +53,12 @@ export class NodeAdmission {
     const { uid = '', deletionTimestamp } = pod.metadata;
     const known = this.#verdicts.get(uid);
     if (known === undefined && deletionTimestamp !== undefined) return undefined;
-    // What this agent, or the one before, has reported or created was admitted.
-    const isOld = state !== undefined || pod.status?.startTime !== undefined;
-    const verdict = known ?? (isOld ? ADMITTED : await this.#decide(pod, signal));
-    this.#verdicts.set(uid, verdict);
+    // What this agent, or the one before, has created or reported was admitted. A pod that was judged in another's turn may be such a one.
+    const isOld = state !== undefined || (known === undefined && pod.status?.startTime !== undefined);
+    const verdict = isOld ? ADMITTED : (known ?? (await this.#decide(pod, signal)));
     if (verdict.kind === 'rejected') return verdict.rejection;
-    if (known === undefined) for (const victim of verdict.victims) this.#preempt(victim);
+    this.#verdicts.set(uid, ADMITTED);
+    for (const victim of verdict.victims) this.#preempt(victim);
     return undefined;
   }
 
@@ -59,54 +67,103 @@ export class NodeAdmission {
     this.#verdicts.delete(uid);
   }
 
-  /** No pod is rejected, and none is preempted, by an outdated Node. */
   async #decide(pod: Pod, signal: AbortSignal): Promise<Verdict> {
-    const { node } = this.#options;
-    const verdict = this.#verdict(pod, node.known());
-    if (verdict === ADMITTED) return verdict;
+    // Where some wait for their turn there is no room for all.
+    if (this.#waiting === 0 && this.#hasRoomForAll(pod)) return this.#keep(pod, ADMITTED);
+    this.#waiting += 1;
     try {
-      await node.read(signal);
+      return await this.#waitForTurn(pod, signal);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async #waitForTurn(pod: Pod, signal: AbortSignal): Promise<Verdict> {
+    // Static pods are run without API servers: they do not wait until the reads of others have failed.
+    if (isStaticPod(pod)) return await this.#decideInTurn(pod, signal);
+    return await this.#turns.use(() => this.#decideInTurn(pod, signal), signal);
+  }
+
+  /** Whether nothing speaks against a pod even if all older ones that have not been judged are admitted. */
+  #hasRoomForAll(pod: Pod): boolean {
+    const older = this.#undecided().filter((other) => byAge(other, pod) < 0);
+    return this.#verdictBeside(pod, [...this.#admittedBeside(pod), ...older]) === ADMITTED;
+  }
+
+  /**
+   * Judges all pods that wait for it, the oldest first, each of them once. No pod is rejected, and none is preempted, by a Node that was
+   * read before the pod was seen.
+   */
+  async #decideInTurn(pod: Pod, signal: AbortSignal): Promise<Verdict> {
+    const known = this.#verdictOf(pod);
+    if (known !== undefined) return known;
+    const waiting = this.#undecided().toSorted(byAge);
+    const isRead = await this.#readNode(pod, signal);
+    let judged = 0;
+    for (const { metadata } of isRead ? waiting : waiting.filter(isStaticPod)) {
+      const other = this.#options.pods.get(metadata.uid ?? '');
+      // Some have gone, or were judged meanwhile.
+      if (other === undefined || !this.#isUndecided(other)) continue;
+      this.#keep(other, this.#verdictBeside(other, this.#admittedBeside(other)));
+      judged += 1;
+      if (judged % PER_TURN === 0) await turn();
+      signal.throwIfAborted();
+    }
+    return this.#verdictOf(pod) ?? this.#keep(pod, this.#verdictBeside(pod, this.#admittedBeside(pod)));
+  }
+
+  /** Whether the Node could be read. */
+  async #readNode(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.node.read(signal);
+      return true;
     } catch (error) {
       signal.throwIfAborted();
-      // Static pods are run without API servers.
       if (!isStaticPod(pod)) throw error;
+      return false;
     }
-    return this.#verdict(pod, node.known());
   }
 
-  /** Older pods that have not been judged come before: first as if all were admitted, and where that leaves no room one by one. */
-  #verdict(pod: Pod, node: Node): Verdict {
-    const others = this.#options.pods.list().filter((other) => other.metadata.uid !== pod.metadata.uid);
-    const active = others.filter((other) => !hasEnded(other));
-    const admitted = active.filter((other) => this.#isAdmitted(other));
-    const older = active.filter((other) => this.#isUndecided(other) && ageOf(other) < ageOf(pod));
-    const verdict = this.#verdictBeside(pod, node, [...admitted, ...older]);
-    if (verdict === ADMITTED || older.length === 0) return verdict;
-    for (const other of older.sort((one, two) => (ageOf(one) < ageOf(two) ? -1 : 1))) {
-      if (this.#verdictBeside(other, node, admitted).kind === 'admitted') admitted.push(other);
-    }
-    return this.#verdictBeside(pod, node, admitted);
+  #verdictOf({ metadata: { uid = '' } }: Pod): Verdict | undefined {
+    return this.#verdicts.get(uid);
   }
 
-  #isAdmitted({ metadata: { uid = '' }, status }: Pod): boolean {
-    const verdict = this.#verdicts.get(uid);
-    return verdict === undefined ? status?.startTime !== undefined : verdict.kind === 'admitted';
+  /** At once, so that no other pod is judged between a verdict and its being known. */
+  #keep(pod: Pod, verdict: Verdict): Verdict {
+    this.#verdicts.set(pod.metadata.uid ?? '', verdict);
+    return verdict;
   }
 
-  #isUndecided({ metadata: { uid = '', deletionTimestamp }, status }: Pod): boolean {
-    return !this.#verdicts.has(uid) && status?.startTime === undefined && deletionTimestamp === undefined;
+  /** Admitted pods that have not ended, without the pod. */
+  #admittedBeside({ metadata: { uid } }: Pod): readonly Pod[] {
+    const others = this.#options.pods.list().filter((other) => other.metadata.uid !== uid && !hasEnded(other));
+    return others.filter((other) => this.#isAdmitted(other));
+  }
+
+  #undecided(): readonly Pod[] {
+    return this.#options.pods.list().filter((other) => this.#isUndecided(other));
+  }
+
+  #isAdmitted(pod: Pod): boolean {
+    const verdict = this.#verdictOf(pod);
+    return verdict === undefined ? pod.status?.startTime !== undefined : verdict.kind === 'admitted';
+  }
+
+  /** Whether a pod, of which nothing was reported and which nobody deletes, has not been judged. */
+  #isUndecided(pod: Pod): boolean {
+    const { metadata, status } = pod;
+    const isNew = status?.startTime === undefined && metadata.deletionTimestamp === undefined && !hasEnded(pod);
+    return isNew && this.#verdictOf(pod) === undefined;
   }
 
   /** In kubelet's order: pressure, features, room, and what no room helps against. */
-  #verdictBeside(pod: Pod, node: Node, admitted: readonly Pod[]): Verdict {
-    const { engine, pressure, evictions } = this.#options;
+  #verdictBeside(pod: Pod, admitted: readonly Pod[]): Verdict {
+    const { engine, pressure } = this.#options;
+    const node = this.#options.node.known();
     const rejection = pressureRejection(pod, pressure.pressures()) ?? podRejection(pod, engine);
     if (rejection !== undefined) return { kind: 'rejected', rejection };
     const isCritical = isCriticalPod(pod);
-    // What was evicted for another critical pod ends soon.
-    const lasting = isCritical
-      ? admitted.filter(({ metadata }) => evictions.evictionOf(metadata.uid ?? '') === undefined)
-      : admitted;
+    const lasting = isCritical ? this.#lasting(admitted) : admitted;
     const shortages = shortagesOf(pod, node, lasting);
     const [shortage] = shortages;
     if (shortage !== undefined && !isCritical) return { kind: 'rejected', rejection: shortageRejection(shortage) };
@@ -118,11 +175,29 @@ export class NodeAdmission {
     return { kind: 'rejected', rejection: { reason: 'UnexpectedAdmissionError', message: preemption.message } };
   }
 
-  #preempt(victim: Pod): void {
-    const eviction = { message: PREEMPTED, graceSeconds: Infinity, cause: 'critical-pod' } as const;
-    this.#options.evictions.evict(victim, eviction);
+  /** Without what ends soon: pods that are evicted, and those that other critical pods are about to preempt. */
+  #lasting(admitted: readonly Pod[]): readonly Pod[] {
+    const verdicts = [...this.#verdicts.values()];
+    const victims = verdicts.flatMap((verdict) => (verdict.kind === 'admitted' ? verdict.victims : []));
+    const leaving = new Set(victims.map(({ metadata }) => metadata.uid ?? ''));
+    const { evictions } = this.#options;
+    return admitted.filter(
+      ({ metadata: { uid = '' } }) => !leaving.has(uid) && evictions.evictionOf(uid) === undefined,
+    );
+  }
+
+  /** A victim that has gone, or is evicted for another reason, needs no eviction. */
+  #preempt({ metadata: { uid = '' } }: Pod): void {
+    const { pods, evictions } = this.#options;
+    const victim = pods.get(uid);
+    if (victim === undefined || hasEnded(victim) || evictions.evictionOf(uid) !== undefined) return;
+    evictions.evict(victim, { message: PREEMPTED, graceSeconds: Infinity, cause: 'critical-pod' });
   }
 }
 
-/** Orders pods by their creation; those of the same second by uid. */
-const ageOf = ({ metadata: { creationTimestamp, uid = '' } }: Pod) => `${creationTimestamp ?? ''}/${uid}`;
+/** Orders pods by their creation, the oldest first; those of the same second by uid. */
+function byAge({ metadata: one }: Pod, { metadata: other }: Pod): number {
+  const [created, otherCreated] = [one.creationTimestamp ?? '', other.creationTimestamp ?? ''];
+  if (created !== otherCreated) return created < otherCreated ? -1 : 1;
+  return (one.uid ?? '') < (other.uid ?? '') ? -1 : 1;
+}
