@@ -4,8 +4,8 @@ import { silentLogger } from '@gantry/service';
 import { expect, onTestFinished, test } from 'vitest';
 import { FlowCleaner } from './flow-cleaner.ts';
 
-const DNS = new Map([['10.96.0.10:53', new Set(['10.128.4.1'])]]);
-const NTP = new Map([['10.96.0.11:123', new Set(['10.128.4.2'])]]);
+const DNS = new Map([['udp 10.96.0.10:53', new Set(['10.128.4.1'])]]);
+const NTP = new Map([['udp 10.96.0.11:123', new Set(['10.128.4.2'])]]);
 
 /** A cleaner whose rounds are written down; each of them ends as the test says. */
 function start() {
@@ -32,19 +32,24 @@ function start() {
 /** Lets all that is ready run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what changes during a round is looked at in the next one', async () => {
-  const { cleaner, rounds, addresses } = start();
+test('what changes during a round is looked at in the next one, a second later', async () => {
+  const { clock, cleaner, rounds, addresses } = start();
   cleaner.clean(DNS);
   await settle();
   cleaner.clean(NTP);
   await settle();
-  expect(addresses()).toEqual([['10.96.0.10:53']]);
+  expect(addresses()).toEqual([['udp 10.96.0.10:53']]);
   rounds[0]?.end.resolve(1);
   await settle();
-  expect(addresses()).toEqual([['10.96.0.10:53'], ['10.96.0.11:123']]);
+  await clock.advance(999);
+  await settle();
+  expect(addresses(), 'a burst of changes').toEqual([['udp 10.96.0.10:53']]);
+  await clock.advance(1);
+  await settle();
+  expect(addresses()).toEqual([['udp 10.96.0.10:53'], ['udp 10.96.0.11:123']]);
 });
 
-test('a round without UDP addresses looks at nothing', async () => {
+test('without changed addresses nothing is looked at', async () => {
   const { cleaner, addresses } = start();
   cleaner.clean(new Map());
   await settle();
@@ -58,13 +63,13 @@ test('a round that fails or hangs is repeated with what has changed since', asyn
   rounds[0]?.end.reject(new Error('no program'));
   await settle();
   cleaner.clean(NTP);
-  const both = ['10.96.0.10:53', '10.96.0.11:123'];
+  const both = ['udp 10.96.0.10:53', 'udp 10.96.0.11:123'];
   await clock.advance(1000);
   await settle();
-  expect(addresses()).toEqual([['10.96.0.10:53'], both]);
+  expect(addresses()).toEqual([['udp 10.96.0.10:53'], both]);
   await clock.advance(30_000);
   await settle();
   await clock.advance(1000);
   await settle();
-  expect(addresses()).toEqual([['10.96.0.10:53'], both, both]);
+  expect(addresses()).toEqual([['udp 10.96.0.10:53'], both, both]);
 });

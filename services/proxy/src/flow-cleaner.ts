@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random, repeatOnSignal, Signal, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal, withDeadline } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { FlowTargets } from './rules/stale-flows.ts';
 
@@ -11,6 +11,8 @@ export interface FlowCleanerOptions {
 }
 
 const DEADLINE_MS = 30_000;
+/** Each round reads all connections of the host: a burst of changes must not make it read them in a loop. */
+const PAUSE_MS = 1000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000 };
 
 /**
@@ -47,13 +49,15 @@ export class FlowCleaner {
 
   async #cleanAll(signal: AbortSignal): Promise<number> {
     const targets = this.#targets;
+    if (targets.size === 0) return Number.POSITIVE_INFINITY;
     this.#targets = new Map();
     try {
-      if (targets.size > 0) await this.#clean(targets, signal);
+      await this.#clean(targets, signal);
     } catch (error) {
       this.#targets = new Map([...targets, ...this.#targets]);
       throw error;
     }
+    await pause(this.#options.clock, PAUSE_MS, signal);
     return Number.POSITIVE_INFINITY;
   }
 
