@@ -44,13 +44,18 @@ debian_unpack() {
   rm -rf "$download"
 }
 
-# ensure_debian_program PROGRAM PACKAGE WHY: installs the package of the machine's own suite where the program, a path, is missing.
-ensure_debian_program() {
-  if [ -x "$1" ]; then return; fi
+# install_from_apt PACKAGE...: installs packages of the machine's own suite.
+install_from_apt() {
+  mkdir -p "$GANTRY_CACHE"
+  apt-get -qq update || say "apt-get update failed; continuing with the present package lists"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "$@" >"$GANTRY_CACHE/apt.log" 2>&1 ||
+    die "apt-get install $* failed" "see $GANTRY_CACHE/apt.log"
+}
+
+# ensure_from_apt PROGRAM PACKAGE WHY: installs PACKAGE where PROGRAM, a name or a path, is missing.
+ensure_from_apt() {
+  if have "$1"; then return; fi
   is_debian && is_root || die "${1##*/} is missing ($3)" "Debian: sudo apt-get install $2"
   may_install "$2 (Debian's)" "$3"
-  mkdir -p "$GANTRY_CACHE"
-  apt-get -qq update || say "apt-get update failed; going on with the lists that are there"
-  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "$2" >"$GANTRY_CACHE/apt.log" 2>&1 ||
-    die "apt-get install $2 failed" "see $GANTRY_CACHE/apt.log"
+  install_from_apt "$2"
 }
