@@ -9,8 +9,6 @@ export interface CommandConfig {
   readonly home: string;
   /** Whether `home` is the default one. Its settings are linked as `.env` for plain `docker compose`. */
   readonly homeKind: 'checkout' | 'elsewhere';
-  /** The address of this machine that other hosts of the cluster reach. GANTRY_HOST_ADDRESS, '' without others. */
-  readonly hostAddress: string;
   /** Additional Compose overlays, such as `light`. */
   readonly overlays: readonly string[];
 }
@@ -21,8 +19,7 @@ export function readCommandConfig(environment: Readonly<Record<string, string | 
   const own = resolve(root, '.gantry');
   const home = resolve(environment['GANTRY_HOME'] ?? own);
   const overlays = (environment['GANTRY_OVERLAYS'] ?? '').split(',').filter((name) => name !== '');
-  const hostAddress = environment['GANTRY_HOST_ADDRESS'] ?? '';
-  return Object.freeze({ hostAddress, root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
+  return Object.freeze({ root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
 }
 
 /** The environment of child processes. */

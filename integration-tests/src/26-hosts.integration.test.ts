@@ -96,7 +96,7 @@ afterAll(async () => {
   }
   await cluster.kubectl(['delete', 'node', JOINED, '--ignore-not-found']);
   await rm(home, { recursive: true, force: true });
-  await up({});
+  await up({ GANTRY_HOST_ADDRESS: '' });
 }, 600_000);
 
 const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);

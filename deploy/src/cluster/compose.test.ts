@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Shell } from '../machine/shell.ts';
 import { openProject } from './compose.ts';
 
-const CONFIG = { root: '/checkout', home: '/home', homeKind: 'checkout', hostAddress: '', overlays: [] } as const;
+const CONFIG = { root: '/checkout', home: '/home', homeKind: 'checkout', overlays: [] } as const;
 
 /** What Compose says of each service, shortened. */
 const SETTINGS = { image: 'gantry:1', environment: { GANTRY_CLUSTER_ID: 'gantry-a' }, cap_add: ['NET_ADMIN'] };

@@ -63,7 +63,7 @@ await runCommand(async () => {
     (await mustRun(shell, join(root, 'deploy/bin/ensure-tools'), [])).trim().split('\n').at(-1) ?? '',
     'kubectl',
   );
-  const config = { root, home: store.cluster, homeKind: 'elsewhere', hostAddress: '', overlays: [] } as const;
+  const config = { root, home: store.cluster, homeKind: 'elsewhere', overlays: [] } as const;
   const interrupts = catchInterrupts();
   try {
     const kubeconfig = await progress.step('cluster', (note) =>

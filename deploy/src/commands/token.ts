@@ -1,41 +1,27 @@
 /** `npm run token`: prints the command that joins another machine, with a token that is valid for 12 hours at least. */
 import { isIPv4 } from 'node:net';
-import { defaultClusterCidr } from '@gantry/objects';
-import { openProject, settingsFileOf } from '../cluster/compose.ts';
+import { openProject } from '../cluster/compose.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createShell } from '../machine/shell.ts';
 import { readSettings } from '../settings/ensure-settings.ts';
-import { encodeFacts, valueIn } from '../settings/join-settings.ts';
-import { readFileSync } from 'node:fs';
+import { encodeFacts, factsOf } from '../settings/join-settings.ts';
 import { runCommand } from './run-command.ts';
-
-const GRPC_PORT = 16_443;
 
 await runCommand(async () => {
   const environment = inheritedEnvironment();
   const config = readCommandConfig(environment);
   const settings = readSettings(config);
   if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
-  const address = valueIn(readFileSync(settingsFileOf(config), 'utf8'), 'GANTRY_HOST_ADDRESS');
-  if (!isIPv4(address))
+  if (!isIPv4(settings.hostAddress))
     throw new CommandError(
       'the API of this cluster is not published for other machines',
       'GANTRY_OVERLAYS=hosts GANTRY_HOST_ADDRESS=<an IPv4 address of this machine> npm run up',
     );
   const project = openProject(config, settings.clusterId, createShell(config.root, environment));
   const { token, authority, madeAt } = await project.bootstrapToken();
-  const { clusterId, port, serviceCidr, controlCidr, podCidr } = settings;
-  const facts = {
-    clusterId,
-    port,
-    grpcPort: Number(environment['GANTRY_JOIN_GRPC_PORT'] ?? GRPC_PORT),
-    serviceCidr,
-    controlCidr,
-    clusterCidr: environment['GANTRY_CLUSTER_CIDR'] ?? defaultClusterCidr(podCidr),
-    authority,
-  };
+  const cluster = encodeFacts(factsOf(settings, authority));
   process.stderr.write(`valid for 24 h from ${madeAt}; on the other machine, in a checkout of the same version:\n\n`);
-  process.stdout.write(`npm run join -- --server ${address} --token ${token} --cluster ${encodeFacts(facts)}\n`);
+  process.stdout.write(`npm run join -- --server ${settings.hostAddress} --token ${token} --cluster ${cluster}\n`);
   return 0;
 });

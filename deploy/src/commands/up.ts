@@ -13,6 +13,7 @@ import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
 import { ensureSettings, storeSettings } from '../settings/ensure-settings.ts';
+import { readGivenSettings } from '../settings/given-settings.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
@@ -23,6 +24,7 @@ const DEFAULT_AGENTS = 2;
 
 await runCommand(async () => {
   const config = readCommandConfig(inheritedEnvironment());
+  const given = readGivenSettings(inheritedEnvironment());
   const shell = createShell(config.root, inheritedEnvironment());
   const times: StepTime[] = [];
   const startedAt = clock.monotonicMs();
@@ -36,7 +38,7 @@ await runCommand(async () => {
     return (await mustRun(shell, 'docker', ['info', '-f', '{{.DockerRootDir}}'])).trim();
   });
   const settings = await progress.step('settings', async (note) => {
-    const chosen = await ensureSettings(config, shell);
+    const chosen = await ensureSettings(config, shell, given);
     note(`cluster ${chosen.clusterId}, port ${chosen.port}, pods in ${chosen.podCidr}`);
     return chosen;
   });

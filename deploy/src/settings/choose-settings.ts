@@ -14,7 +14,19 @@ export interface Settings {
   readonly serviceCidr: Cidr;
   readonly controlBridge: string;
   readonly podBridge: string;
+  /** The address of this machine that other hosts of the cluster reach; '' without others. */
+  readonly hostAddress: string;
+  /** Contains the ranges of the pods of all hosts; '' for the default, the /16 around `podCidr`. */
+  readonly clusterCidr: Cidr;
+  /** The port of `hostAddress` at which agents of other hosts reach the API. */
+  readonly joinGrpcPort: number;
 }
+
+/** What is not chosen here, but by whoever starts a cluster that has other hosts. It stays until it is given anew. */
+export type GivenSettings = Pick<Settings, 'hostAddress' | 'clusterCidr' | 'joinGrpcPort'>;
+
+/** Without other hosts. */
+export const NOT_GIVEN: GivenSettings = { hostAddress: '', clusterCidr: '', joinGrpcPort: 16_443 };
 
 /** The settings that are published ports. */
 export const PORT_SETTINGS = ['port', 'ingressHttpPort', 'ingressHttpsPort'] as const;
@@ -77,6 +89,7 @@ export async function chooseSettings(home: string, inUse: InUse): Promise<Settin
     serviceCidr: service,
     controlBridge,
     podBridge,
+    ...NOT_GIVEN,
   };
 }
 

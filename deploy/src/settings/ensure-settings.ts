@@ -9,6 +9,7 @@ import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import {
   chooseSettings,
+  type GivenSettings,
   misplaced,
   namesOf,
   type Network,
@@ -26,10 +27,14 @@ export function readSettings(config: CommandConfig): Settings | undefined {
 }
 
 /**
- * Settings without conflicts on this machine. Those of a running cluster are kept. Networks that an earlier cluster of the folder
+ * Settings without conflicts on this machine. Those of a running cluster are kept, but for those that are given. Networks that an earlier cluster of the folder
  * has left are used again, else removed; CommandError where that is refused.
  */
-export async function ensureSettings(config: CommandConfig, shell: Shell): Promise<Settings> {
+export async function ensureSettings(
+  config: CommandConfig,
+  shell: Shell,
+  given: Partial<GivenSettings>,
+): Promise<Settings> {
   const stored = readSettings(config);
   const names = stored ?? namesOf(config.home);
   const project = `label=com.docker.compose.project=${names.clusterId}`;
@@ -43,7 +48,7 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
   const settings =
     stored === undefined ? await chooseSettings(config.home, inUse) : await refreshSettings(stored, config.home, inUse);
   for (const network of misplaced(settings, inUse)) await removeNetwork(network, shell);
-  return settings;
+  return { ...settings, ...given };
 }
 
 async function removeNetwork({ name, subnets }: Network, shell: Shell): Promise<void> {
@@ -69,8 +74,6 @@ export function storeSettings(
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
-    // Plain `docker compose` in the checkout keeps it, too.
-    GANTRY_HOST_ADDRESS: config.hostAddress,
     // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
     GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
   });

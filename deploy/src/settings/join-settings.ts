@@ -1,5 +1,7 @@
 import { isIPv4 } from 'node:net';
+import { defaultClusterCidr } from '@gantry/objects';
 import { CommandError } from '../machine/command-error.ts';
+import type { Settings } from './choose-settings.ts';
 
 /** What a machine must know of a cluster that it joins: all but the token is public to those who reach its API. */
 export interface ClusterFacts {
@@ -12,6 +14,20 @@ export interface ClusterFacts {
   readonly controlCidr: string;
   /** PEM: which servers are those of the cluster. */
   readonly authority: string;
+}
+
+/** The facts of the cluster with these settings. */
+export function factsOf(settings: Settings, authority: string): ClusterFacts {
+  const { clusterId, port, joinGrpcPort, serviceCidr, controlCidr, clusterCidr, podCidr } = settings;
+  return {
+    clusterId,
+    port,
+    grpcPort: joinGrpcPort,
+    serviceCidr,
+    controlCidr,
+    clusterCidr: clusterCidr === '' ? defaultClusterCidr(podCidr) : clusterCidr,
+    authority,
+  };
 }
 
 /** One word for the command line. */

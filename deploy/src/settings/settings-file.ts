@@ -1,4 +1,4 @@
-import type { Settings } from './choose-settings.ts';
+import { NOT_GIVEN, type Settings } from './choose-settings.ts';
 
 const NAMES = {
   clusterId: 'GANTRY_CLUSTER_ID',
@@ -11,10 +11,19 @@ const NAMES = {
   serviceCidr: 'GANTRY_SERVICE_CIDR',
   controlBridge: 'GANTRY_CONTROL_BRIDGE',
   podBridge: 'GANTRY_POD_BRIDGE',
+  hostAddress: 'GANTRY_HOST_ADDRESS',
+  clusterCidr: 'GANTRY_CLUSTER_CIDR',
+  joinGrpcPort: 'GANTRY_JOIN_GRPC_PORT',
 } as const satisfies Record<keyof Settings, string>;
 
-/** Settings that files of earlier versions lack: 0 until `up` chooses them. */
-const LATER = ['GANTRY_INGRESS_HTTP_PORT', 'GANTRY_INGRESS_HTTPS_PORT'];
+/** Settings that may be empty, or that files of earlier versions lack. Ports of Ingresses are 0 until `up` chooses them. */
+const OPTIONAL: readonly (keyof Settings)[] = [
+  'ingressHttpPort',
+  'ingressHttpsPort',
+  'hostAddress',
+  'clusterCidr',
+  'joinGrpcPort',
+];
 
 const HEADER = '# Chosen for this checkout by `npm run up`, read by docker-compose.yml.\n';
 
@@ -34,8 +43,8 @@ export function parseSettings(text: string): Settings | undefined {
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()] as const),
   );
   const of = (key: keyof Settings) => values.get(NAMES[key]) ?? '';
-  const required = Object.values(NAMES).filter((name) => !LATER.includes(name));
-  if (required.some((name) => (values.get(name) ?? '') === '')) return undefined;
+  const required = (Object.keys(NAMES) as (keyof Settings)[]).filter((key) => !OPTIONAL.includes(key));
+  if (required.some((key) => of(key) === '')) return undefined;
   return {
     clusterId: of('clusterId'),
     port: Number(of('port')),
@@ -47,5 +56,8 @@ export function parseSettings(text: string): Settings | undefined {
     serviceCidr: of('serviceCidr'),
     controlBridge: of('controlBridge'),
     podBridge: of('podBridge'),
+    hostAddress: of('hostAddress'),
+    clusterCidr: of('clusterCidr'),
+    joinGrpcPort: Number(of('joinGrpcPort')) || NOT_GIVEN.joinGrpcPort,
   };
 }

@@ -1,6 +1,8 @@
 import { formatIpv4, podAddresses } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { chooseSettings, misplaced, namesOf, networksOf, refreshSettings } from './choose-settings.ts';
+import { readGivenSettings } from './given-settings.ts';
+import { factsOf } from './join-settings.ts';
 import { overlaps, parseRoutes } from './ranges.ts';
 import { formatSettings, parseSettings } from './settings-file.ts';
 
@@ -96,4 +98,33 @@ test('settings of an earlier version get ports for Ingresses, and keep the rest'
     ingressHttpPort: 8081,
     ingressHttpsPort: 8443,
   });
+});
+
+test('what was given to up is saved, and a token tells joining hosts of it', async () => {
+  const environment = {
+    GANTRY_HOST_ADDRESS: '192.0.2.1',
+    GANTRY_CLUSTER_CIDR: '10.64.0.0/10',
+    GANTRY_JOIN_GRPC_PORT: '26443',
+  };
+  const chosen = { ...(await chooseSettings('/a', idle)), ...readGivenSettings(environment) };
+  const saved = parseSettings(formatSettings(chosen, {})) ?? chosen;
+  expect(saved).toEqual({ ...chosen, hostAddress: '192.0.2.1' });
+  expect(factsOf(saved, 'PEM')).toMatchObject({ grpcPort: 26_443, clusterCidr: '10.64.0.0/10' });
+  expect({ ...saved, ...readGivenSettings({}) }, 'at the next up without the variables').toEqual(saved);
+  const takenBack = { ...saved, ...readGivenSettings({ GANTRY_HOST_ADDRESS: '', GANTRY_JOIN_GRPC_PORT: '' }) };
+  expect(takenBack).toEqual({ ...saved, hostAddress: '', joinGrpcPort: 16_443 });
+});
+
+test('without a range for the pods of all hosts it is the /16 around those of this one', async () => {
+  const settings = await chooseSettings('/a', idle);
+  expect(factsOf(settings, 'PEM')).toMatchObject({ grpcPort: 16_443, clusterCidr: '10.128.0.0/16' });
+});
+
+test.each([
+  [{ GANTRY_HOST_ADDRESS: 'host' }, 'GANTRY_HOST_ADDRESS: "host" is not an IPv4 address'],
+  [{ GANTRY_CLUSTER_CIDR: '10.64.0.0' }, 'GANTRY_CLUSTER_CIDR: "10.64.0.0" is not an IPv4 range'],
+  [{ GANTRY_JOIN_GRPC_PORT: '0' }, 'GANTRY_JOIN_GRPC_PORT: "0" is not a port'],
+  [{ GANTRY_JOIN_GRPC_PORT: '1e3' }, 'GANTRY_JOIN_GRPC_PORT: "1e3" is not a port'],
+])('what cannot be used is refused: %o', (environment, message) => {
+  expect(() => readGivenSettings(environment)).toThrow(message);
 });
