@@ -22,7 +22,7 @@ export interface Settings {
   readonly joinGrpcPort: number;
 }
 
-/** What is not chosen here, but by whoever starts a cluster that has other hosts. It stays until it is given anew. */
+/** Settings of a cluster with other hosts. They are given to `up`, not chosen, and stay until they are given anew. */
 export type GivenSettings = Pick<Settings, 'hostAddress' | 'clusterCidr' | 'joinGrpcPort'>;
 
 /** Without other hosts. */

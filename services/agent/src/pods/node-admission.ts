@@ -149,7 +149,7 @@ export class NodeAdmission {
     return verdict === undefined ? pod.status?.startTime !== undefined : verdict.kind === 'admitted';
   }
 
-  /** Whether a pod, of which nothing was reported and which nobody deletes, has not been judged. */
+  /** Whether a pod has not been judged: nothing was reported of it, and it is not to be deleted. */
   #isUndecided(pod: Pod): boolean {
     const { metadata, status } = pod;
     const isNew = status?.startTime === undefined && metadata.deletionTimestamp === undefined && !hasEnded(pod);
