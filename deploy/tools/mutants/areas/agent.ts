@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts';
 
 const AGENT = 'services/agent/src';
+const ADMISSION_TESTS = [`${AGENT}/pods/node-admission.test.ts`];
 const PLAN_TESTS = [`${AGENT}/plan/plan.test.ts`];
 const GATE_TESTS = [`${AGENT}/pods/freshness-gate.test.ts`];
 const STREAM_TESTS = [`${AGENT}/streams/stream-handlers.test.ts`];
@@ -368,6 +369,22 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     replacement: 'if (this.#opened < 0) throw',
     tests: [`${AGENT}/mounts/open-path.test.ts`],
     protects: "the agent's file descriptors",
+  },
+  {
+    name: 'a pod that has containers is rejected',
+    file: `${AGENT}/pods/node-admission.ts`,
+    text: 'state !== undefined || (known === undefined',
+    replacement: '(known === undefined',
+    tests: ADMISSION_TESTS,
+    protects: 'pods of an agent that was killed before it reported them: another pod judges them first',
+  },
+  {
+    name: 'a pod is rejected by the Node of an earlier moment',
+    file: `${AGENT}/pods/node-admission.ts`,
+    text: 'const isRead = await this.#readNode(pod, signal);',
+    replacement: 'const isRead = !signal.aborted;',
+    tests: ADMISSION_TESTS,
+    protects: 'pods that were bound by a label or an amount that the Node has had for a moment',
   },
   {
     name: 'agents give streams to anyone',

@@ -77,4 +77,12 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     tests: ['services/proxy/src/programmer.test.ts'],
     protects: 'rules that the kernel never got',
   },
+  {
+    name: 'clients that sent before there was an endpoint are not looked for',
+    file: `${RULES}/stale-flows.ts`,
+    text: "if (target.startsWith('udp ') && old?.size !== endpoints.size) return true;",
+    replacement: '',
+    tests: [`${RULES}/stale-flows.test.ts`],
+    protects: 'clients of UDP that began before their Service had an endpoint: their packets would go nowhere for good',
+  },
 ];
