@@ -37,11 +37,11 @@ import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
 const OTHERS = {
   footprint: measureFootprint,
-  pods: measurePods,
   failover: measureFailover,
-  streams: measureStreams,
   steady: (cluster: MeasuredCluster) => measureSteady(cluster, Number(values.minutes)),
 };
+/** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */
+const GRADUAL = { pods: measurePods, streams: measureStreams };
 
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
@@ -66,16 +66,25 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...APART];
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...Object.keys(GRADUAL), ...APART];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
 const steps = new Set(
-  positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS) && !APART.includes(name)),
+  positionals.length === 0
+    ? STEPS
+    : positionals.filter((name) => !(name in OTHERS) && !(name in GRADUAL) && !APART.includes(name)),
 );
 if (steps.size > 0) {
   const results = await speed();
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
+}
+for (const [name, measure] of Object.entries(GRADUAL)) {
+  if (!positionals.includes(name)) continue;
+  const cluster = openCluster(values.kubeconfig);
+  print(`\n## ${name}\n`);
+  await measure(cluster, print);
+  cluster.api[Symbol.dispose]();
 }
 for (const [name, measure] of Object.entries(OTHERS)) {
   if (!positionals.includes(name)) continue;

@@ -24,12 +24,14 @@ interface Round {
   readonly removed: readonly number[];
 }
 
+const HEADING = [
+  '| pods at once | POST to Running p50 / p99 | the engine alone | DELETE to gone p50 / p99 | the engine alone | CPU a pod: agents, API servers, etcd |',
+  '| --- | --- | --- | --- | --- | --- |',
+];
+
 /** Pods from POST to Running and from DELETE to gone, and the engine's time for the same two containers, in turns. */
-export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
-  const lines: string[] = [
-    '| pods at once | POST to Running p50 / p99 | the engine alone | DELETE to gone p50 / p99 | the engine alone | CPU a pod: agents, API servers, etcd |',
-    '| --- | --- | --- | --- | --- | --- |',
-  ];
+export async function measurePods(cluster: MeasuredCluster, print: (line: string) => void): Promise<void> {
+  for (const line of HEADING) print(line);
   const services = serviceContainers(cluster.project);
   const agents = services.filter(({ service }) => service === 'agent');
   const network = `${cluster.project}-pods`;
@@ -53,12 +55,12 @@ export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
       }
       const share = (ms: number) => (ms / (pods * rounds)).toFixed(0);
       const cpuText = `${share(cpu.agent)}, ${share(cpu.apiserver)}, ${share(cpu.etcd)} ms`;
-      lines.push(
+      print(
         `| ${pods} | ${both(ours, 'started')} | ${both(alone, 'started')} | ${both(ours, 'removed')} | ${both(alone, 'removed')} | ${cpuText} |`,
       );
     }
   });
-  return [...lines, '', ...callTable(calls, total)];
+  for (const line of ['', ...callTable(calls, total)]) print(line);
 }
 
 function cpuOf(services: ReturnType<typeof serviceContainers>) {

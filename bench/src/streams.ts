@@ -14,10 +14,15 @@ const SAMPLE_MS = 100;
 /** Services that a stream goes through. */
 const SERVICES = ['agent', 'apiserver'];
 
+const HEADING = ['| 1 GB | speed | memory of each process before, at most (MiB) |', '| --- | --- | --- |'];
+
 /** How fast a gigabyte goes through exec and cp, how fast the engine alone is, and the memory that it takes. */
-export async function measureStreams({ api, project, kubeconfig }: MeasuredCluster): Promise<string[]> {
+export async function measureStreams(
+  { api, project, kubeconfig }: MeasuredCluster,
+  print: (line: string) => void,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
-  const rows: string[] = [];
+  for (const line of HEADING) print(line);
   try {
     await inNamespace(api, 'bench-streams', async (namespace) => {
       const running = untilObject<Pod>(api, PODS, namespace, 60_000, (pod) => pod.status?.phase === 'Running');
@@ -33,7 +38,7 @@ export async function measureStreams({ api, project, kubeconfig }: MeasuredClust
       const copied = join(folder, 'copied');
       const measure = async (what: string, work: () => Promise<void>) => {
         const { seconds, memory } = await watched(containers, work);
-        rows.push(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${memory} |`);
+        print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${memory} |`);
       };
       await measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES));
       await measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES));
@@ -46,7 +51,6 @@ export async function measureStreams({ api, project, kubeconfig }: MeasuredClust
   } finally {
     await rm(folder, { recursive: true });
   }
-  return ['| 1 GB | speed | memory of each process before, at most (MiB) |', '| --- | --- | --- |', ...rows];
 }
 
 function isMain(id: string): boolean {
