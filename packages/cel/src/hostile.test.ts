@@ -128,6 +128,22 @@ describe('hostile expressions', () => {
     expect(evaluate(`[${deep(200)}, ${deep(199)}]`)).toMatch(/expected type/);
   });
 
+  it.each([
+    ['map', 'lists.range(40000).map(x, x).all(y, y >= 0)'],
+    ['filter', 'lists.range(40000).filter(x, x != 7).all(y, y >= 0)'],
+    ['transformList', 'lists.range(40000).transformList(i, v, v).all(y, y >= 0)'],
+    ['transformMap', 'lists.range(40000).transformMap(i, v, v).size() == 40000'],
+  ])('grow a collection one by one in linear time: %s', (_name, expression) => {
+    const startedAt = performance.now();
+    expect(evaluate(expression)).toBe('ok');
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('see in a collection only what was there when it was made', () => {
+    const grown = '[[1].map(x, x)].map(l, [l, l + [2], l + [3], (l + [2]) + [4]])[0]';
+    expect(evaluate(`${grown} == [[1], [1, 2], [1, 3], [1, 2, 4]] ? 1 : a.unequal`)).toBe('ok');
+  });
+
   it('trim strings with long runs of white space in linear time', () => {
     expect(evaluate(`'a${' '.repeat(90_000)}a'.trim()`)).toBe('ok');
   });

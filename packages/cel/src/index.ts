@@ -32,9 +32,11 @@ export type {
   Estimate,
   Evaluation,
   Program,
+  Run,
   StructTypes,
 } from './environment/environment.ts';
 export { Allowance } from './patterns/allowance.ts';
+export { Suspended } from './evaluate/frame.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {
   type Call,

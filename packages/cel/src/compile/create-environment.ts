@@ -1,3 +1,4 @@
+import { must, type Turn } from '@gantry/base';
 import { check } from '../check/checker.ts';
 import { type CheckedExpr } from '../check/checked.ts';
 import { type FunctionDeclaration } from '../environment/function-declaration.ts';
@@ -7,7 +8,7 @@ import { DeclaredStructs } from './declared-structs.ts';
 import { estimateCost } from '../cost/estimate.ts';
 import { type DeclaredType } from '../declared-type.ts';
 import { ConstantFailure, Planner, type Step } from '../evaluate/planner.ts';
-import { CostExceeded, Frame } from '../evaluate/frame.ts';
+import { CostExceeded, Frame, Suspended } from '../evaluate/frame.ts';
 import { KUBERNETES } from '../library/kubernetes.ts';
 import { PER_CALL_LIMIT } from '../limits.ts';
 import { Source } from '../source.ts';
@@ -21,6 +22,7 @@ import {
   type EnvironmentOptions,
   type Evaluation,
   type Program,
+  type Run,
   type StructTypes,
 } from '../environment/environment.ts';
 
@@ -106,13 +108,41 @@ function programOf(
     resultType: checked.typeOf(checked.expr),
     estimatedCost: estimateCost(checked, declared),
     references,
-    evaluate: (bindings, costLimit = PER_CALL_LIMIT) => evaluate(step, bindings, costLimit),
+    evaluate: (bindings, costLimit = PER_CALL_LIMIT) =>
+      must(new Evaluating(step, bindings, costLimit).advance(undefined), 'without a turn nothing is suspended'),
+    begin: (bindings, costLimit = PER_CALL_LIMIT) => new Evaluating(step, bindings, costLimit),
   };
 }
 
-function evaluate(step: Step, bindings: Bindings, costLimit: number): Evaluation {
+/** Evaluates, or goes on evaluating. */
+class Evaluating implements Run {
+  readonly #step: Step;
+  readonly #frame: Frame;
+
+  constructor(step: Step, bindings: Bindings, costLimit: number) {
+    this.#step = step;
+    this.#frame = new Frame(resolver(bindings), costLimit);
+  }
+
+  advance(turn: Turn | undefined): Evaluation | undefined {
+    const frame = this.#frame;
+    frame.begin(turn);
+    try {
+      const value = this.#step(frame);
+      if (isError(value)) return { ok: false, error: value.message, cost: frame.cost };
+      return { ok: true, value, cost: frame.cost };
+    } catch (error) {
+      if (error instanceof Suspended) return undefined;
+      if (!(error instanceof CostExceeded)) throw error;
+      return { ok: false, error: 'operation cancelled: actual cost limit exceeded', cost: frame.cost };
+    }
+  }
+}
+
+/** Values of names, each found once. */
+function resolver(bindings: Bindings): (name: string) => CelResult {
   const resolved = new Map<string, CelResult>();
-  const resolve = (name: string): CelResult => {
+  return (name) => {
     const known = resolved.get(name);
     if (known !== undefined) return known;
     const bound = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
@@ -121,13 +151,4 @@ function evaluate(step: Step, bindings: Bindings, costLimit: number): Evaluation
     resolved.set(name, result);
     return result;
   };
-  const frame = new Frame(resolve, costLimit);
-  try {
-    const value = step(frame);
-    if (isError(value)) return { ok: false, error: value.message, cost: frame.cost };
-    return { ok: true, value, cost: frame.cost };
-  } catch (error) {
-    if (!(error instanceof CostExceeded)) throw error;
-    return { ok: false, error: 'operation cancelled: actual cost limit exceeded', cost: frame.cost };
-  }
 }

@@ -1,3 +1,4 @@
+import type { Turn } from '@gantry/base';
 import { type DeclaredType } from '../declared-type.ts';
 import { type FunctionDeclaration } from './function-declaration.ts';
 import { type CelType } from '../types.ts';
@@ -44,6 +45,12 @@ export type Evaluation =
   | { readonly ok: true; readonly value: CelValue; readonly cost: number }
   | { readonly ok: false; readonly error: string; readonly cost: number };
 
+/** An evaluation that may take several turns. */
+export interface Run {
+  /** Goes on until the turn is over; undefined when it needs another one. It looks at the time between items of folds and after long calls. */
+  advance(turn: Turn): Evaluation | undefined;
+}
+
 /** A checked expression. Pure: it may be evaluated any number of times. */
 export interface Program {
   readonly expression: string;
@@ -54,6 +61,8 @@ export interface Program {
   readonly references: ReadonlySet<string>;
   /** Evaluates. Fails with `operation cancelled: actual cost limit exceeded` beyond `costLimit` (default: PER_CALL_LIMIT). */
   evaluate(bindings: Bindings, costLimit?: number): Evaluation;
+  /** The same in turns. A variable whose value takes several turns itself throws Suspended meanwhile, and is asked for again. */
+  begin(bindings: Bindings, costLimit?: number): Run;
 }
 
 /** The program, or the issues as cel-go prints them: `ERROR: <input>:1:1: undeclared reference to 'a' ...`. */

@@ -217,6 +217,8 @@ export class Planner {
     // A literal was compiled with its expression.
     const takesPattern = PATTERN_FUNCTIONS.has(name) && all[1]?.kind !== 'literal';
     const run = (frame: Frame): CelResult => {
+      const known = frame.recall(run);
+      if (known !== undefined) return known;
       const args: CelValue[] = [];
       let failure: CelError | undefined;
       for (const step of steps) {
@@ -234,10 +236,12 @@ export class Planner {
         frame.charge(1);
         return noSuchOverload(name, args);
       }
+      const mayTakeLong = args.some(isLarge);
+      const startedAt = mayTakeLong ? frame.now() : 0;
       if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);
       const result = overload.call(...args);
       frame.charge(callCost(name, overload.id, args, result));
-      return result;
+      return mayTakeLong ? frame.keep(run, startedAt, result) : result;
     };
     return FOLDED.has(name) && all.every((arg) => arg.kind === 'literal') ? foldConstant(run) : run;
   }
@@ -358,6 +362,14 @@ export class Planner {
     const plan: FoldPlan = { range, accuInit, condition, step, result, accu, first, second };
     return (frame) => fold(plan, frame);
   }
+}
+
+/** Characters of a text that functions read in no time. */
+const SHORT = 256;
+
+/** Whether functions may take long to read a value. */
+function isLarge(value: CelValue): boolean {
+  return typeof value === 'string' ? value.length > SHORT : typeof value === 'object' && value !== null;
 }
 
 function charged(frame: Frame, cost: number, result: CelResult): CelResult {

@@ -1,4 +1,4 @@
-import { ConcatList } from './collections.ts';
+import { joinLists } from './collections.ts';
 import { NO_SUCH_OVERLOAD } from './compare.ts';
 import { isTimestamp } from './timestamp.ts';
 import { CelDuration, CelError, CelList, type CelResult, CelTimestamp, CelUint, type CelValue } from './value.ts';
@@ -32,7 +32,7 @@ export function add(left: CelValue, right: CelValue): CelResult {
   if (typeof left === 'string' && typeof right === 'string') return left + right;
   if (left instanceof CelUint && right instanceof CelUint) return uintOf(left.value + right.value);
   if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.concat([left, right]);
-  if (left instanceof CelList && right instanceof CelList) return left.plus?.(right) ?? new ConcatList(left, right);
+  if (left instanceof CelList && right instanceof CelList) return left.plus?.(right) ?? joinLists(left, right);
   if (left instanceof CelDuration) {
     if (right instanceof CelDuration) return durationOf(left.nanoseconds + right.nanoseconds);
     return right instanceof CelTimestamp ? timestampOf(left.nanoseconds + right.nanoseconds) : NO_SUCH_OVERLOAD;

@@ -24,7 +24,7 @@ export class ArrayList extends CelList {
 }
 
 /** Two lists joined without copying. */
-export class ConcatList extends CelList {
+class ConcatList extends CelList {
   readonly #first: CelList;
   readonly #second: CelList;
   readonly size: number;
@@ -46,6 +46,46 @@ export class ConcatList extends CelList {
   }
 }
 
+/** Lists of at most this size are appended by copying. */
+const FEW = 64;
+
+/**
+ * A list and what was appended to it. All lists that grew from one another share one array, of which each sees its own part: a macro
+ * that appends elements one by one takes linear time.
+ */
+class GrownList extends CelList {
+  readonly #first: CelList;
+  readonly #appended: CelValue[];
+  readonly #count: number;
+  readonly size: number;
+
+  constructor(first: CelList, appended: CelValue[]) {
+    super();
+    this.#first = first;
+    this.#appended = appended;
+    this.#count = appended.length;
+    this.size = first.size + this.#count;
+  }
+
+  at(index: number): CelValue | undefined {
+    if (index >= this.size) return undefined;
+    return index < this.#first.size ? this.#first.at(index) : this.#appended[index - this.#first.size];
+  }
+
+  append(more: CelList): GrownList {
+    const isLongest = this.#count === this.#appended.length;
+    const appended = isLongest ? this.#appended : this.#appended.slice(0, this.#count);
+    for (const element of more) appended.push(element);
+    return new GrownList(this.#first, appended);
+  }
+}
+
+/** The elements of both lists, without copying long ones. */
+export function joinLists(left: CelList, right: CelList): CelList {
+  if (right.size > FEW) return new ConcatList(left, right);
+  return left instanceof GrownList ? left.append(right) : new GrownList(left, [...right]);
+}
+
 /** The list as an array. */
 export function elementsOf(list: CelList): readonly CelValue[] {
   return [...list];
@@ -64,16 +104,26 @@ function keyOf(key: CelValue): string | undefined {
 interface Entry {
   readonly key: CelValue;
   readonly value: CelValue;
+  /** How many entries were there before. */
+  readonly index: number;
 }
 
-/** A map created by an expression. */
+/**
+ * A map created by an expression. Maps that grew from one another share their entries, of which each sees those that it has: a macro
+ * that inserts entries one by one takes linear time.
+ */
 export class EntryMap extends CelMap {
   readonly typeName: string;
-  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly size: number;
+  readonly #entries: Map<string, Entry>;
+  /** Whether an insertion made the entries: they are no part of an expression. */
+  readonly #isGrown: boolean;
 
-  private constructor(entries: ReadonlyMap<string, Entry>, typeName: string) {
+  private constructor(entries: Map<string, Entry>, typeName: string, isGrown = false) {
     super();
     this.#entries = entries;
+    this.#isGrown = isGrown;
+    this.size = entries.size;
     this.typeName = typeName;
   }
 
@@ -84,35 +134,44 @@ export class EntryMap extends CelMap {
       const id = keyOf(key);
       if (id === undefined) return new CelError('unsupported key type');
       if (held.has(id)) return new CelError('Failed with repeated key');
-      held.set(id, { key, value });
+      held.set(id, { key, value, index: held.size });
     }
     return new EntryMap(held, 'map');
   }
 
   /** Creates an object with these fields. */
   static object(typeName: string, fields: ReadonlyMap<string, CelValue>): EntryMap {
-    return new EntryMap(new Map([...fields].map(([key, value]) => [`s${key}`, { key, value }])), typeName);
-  }
-
-  get size(): number {
-    return this.#entries.size;
+    const held = new Map<string, Entry>();
+    for (const [key, value] of fields) held.set(`s${key}`, { key, value, index: held.size });
+    return new EntryMap(held, typeName);
   }
 
   get(key: CelValue): CelValue | undefined {
     const id = keyOf(key);
-    return id === undefined ? undefined : this.#entries.get(id)?.value;
+    return id === undefined ? undefined : this.#find(id)?.value;
   }
 
   *keys(): Iterable<CelValue> {
-    for (const { key } of this.#entries.values()) yield key;
+    for (const { key, index } of this.#entries.values()) {
+      if (index >= this.size) return;
+      yield key;
+    }
   }
 
   /** The map with one more key; an error when the key exists. */
   with(key: CelValue, value: CelValue): EntryMap | CelError {
     const id = keyOf(key);
     if (id === undefined) return new CelError('unsupported key type');
-    if (this.#entries.has(id)) return new CelError(`insert failed: key ${formatKey(key)} already exists`);
-    return new EntryMap(new Map(this.#entries).set(id, { key, value }), this.typeName);
+    if (this.#find(id) !== undefined) return new CelError(`insert failed: key ${formatKey(key)} already exists`);
+    const isLongest = this.#isGrown && this.size === this.#entries.size;
+    const entries = isLongest ? this.#entries : new Map([...this.#entries].slice(0, this.size));
+    entries.set(id, { key, value, index: this.size });
+    return new EntryMap(entries, this.typeName, true);
+  }
+
+  #find(id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return entry === undefined || entry.index >= this.size ? undefined : entry;
   }
 }
 
