@@ -53,6 +53,7 @@ export { type KindName, decodeProtobuf, encodeProtobuf, encodeWatchFrame } from 
 export { schemaOfKind } from './protobuf/message-plan.ts';
 export {
   type Column,
+  type Errors,
   type FieldDescription,
   type QuotaUsage,
   type ResetFields,
@@ -107,7 +108,14 @@ export {
   validateLabels,
 } from './validation/labels.ts';
 export { validateFinalizerName, validateObjectMeta } from './validation/object-meta.ts';
-export { validateChange, validateNew, validatePartChange } from './validation/validate-object.ts';
+export {
+  errorsOf,
+  validateChange,
+  validateChangeInTurns,
+  validateNew,
+  validateNewInTurns,
+  validatePartChange,
+} from './validation/validate-object.ts';
 export {
   validateAdmissionClient,
   validateReviewVersions,

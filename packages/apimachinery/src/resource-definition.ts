@@ -1,4 +1,4 @@
-import type { Instant } from '@gantry/base';
+import type { InTurns, Instant } from '@gantry/base';
 import type { FieldError, KubeObject, PodTemplateSpec } from '@gantry/objects';
 import type { JsonSchema } from './schema/json-schema.ts';
 import type { SchemaRef } from './schema/type-schema.ts';
@@ -37,6 +37,9 @@ export interface StrategyContext {
   readonly warn: (text: string) => void;
 }
 
+/** What rules find wrong; in turns, where finding it may take long. */
+export type Errors = readonly FieldError[] | InTurns<readonly FieldError[]>;
+
 /**
  * What one kind does differently. The registry fixes the order of the hooks and does the rest: metadata, generation, uid,
  * managedFields, storage. A hook may change the object that it gets; otherwise it is pure.
@@ -53,13 +56,13 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   /** The same for an update of the main resource: status kept from `old`. The registry raises the generation when the spec changes. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
   /** Every rule on a single object beyond metadata, schema types included where Kubernetes reports them as Invalid. */
-  readonly validate?: (object: T, old?: T) => readonly FieldError[];
+  readonly validate?: (object: T, old?: T) => Errors;
   /** Rules that compare with what is stored (immutable fields). Called in addition to `validate`; `updateRules` has the order. */
-  readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
+  readonly validateUpdate?: (object: T, old: T) => Errors;
   /** Whether the errors of `validateUpdate` come before those of `validate`. After them when absent. */
   readonly updateRules?: 'before' | 'after';
   /** Rules on new objects only, in addition to `validate`. */
-  readonly validateCreate?: (object: T) => readonly FieldError[];
+  readonly validateCreate?: (object: T) => Errors;
   /**
    * Which rules report wrong metadata of an update, as in Kubernetes. The common rules always do; for 'common' only they. Also
    * the kind's rules on changes ('change'), on the whole object ('object'), or both ('whole', when absent). 'whole first' checks
@@ -98,7 +101,7 @@ export interface SubresourceDefinition<T extends KubeObject = KubeObject> {
   readonly verbs: readonly Verb[];
   /** For those that update a part of the parent (status, approval, finalize, resize): restores what an update through it cannot change. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
-  readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
+  readonly validateUpdate?: (object: T, old: T) => Errors;
   /** Fields that writes through it cannot change. The spec when absent for a status, none for others. */
   readonly resetFields?: ResetFields;
   /** Texts for `Warning: 299` headers of updates through it. */

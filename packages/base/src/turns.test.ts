@@ -14,8 +14,7 @@ describe('turns', () => {
   function setUp() {
     const clock = workingClock();
     const done: string[] = [];
-    const work =
-      (name: string, pieces: number): InTurns<string> =>
+    const work = (name: string, pieces: number): InTurns<string> =>
       function* (turn) {
         for (let piece = 0; piece < pieces; piece++) {
           clock.work(4);

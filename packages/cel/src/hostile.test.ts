@@ -134,9 +134,9 @@ describe('hostile expressions', () => {
     ['transformList', 'lists.range(40000).transformList(i, v, v).all(y, y >= 0)'],
     ['transformMap', 'lists.range(40000).transformMap(i, v, v).size() == 40000'],
   ])('grow a collection one by one in linear time: %s', (_name, expression) => {
-    const startedAt = performance.now();
+    const before = process.threadCpuUsage().user;
     expect(evaluate(expression)).toBe('ok');
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(process.threadCpuUsage().user - before).toBeLessThan(3_000_000);
   });
 
   it('see in a collection only what was there when it was made', () => {

@@ -36,6 +36,7 @@ export type {
   StructTypes,
 } from './environment/environment.ts';
 export { Allowance } from './patterns/allowance.ts';
+export { evaluateInTurns } from './evaluate/evaluate-in-turns.ts';
 export { Suspended } from './evaluate/frame.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, type InTurns } from '@gantry/base';
 import { type FieldError, type KubeObject, invalid } from '@gantry/objects';
 import { validateEmbedded } from './embedded.ts';
 import type { JsonSchema } from '@gantry/apimachinery';
@@ -53,9 +53,9 @@ export class CustomRules {
     this.#rules = of.rules;
   }
 
-  validateNew(object: KubeObject): FieldError[] {
+  validateNew(object: KubeObject): InTurns<readonly FieldError[]> {
     const kind = this.#validateKind(object);
-    if (kind.length > 0) return kind;
+    if (kind.length > 0) return found(kind);
     const value = withoutMetadata(object);
     const errors = [
       ...validateValue(object, this.#valueSchema),
@@ -63,13 +63,17 @@ export class CustomRules {
       ...validateEmbedded(value, this.#schema),
       ...validateUniqueItems(value, this.#schema),
     ];
-    return [...errors, ...this.#applyRules(object, undefined, errors)];
+    return this.#withRules(object, undefined, errors);
   }
 
   /** `part` is 'status' for changes through that subresource, which the rest of the schema has no say in. */
-  validateChange(object: KubeObject, old: KubeObject, part: 'whole' | 'status' = 'whole'): FieldError[] {
+  validateChange(
+    object: KubeObject,
+    old: KubeObject,
+    part: 'whole' | 'status' = 'whole',
+  ): InTurns<readonly FieldError[]> {
     const kind = this.#validateKind(object);
-    if (kind.length > 0) return kind;
+    if (kind.length > 0) return found(kind);
     const value = withoutMetadata(object);
     const before = withoutMetadata(old);
     const alike = validateUniqueItems(before, this.#schema).length === 0;
@@ -81,7 +85,7 @@ export class CustomRules {
       ...validateEmbedded(value, this.#schema),
       ...(alike ? validateUniqueItems(value, this.#schema) : []),
     ];
-    return [...errors, ...this.#applyRules(object, old, errors)];
+    return this.#withRules(object, old, errors);
   }
 
   #validateStatus(value: Record<string, unknown>, before: Record<string, unknown>): FieldError[] {
@@ -112,13 +116,30 @@ export class CustomRules {
     return errors;
   }
 
-  #applyRules(object: KubeObject, old: KubeObject | undefined, errors: readonly FieldError[]): readonly FieldError[] {
-    if (this.#rules === undefined) return [];
-    if (!errors.some((error) => BLOCKING.has(error.type))) return this.#rules.validate(object, old);
-    const detail =
-      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
-    return [invalid('<nil>', null, detail)];
+  /** The errors, and those of the rules. */
+  #withRules(
+    object: KubeObject,
+    old: KubeObject | undefined,
+    errors: readonly FieldError[],
+  ): InTurns<readonly FieldError[]> {
+    if (this.#rules === undefined) return found(errors);
+    if (errors.some((error) => BLOCKING.has(error.type))) {
+      const detail =
+        'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+      return found([...errors, invalid('<nil>', null, detail)]);
+    }
+    const rules = this.#rules.validate(object, old);
+    return function* (turn) {
+      return [...errors, ...(yield* rules(turn))];
+    };
   }
+}
+
+/** What was found already. */
+function found(errors: readonly FieldError[]): InTurns<readonly FieldError[]> {
+  return function* () {
+    return errors;
+  };
 }
 
 function withoutMetadata(object: KubeObject): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { atOnce } from '@gantry/base';
 import type { CustomCodec, JsonSchema, ResourceDefinition, StructType } from '@gantry/apimachinery';
 import { apiVersionOf, type FieldError, type KubeObject, type Resource } from '@gantry/objects';
 import { createCodec } from './codec.ts';
@@ -36,9 +37,9 @@ export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSc
   return {
     schema: { ...resourceType(schema, codec), custom: codec },
     publishedSchema: schema,
-    validateNew: (object, own) => firstOf(rules.validateNew(object), () => own?.(object)),
-    validateChange: (object, old, own) => firstOf(rules.validateChange(object, old), () => own?.(object, old)),
-    validateStatus: (object, old) => rules.validateChange(object, old, 'status'),
+    validateNew: (object, own) => firstOf(atOnce(rules.validateNew(object)), () => own?.(object)),
+    validateChange: (object, old, own) => firstOf(atOnce(rules.validateChange(object, old)), () => own?.(object, old)),
+    validateStatus: (object, old) => atOnce(rules.validateChange(object, old, 'status')),
   };
 }
 

@@ -1,3 +1,4 @@
+import { type Errors, errorsOf } from '@gantry/apimachinery';
 import { describe, expect, it } from 'vitest';
 import type { CustomResourceDefinition, ValidatingAdmissionPolicy, Validation, Variable } from '@gantry/objects';
 import { must } from '@gantry/base';
@@ -72,8 +73,7 @@ describe('all expressions of an object together', () => {
       ],
     },
   });
-  const details = (errors: readonly { readonly detail?: string }[] | undefined) =>
-    (errors ?? []).map(({ detail = '' }) => detail);
+  const details = (errors: Errors | undefined) => errorsOf(errors).map(({ detail = '' }) => detail);
 
   it('have a bound in a definition, and one message says so', () => {
     const create = (definition: object) => details(definitions.strategy.validateCreate?.(definition as never));

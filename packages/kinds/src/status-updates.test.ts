@@ -1,3 +1,4 @@
+import { errorsOf } from '@gantry/apimachinery';
 import { must } from '@gantry/base';
 import { expect, it } from 'vitest';
 import {
@@ -23,7 +24,7 @@ function through<T extends KubeObject>(group: string, object: T, old: T): { obje
   const after = cloneJson(object);
   definition.strategy.applyDefaults?.(after);
   status.prepareForUpdate?.(after, old, CONTEXT);
-  const faults = status.validateUpdate?.(after, old) ?? [];
+  const faults = errorsOf(status.validateUpdate?.(after, old));
   return { object: after, faults: faults.map(({ field, detail }) => `${field}: ${detail}`) };
 }
 

@@ -1,4 +1,4 @@
-import { type Activities, type Clock, must, type NewUid, type Random } from '@gantry/base';
+import { type Activities, type Clock, must, type NewUid, type Random, Turns } from '@gantry/base';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
@@ -133,6 +133,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     resourceRegistry,
     ...security,
     clock,
+    turns: new Turns(clock),
     random,
     newUid,
     webhookCaller,

@@ -1,6 +1,7 @@
+import { atOnce, type InTurns, type Turn } from '@gantry/base';
 import { givenEmptyAt } from '../values/given-empty.ts';
 import { type FieldError, type KubeObject, pathSegment, subdomainName } from '@gantry/objects';
-import type { ResourceDefinition, Strategy, SubresourceDefinition } from '../resource-definition.ts';
+import type { Errors, ResourceDefinition, Strategy, SubresourceDefinition } from '../resource-definition.ts';
 import { kubernetesFinalizers, validateObjectMeta, validateObjectMetaUpdate } from './object-meta.ts';
 
 function metaRules({ namespaced, strategy }: ResourceDefinition) {
@@ -13,10 +14,32 @@ function metaRules({ namespaced, strategy }: ResourceDefinition) {
 
 /** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
 export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
+  return atOnce(validateNewInTurns(definition, object));
+}
+
+/** The same in turns, for rules that may take long. */
+export function validateNewInTurns(definition: ResourceDefinition, object: KubeObject): InTurns<readonly FieldError[]> {
   const { validate, validateCreate } = definition.strategy;
-  const rules = [...(validate?.(object) ?? []), ...(validateCreate?.(object) ?? [])];
-  const errors = definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
-  return errors.map((error) => showingGiven(error, object));
+  return function* (turn) {
+    const rules = [
+      ...(yield* found(validate?.(object) ?? [], turn)),
+      ...(yield* found(validateCreate?.(object) ?? [], turn)),
+    ];
+    const errors = definition.stored
+      ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules]
+      : rules;
+    return errors.map((error) => showingGiven(error, object));
+  };
+}
+
+/** Everything that rules found, at once. */
+export function errorsOf(errors: Errors = []): readonly FieldError[] {
+  return typeof errors === 'function' ? atOnce(errors) : errors;
+}
+
+/** The errors, whatever their form. */
+function* found(errors: Errors, turn: Turn): Generator<undefined, readonly FieldError[], undefined> {
+  return typeof errors === 'function' ? yield* errors(turn) : errors;
 }
 
 /**
@@ -28,6 +51,15 @@ export function validateChange(
   object: KubeObject,
   old: KubeObject,
 ): readonly FieldError[] {
+  return atOnce(validateChangeInTurns(definition, object, old));
+}
+
+/** The same in turns, for rules that may take long. */
+export function validateChangeInTurns(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  old: KubeObject,
+): InTurns<readonly FieldError[]> {
   const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
   const [first, inner, second] = METADATA_ORDER[metadataOnUpdate];
   const looks: Record<MetadataLook, () => readonly FieldError[]> = {
@@ -35,11 +67,13 @@ export function validateChange(
     change: () => ownMetadataRules(definition, object, old),
     object: () => validateObjectMeta(object.metadata, metaRules(definition)),
   };
-  const whole = [...looks[inner](), ...(validate?.(object, old) ?? [])];
-  const change = [...looks[second](), ...(validateUpdate?.(object, old) ?? [])];
-  const metadata = [...commonMetadataRules(definition, object, old), ...looks[first]()];
-  const errors = [...metadata, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
-  return errors.map((error) => showingGiven(error, object));
+  return function* (turn) {
+    const whole = [...looks[inner](), ...(yield* found(validate?.(object, old) ?? [], turn))];
+    const change = [...looks[second](), ...(yield* found(validateUpdate?.(object, old) ?? [], turn))];
+    const metadata = [...commonMetadataRules(definition, object, old), ...looks[first]()];
+    const errors = [...metadata, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
+    return errors.map((error) => showingGiven(error, object));
+  };
 }
 
 type MetadataLook = 'none' | 'change' | 'object';
@@ -74,10 +108,12 @@ export function validatePartChange(
   subresource: SubresourceDefinition,
   object: KubeObject,
   old: KubeObject,
-): readonly FieldError[] {
-  const metadata = [...commonMetadataRules(definition, object, old), ...ownMetadataRules(definition, object, old)];
-  const errors = [...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
-  return errors.map((error) => showingGiven(error, object));
+): InTurns<readonly FieldError[]> {
+  return function* (turn) {
+    const metadata = [...commonMetadataRules(definition, object, old), ...ownMetadataRules(definition, object, old)];
+    const errors = [...metadata, ...(yield* found(subresource.validateUpdate?.(object, old) ?? [], turn))];
+    return errors.map((error) => showingGiven(error, object));
+  };
 }
 
 /** Messages show an empty list or map as the client wrote it. */

@@ -136,7 +136,8 @@ const each = (
 ) => types.map((type) => [id(type), signature(type), call] as const);
 
 const asIs = (list: CelValue) => elementsOf(list as CelList);
-const optionalAt = (at: number) => over((elements) => new CelOptional(elements.at(at)));
+const optionalAt = (at: (size: number) => number) => (list: CelValue) =>
+  new CelOptional((list as CelList).at(at((list as CelList).size)));
 
 /** Functions over lists, and those that macros on maps expand to. */
 export const LISTS: readonly FunctionDeclaration[] = [
@@ -218,8 +219,8 @@ export const LISTS: readonly FunctionDeclaration[] = [
       (list, keys) => sortBy(asIs(list), asIs(keys)),
     ),
   ),
-  declare('first', ['list_first', 'list(V).() -> optional(V)', optionalAt(0)]),
-  declare('last', ['list_last', 'list(V).() -> optional(V)', optionalAt(-1)]),
+  declare('first', ['list_first', 'list(V).() -> optional(V)', optionalAt(() => 0)]),
+  declare('last', ['list_last', 'list(V).() -> optional(V)', optionalAt((size) => size - 1)]),
   declare('lists.range', ['lists_range', '(int) -> list(int)', range]),
   declare('sets.contains', [
     'list_sets_contains_list',

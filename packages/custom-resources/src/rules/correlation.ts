@@ -4,8 +4,31 @@ import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@g
 /** The old item of a list that has the same keys; undefined when lists of this kind tell no item from another. */
 export function correlateItem(schema: JsonSchema, old: unknown, item: unknown): unknown {
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isJsonObject(item)) return undefined;
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  return old.find((other) => isJsonObject(other) && keys.every((key) => equalJson(other[key], item[key])));
+  return itemsByKeys(schema, old).get(keysOf(schema, item));
+}
+
+const indexed = new WeakMap<
+  readonly unknown[],
+  { readonly schema: JsonSchema; readonly items: Map<string, unknown> }
+>();
+
+/** The items of a list by the values of their keys. Of items with the same the first counts. */
+function itemsByKeys(schema: JsonSchema, list: readonly unknown[]): ReadonlyMap<string, unknown> {
+  const known = indexed.get(list);
+  if (known?.schema === schema) return known.items;
+  const items = new Map<string, unknown>();
+  for (const item of list) {
+    if (!isJsonObject(item)) continue;
+    const keys = keysOf(schema, item);
+    if (!items.has(keys)) items.set(keys, item);
+  }
+  indexed.set(list, { schema, items });
+  return items;
+}
+
+function keysOf(schema: JsonSchema, item: Readonly<Record<string, unknown>>): string {
+  // Keys are scalars. What is absent and null differ.
+  return (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => JSON.stringify(item[key]) ?? 'undefined').join();
 }
 
 /** A value with what it was before, by its schema. */

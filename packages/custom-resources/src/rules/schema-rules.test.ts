@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatFieldError } from '@gantry/objects';
-import type { JsonSchema, ValidationRule } from '@gantry/apimachinery';
+import { errorsOf, type JsonSchema, type ValidationRule } from '@gantry/apimachinery';
 import { checkExpressions } from '../definition/check-expressions.ts';
 import { compileSchemaRules } from './schema-rules.ts';
 
@@ -18,7 +18,7 @@ const schemaWith = (...rules: readonly ValidationRule[]): JsonSchema => ({
 
 function outcome(rule: ValidationRule, spec: object, old?: object): readonly string[] {
   const object = (value: object) => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec: value }) as never;
-  const found = compileSchemaRules(schemaWith(rule))?.validate(object(spec), old && object(old)) ?? [];
+  const found = errorsOf(compileSchemaRules(schemaWith(rule))?.validate(object(spec), old && object(old)));
   return found.map((error) => `${error.field}: ${formatFieldError(error)}`);
 }
 

@@ -1,7 +1,10 @@
+import { atOnce, type InTurns, type Turn } from '@gantry/base';
 import {
+  type Bindings,
   CelOptional,
   type CelResult,
   type DeclaredType,
+  evaluateInTurns,
   isError,
   MAX_MESSAGE_BYTES,
   type Program,
@@ -24,7 +27,7 @@ import { valueBySchema } from './schema-value.ts';
 /** The `x-kubernetes-validations` of a schema, compiled. */
 export interface CompiledRules {
   /** What the rules say against an object; `old` is what it replaces. */
-  validate(object: KubeObject, old: KubeObject | undefined): readonly FieldError[];
+  validate(object: KubeObject, old: KubeObject | undefined): InTurns<readonly FieldError[]>;
 }
 
 /** Compiles the rules of a custom resource's whole schema; undefined when it has none. */
@@ -32,17 +35,13 @@ export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefine
   const node = compileNode(schema, schema, true);
   if (node === undefined) return undefined;
   return {
-    validate(object, old) {
-      const run = new RulesRun();
-      run.visit(
-        node,
-        '',
-        object,
-        old,
-        old === undefined ? UNCORRELATED : { known: { value: object, old, schema }, parent: undefined },
-      );
-      return run.errors;
-    },
+    validate: (object, old) =>
+      function* (turn) {
+        const run = new RulesRun(turn);
+        const known = old === undefined ? UNCORRELATED : { known: { value: object, old, schema }, parent: undefined };
+        yield* run.visit(node, '', object, old, known);
+        return run.errors;
+      },
   };
 }
 
@@ -54,10 +53,12 @@ export function validateRulesOf(
   const { value, old, isResource, path } = of;
   const node = compileNode(schema, schema, isResource);
   if (node === undefined) return [];
-  const run = new RulesRun();
-  const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
-  run.visit(node, path, value, old, correlation);
-  return run.errors;
+  return atOnce(function* (turn) {
+    const run = new RulesRun(turn);
+    const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
+    yield* run.visit(node, path, value, old, correlation);
+    return run.errors;
+  });
 }
 
 /** The rules at one place of a schema, and those below it. */
@@ -97,46 +98,62 @@ function compileNode(rules: JsonSchema, schema: JsonSchema, isResource: boolean)
 
 const textOf = (rule: ValidationRule) => (rule.message || (rule.rule ?? '')).trim();
 
+/** Pieces of a computation whose result is a T. */
+type Pieces<T> = Generator<undefined, T, undefined>;
+
 /** One object's way through the rules, with one budget for all of them. */
 class RulesRun {
   readonly errors: FieldError[] = [];
+  readonly #turn: Turn;
   #budget = RUNTIME_COST_BUDGET;
 
-  visit(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): void {
-    if (value === null || value === undefined || this.#budget < 0) return;
-    this.#evaluateAll(node, path, value, old, correlation);
-    for (const one of node.allOf) {
-      this.visit(one, path, value, old, { known: undefined, parent: correlation.parent });
-    }
-    if (Array.isArray(value)) this.#visitItems(node, path, value, old, correlation);
-    else if (isJsonObject(value)) this.#visitFields(node, path, value, isJsonObject(old) ? old : {}, correlation);
+  constructor(turn: Turn) {
+    this.#turn = turn;
   }
 
-  #visitItems(node: RuleNode, path: string, items: readonly unknown[], old: unknown, correlation: Correlation): void {
+  *visit(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): Pieces<void> {
+    if (value === null || value === undefined || this.#budget < 0) return;
+    yield* this.#evaluateAll(node, path, value, old, correlation);
+    for (const one of node.allOf) {
+      yield* this.visit(one, path, value, old, { known: undefined, parent: correlation.parent });
+    }
+    if (Array.isArray(value)) yield* this.#visitItems(node, path, value, old, correlation);
+    else if (isJsonObject(value))
+      yield* this.#visitFields(node, path, value, isJsonObject(old) ? old : {}, correlation);
+  }
+
+  *#visitItems(
+    node: RuleNode,
+    path: string,
+    items: readonly unknown[],
+    old: unknown,
+    correlation: Correlation,
+  ): Pieces<void> {
     if (node.items === undefined) return;
     for (const [index, item] of items.entries()) {
       const before = correlateItem(node.schema, old, item);
-      this.visit(node.items, `${path}[${index}]`, item, before, itemOf(correlation, item));
+      yield* this.visit(node.items, `${path}[${index}]`, item, before, itemOf(correlation, item));
     }
   }
 
-  #visitFields(
+  *#visitFields(
     node: RuleNode,
     path: string,
     fields: Readonly<Record<string, unknown>>,
     old: Readonly<Record<string, unknown>>,
     correlation: Correlation,
-  ): void {
+  ): Pieces<void> {
     for (const [name, value] of Object.entries(fields)) {
       const before = Object.hasOwn(old, name) ? old[name] : undefined;
       const part = fieldOf(correlation, name);
-      if (node.values !== undefined) this.visit(node.values, `${path}[${name}]`, value, before, part);
+      if (node.values !== undefined) yield* this.visit(node.values, `${path}[${name}]`, value, before, part);
       const property = node.properties.get(name);
-      if (property !== undefined) this.visit(property, path === '' ? name : `${path}.${name}`, value, before, part);
+      if (property === undefined) continue;
+      yield* this.visit(property, path === '' ? name : `${path}.${name}`, value, before, part);
     }
   }
 
-  #evaluateAll(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): void {
+  *#evaluateAll(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): Pieces<void> {
     if (node.rules?.length === 0) return;
     const shownPath = path === '' ? '<nil>' : path;
     const type = node.schema.type ?? '';
@@ -171,10 +188,10 @@ class RulesRun {
       const optional = rule.optionalOldSelf === true;
       if (compiled.usesOldSelf && (old === undefined || old === null) && !optional) continue;
       const bindings = { self, oldSelf: oldSelf(optional) };
-      const failure = this.#evaluate(program, rule, shownPath, type, bindings);
+      const failure = yield* this.#evaluate(program, rule, shownPath, type, bindings);
       if (this.#budget < 0) return;
       if (failure !== 'false') continue;
-      this.#addFailure(
+      yield* this.#addFailure(
         compiled,
         shownPath,
         node.schema,
@@ -191,14 +208,14 @@ class RulesRun {
     this.#budget = -1;
   }
 
-  #evaluate(
+  *#evaluate(
     program: Program,
     rule: ValidationRule,
     path: string,
     type: string,
-    bindings: Parameters<Program['evaluate']>[0],
-  ): 'true' | 'false' | 'failed' {
-    const result = program.evaluate(bindings);
+    bindings: Bindings,
+  ): Pieces<'true' | 'false' | 'failed'> {
+    const result = yield* evaluateInTurns(program, this.#turn, bindings);
     if (result.cost > this.#budget) {
       this.#exhausted(
         invalid(
@@ -224,32 +241,32 @@ class RulesRun {
   }
 
   /** Values that have not changed are let be: the rule may have come after them. */
-  #addFailure(
+  *#addFailure(
     compiled: CompiledRule,
     path: string,
     schema: JsonSchema,
     value: unknown,
-    bindings: Parameters<Program['evaluate']>[0],
+    bindings: Bindings,
     ratchet: Correlation | undefined,
-  ): void {
+  ): Pieces<void> {
     const { rule } = compiled;
     const at = atFieldPath(path, rule.fieldPath ?? '');
-    const message = this.#message(compiled, at, schema, bindings);
+    const message = yield* this.#message(compiled, at, schema, bindings);
     if (message === undefined || (ratchet !== undefined && isUnchanged(ratchet))) return;
     const shown = schema.type === 'object' || schema.type === 'array' ? OMITTED : value;
     this.errors.push(errorFor(rule.reason, at, shown, message));
   }
 
   /** The rule's message; undefined when the budget ended with it. */
-  #message(
+  *#message(
     { rule, message }: CompiledRule,
     path: string,
     schema: JsonSchema,
-    bindings: Parameters<Program['evaluate']>[0],
-  ): string | undefined {
+    bindings: Bindings,
+  ): Pieces<string | undefined> {
     const standing = (rule.message ?? '') === '' ? `failed rule: ${textOf(rule)}` : textOf(rule);
     if (message === undefined) return standing;
-    const result = message.evaluate(bindings);
+    const result = yield* evaluateInTurns(message, this.#turn, bindings);
     const refuse = (detail: string) => {
       this.#exhausted(invalid(path, schema.type, detail));
       return undefined;

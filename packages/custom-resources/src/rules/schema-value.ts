@@ -125,8 +125,21 @@ class SchemaMap extends CelMap {
 
   #nameOf(escaped: string): string | undefined {
     if (escapeName(escaped) === escaped && Object.hasOwn(this.#fields, escaped)) return escaped;
-    return Object.keys(this.#fields).find((name) => escapeName(name) === escaped);
+    return namesOf(this.#schema)
+      .get(escaped)
+      ?.find((name) => Object.hasOwn(this.#fields, name));
   }
+}
+
+const names = new WeakMap<JsonSchema, ReadonlyMap<string, readonly string[]>>();
+
+/** The properties of a schema by the names that rules have for them. */
+function namesOf(schema: JsonSchema): ReadonlyMap<string, readonly string[]> {
+  const known = names.get(schema);
+  if (known !== undefined) return known;
+  const made = Map.groupBy(Object.keys(schema.properties ?? {}), (name) => escapeName(name) ?? '');
+  names.set(schema, made);
+  return made;
 }
 
 class SchemaList extends CelList {
@@ -163,9 +176,17 @@ class SetList extends SchemaList {
   }
 }
 
+/** Texts and whole numbers, of which a set may have very many. */
+const isSimple = (element: CelValue) => typeof element === 'string' || typeof element === 'bigint';
+
 function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
-  const theirs = [...right];
-  return left.size === right.size && [...left].every((element) => theirs.some((held) => equal(element, held)));
+  if (left.size !== right.size) return false;
+  const others = [...right];
+  const simple = new Set(others.filter(isSimple));
+  const rest = others.filter((element) => !isSimple(element));
+  return [...left].every(
+    (element) => (isSimple(element) && simple.has(element)) || rest.some((held) => equal(element, held)),
+  );
 }
 
 /** A set with what another list adds to it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type JsonSchema, decodeStruct, schemaOf, normaliseShape } from '@gantry/apimachinery';
+import { type JsonSchema, decodeStruct, errorsOf, schemaOf, normaliseShape } from '@gantry/apimachinery';
 import { type CustomResourceDefinition, type CustomResourceDefinitionSpec, formatFieldError } from '@gantry/objects';
 import { customResourceDefinitions } from './custom-resource-definition.ts';
 
@@ -29,7 +29,7 @@ function definition(version: object, spec: object = {}): CustomResourceDefinitio
 const told = (crd: CustomResourceDefinition, old?: CustomResourceDefinition): readonly string[] => {
   const { validateCreate, validateUpdate } = customResourceDefinitions.strategy;
   const errors = old === undefined ? validateCreate?.(crd) : validateUpdate?.(crd, old);
-  return (errors ?? []).map(
+  return errorsOf(errors).map(
     (error) => `${error.field.replace('spec.validation.openAPIV3Schema', '~')}: ${formatFieldError(error)}`,
   );
 };

@@ -1,3 +1,4 @@
+import { errorsOf } from '@gantry/apimachinery';
 import { describe, expect, it } from 'vitest';
 import { type Deployment, cloneJson } from '@gantry/objects';
 import { deployments } from './deployment.ts';
@@ -51,7 +52,7 @@ describe('the rules on a deployment', () => {
   const check = (change: (object: Deployment) => void) => {
     const object = deployment();
     change(object);
-    return (deployments.strategy.validate?.(object) ?? []).map(({ field, detail }) => `${field}: ${detail}`);
+    return errorsOf(deployments.strategy.validate?.(object)).map(({ field, detail }) => `${field}: ${detail}`);
   };
   const rolling = (maxUnavailable: number | string, maxSurge: number | string) =>
     check(({ spec }) => {

@@ -1,3 +1,4 @@
+import { errorsOf } from '@gantry/apimachinery';
 import { must } from '@gantry/base';
 import type { CertificateSigningRequest } from '@gantry/objects';
 import { expect, it } from 'vitest';
@@ -22,7 +23,7 @@ function faults(certificate: Buffer, old: Buffer = Buffer.alloc(0)): readonly st
     certificateSigningRequests.subresources.find(({ name }) => name === 'status'),
     'status',
   );
-  return (status.validateUpdate?.(request(certificate), request(old)) ?? []).map(
+  return errorsOf(status.validateUpdate?.(request(certificate), request(old))).map(
     ({ field, detail }) => `${field}: ${detail}`,
   );
 }

@@ -1,3 +1,4 @@
+import { atOnce, type InTurns } from '@gantry/base';
 import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/objects';
 import { must, seededRandom, systemClock } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS } from '@gantry/kinds';
@@ -48,6 +49,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
     user: { name: 'u', uid: '', groups: [], extra: {} },
     dryRun: false,
     options: {},
+    compute: <T>(work: InTurns<T>) => Promise.resolve(atOnce(work)),
     signal: new AbortController().signal,
     warn: () => undefined,
     annotate: () => undefined,

@@ -1,7 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource, NO_POD_SECURITY_EXEMPTIONS, type PodSecurityExemptions, resources } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
-import { must, seededRandom } from '@gantry/base';
+import { must, seededRandom, Turns } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { NOT_AUDITED } from '../audit/index.ts';
 import { WatchCache } from '../cache/index.ts';
@@ -69,6 +69,7 @@ export async function createHarness(
   options: {
     etcd?: MemoryObjectStore['etcd'];
     seed?: number;
+    turns?: Turns;
     resourceRegistry?: ResourceRegistry;
     podSecurityExemptions?: PodSecurityExemptions;
   } = {},
@@ -96,6 +97,7 @@ export async function createHarness(
     store,
     cache,
     clock,
+    turns: options.turns ?? new Turns(clock),
     random,
     newUid: () => `00000000-0000-4000-8000-${String(++uids + (options.seed ?? 0) * 1000).padStart(12, '0')}`,
     authorizer: allowAll,

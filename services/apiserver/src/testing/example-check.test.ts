@@ -1,3 +1,4 @@
+import { atOnce } from '@gantry/base';
 import { expect, it } from 'vitest';
 import { type AdmissionReader, type AdmissionRequest, Reinvocation } from '../admission/index.ts';
 import { definitionOf } from '../registry/testing.ts';
@@ -23,6 +24,7 @@ function create(annotations: Record<string, string>): void {
     user: { name: 'u', uid: '', groups: [], extra: {} },
     dryRun: false,
     options: {},
+    compute: (work) => Promise.resolve(atOnce(work)),
     signal: new AbortController().signal,
     warn: () => undefined,
     annotate: () => undefined,

@@ -1,3 +1,4 @@
+import type { InTurns } from '@gantry/base';
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { JsonObject, KubeObject, ResourceRef } from '@gantry/objects';
 import type { AccessDecider } from '../../auth/authz/authorizer.ts';
@@ -28,6 +29,8 @@ export interface AdmissionRequest {
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks and expressions see them; null for a stream. */
   readonly options: JsonObject | null;
   readonly signal: AbortSignal;
+  /** Computes, with other work in between when it takes long. */
+  readonly compute: <T>(work: InTurns<T>) => Promise<T>;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
   /** Adds an annotation to the request's events in the audit log. */

@@ -1,6 +1,7 @@
 import { AdmissionExpressions, type Compiled } from '@gantry/custom-resources';
 import type { MatchCondition } from '@gantry/objects';
-import { type Bindings, BOOL, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT } from '@gantry/cel';
+import type { InTurns, Turn } from '@gantry/base';
+import { type Bindings, BOOL, evaluateInTurns, MATCH_CONDITIONS_COST_BUDGET } from '@gantry/cel';
 import { aggregate } from './refuse.ts';
 
 /** Why nothing more is evaluated. */
@@ -18,7 +19,16 @@ export function matchConditions(
   conditions: readonly MatchCondition[],
   values: Bindings,
   failurePolicy: string | undefined,
-): Matched {
+): InTurns<Matched> {
+  return (turn) => judgeConditions(turn, conditions, values, failurePolicy);
+}
+
+function* judgeConditions(
+  turn: Turn,
+  conditions: readonly MatchCondition[],
+  values: Bindings,
+  failurePolicy: string | undefined,
+): Generator<undefined, Matched, undefined> {
   const errors: string[] = [];
   const seen: Bindings = { ...values, namespaceObject: null };
   let budget = MATCH_CONDITIONS_COST_BUDGET;
@@ -29,7 +39,7 @@ export function matchConditions(
       errors.push(`compilation error: ${program.detail}`);
       continue;
     }
-    const result = program.program.evaluate(seen, PER_CALL_LIMIT);
+    const result = yield* evaluateInTurns(program.program, turn, seen);
     budget -= result.cost;
     if (budget < 0) return failurePolicy === 'Ignore' ? { matches: false } : { error: OUT_OF_BUDGET };
     if (!result.ok) errors.push(evaluationError(condition.expression, result.error));

@@ -94,7 +94,8 @@ class Turn {
   async #invokeWith(bound: Bound, param: KubeObject | null, id: string): Promise<void> {
     const { policy, as } = bound;
     const { matchConditions: conditions = [], failurePolicy, reinvocationPolicy } = policy.spec ?? {};
-    const matched = matchConditions(conditions, await this.#values(bound, param), failurePolicy);
+    const values = await this.#values(bound, param);
+    const matched = await this.#request.compute(matchConditions(conditions, values, failurePolicy));
     if ('error' in matched) this.#fail(bound, matched.error);
     if ('error' in matched || !matched.matches || this.#notes.passes(this.#request, id)) return;
     const before = structuredClone(this.#request.object);
@@ -141,7 +142,7 @@ async function mutate(
   evaluation: PolicyEvaluation,
 ): Promise<void> {
   if (!program.ok) throw new MutationRefused(program.detail);
-  const result = evaluation.evaluate(program.program);
+  const result = await request.compute(evaluation.evaluate(program.program));
   if (result === undefined) throw new MutationRefused(OUT_OF_BUDGET);
   if (!result.ok) throw new MutationRefused(evaluationError(expression, result.error));
   const { definition, object, kind } = request;

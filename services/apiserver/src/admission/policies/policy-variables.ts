@@ -1,3 +1,4 @@
+import { type InTurns, must, type Turn } from '@gantry/base';
 import type { AdmissionExpressions, Compiled } from '@gantry/custom-resources';
 import type { Variable } from '@gantry/objects';
 import {
@@ -7,7 +8,10 @@ import {
   type CelResult,
   type CelValue,
   type Evaluation,
-  PER_CALL_LIMIT,
+  evaluateInTurns,
+  type Program,
+  type Run,
+  Suspended,
 } from '@gantry/cel';
 
 /** A variable of a policy. */
@@ -56,15 +60,20 @@ class LazyVariables extends CelMap {
 /** What the expressions of a policy see of one request, and what they may still cost. */
 export class PolicyEvaluation {
   readonly #values: Bindings;
+  /** The variables that are being evaluated. */
+  readonly #runs = new Map<string, Run>();
+  #turn: Turn | undefined;
   #budget: number;
 
   /** Variables are evaluated when they are first asked for, and count to the cost of who asks. */
   constructor(variables: readonly CompiledVariable[], known: Bindings, budget: number) {
     this.#budget = budget;
+    // Of variables with one name the first counts.
+    const byName = new Map(variables.toReversed().map((variable) => [variable.name, variable]));
     const made = new Map<string, CelResult>();
     const lazy = new LazyVariables(
       (name) => {
-        const variable = variables.find((one) => one.name === name);
+        const variable = byName.get(name);
         if (variable === undefined) return undefined;
         const result = made.get(name) ?? this.#variable(variable);
         made.set(name, result);
@@ -76,16 +85,26 @@ export class PolicyEvaluation {
   }
 
   /** The result of an expression; undefined when it, or what it asked for, costs more than is left. */
-  evaluate(program: Extract<Compiled, { ok: true }>['program']): Evaluation | undefined {
-    const result = program.evaluate(this.#values, PER_CALL_LIMIT);
+  evaluate(program: Program): InTurns<Evaluation | undefined> {
+    return (turn) => this.#evaluate(program, turn);
+  }
+
+  *#evaluate(program: Program, turn: Turn): Generator<undefined, Evaluation | undefined, undefined> {
+    this.#turn = turn;
+    const result = yield* evaluateInTurns(program, turn, this.#values);
     this.#budget -= result.cost;
     return this.#budget < 0 ? undefined : result;
   }
 
+  /** Throws Suspended while the variable needs another turn: then it is asked for again. */
   #variable({ name, program }: CompiledVariable): CelResult {
     const quoted = JSON.stringify(name);
     if (!program.ok) return new CelError(`composited variable ${quoted} fails to compile: ${program.detail}`);
-    const result = program.program.evaluate(this.#values, PER_CALL_LIMIT);
+    const run = this.#runs.get(name) ?? program.program.begin(this.#values);
+    this.#runs.set(name, run);
+    const result = run.advance(must(this.#turn, 'variables are made in a turn'));
+    if (result === undefined) throw new Suspended();
+    this.#runs.delete(name);
     this.#budget -= result.cost;
     return result.ok ? result.value : new CelError(`composited variable ${quoted} fails to evaluate: ${result.error}`);
   }

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, type Turn } from '@gantry/base';
 import type { Compiled } from '@gantry/custom-resources';
 import {
   StatusError,
@@ -67,18 +67,18 @@ async function judge(
     return policy.spec?.failurePolicy === 'Ignore' ? [] : [{ ...names, message, reason: '' }];
   }
   const values = await expressionValues(request, as, reader, access);
-  return params.flatMap((param) => {
+  const denials: Denial[] = [];
+  for (const param of params) {
     const seen = { ...values, params: param === null ? null : valueOfJson(param) };
-    const { decisions, annotations, annotationErrors } = evaluate(policy, seen);
+    const { decisions, annotations, annotationErrors } = await request.compute((turn) => evaluate(turn, policy, seen));
     for (const [key, value] of annotations) request.annotate(`${names.policy}/${key}`, value);
     if (binding.spec.validationActions.includes('Audit') && decisions.length > 0) {
       request.annotate(FAILURE_ANNOTATION, failuresOf(decisions, names, binding));
     }
-    return [
-      ...decisions.flatMap((decision) => act(decision, binding, names, request)),
-      ...annotationErrors.map((message) => ({ ...names, message, reason: '' })),
-    ];
-  });
+    for (const decision of decisions) append(denials, act(decision, binding, names, request));
+    for (const message of annotationErrors) denials.push({ ...names, message, reason: '' });
+  }
+  return denials;
 }
 
 /** The effect of a violated policy by its binding: a denial, a warning, or an annotation of the audit log. */
@@ -114,6 +114,9 @@ function failuresOf(
   return JSON.stringify(failures);
 }
 
+/** Pieces of a computation whose result is a T. */
+type Pieces<T> = Generator<undefined, T, undefined>;
+
 /** What a policy has to say against a request, its audit annotations, and which of them could not be made. */
 interface Verdict {
   readonly decisions: readonly Decision[];
@@ -121,7 +124,7 @@ interface Verdict {
   readonly annotationErrors: readonly string[];
 }
 
-function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
+function* evaluate(turn: Turn, policy: ValidatingAdmissionPolicy, known: Bindings): Pieces<Verdict> {
   const { matchConditions: conditions = [], failurePolicy } = policy.spec ?? {};
   const failed = (message: string): Decision[] => (failurePolicy === 'Ignore' ? [] : [{ message, reason: '' }]);
   const only = (decisions: readonly Decision[]): Verdict => ({
@@ -129,7 +132,7 @@ function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
     annotations: new Map(),
     annotationErrors: [],
   });
-  const matched = matchConditions(conditions, known, failurePolicy);
+  const matched = yield* matchConditions(conditions, known, failurePolicy)(turn);
   if ('error' in matched) return only(failed(matched.error));
   if (!matched.matches) return only([]);
   const { variables, validations, annotations } = compilePolicy(policy);
@@ -137,13 +140,13 @@ function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
   const broken: CompiledValidation[] = [];
   const decisions = new Map<CompiledValidation, Decision>();
   for (const one of validations) {
-    const outcome = resultOf(evaluation, one.condition, one.validation.expression);
+    const outcome = yield* resultOf(turn, evaluation, one.condition, one.validation.expression);
     if (outcome === undefined) return only(failed(OUT_OF_BUDGET));
     if ('error' in outcome) for (const decision of failed(outcome.error)) decisions.set(one, decision);
     else if (outcome.value !== true) broken.push(one);
   }
   for (const one of broken) {
-    const message = messageOf(one, evaluation);
+    const message = yield* messageOf(turn, one, evaluation);
     if (message !== undefined) decisions.set(one, { message, reason: one.validation.reason ?? 'Invalid' });
     else for (const decision of failed(`failed messageExpression: ${OUT_OF_BUDGET}`)) decisions.set(one, decision);
   }
@@ -151,7 +154,7 @@ function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
   const annotationErrors: string[] = [];
   const made = new Map<string, string>();
   for (const { annotation, value } of annotations) {
-    const outcome = resultOf(noted, value, annotation.valueExpression);
+    const outcome = yield* resultOf(turn, noted, value, annotation.valueExpression);
     if (outcome === undefined) return only(failed(OUT_OF_BUDGET));
     if (!('error' in outcome)) {
       if (typeof outcome.value === 'string') made.set(annotation.key, outcome.value);
@@ -165,21 +168,26 @@ function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
 }
 
 /** What an expression yields, or why it yields nothing; undefined when there is no budget left for it. */
-function resultOf(
+function* resultOf(
+  turn: Turn,
   evaluation: PolicyEvaluation,
   compiled: Compiled,
   expression: string,
-): { readonly value: CelValue } | { readonly error: string } | undefined {
+): Pieces<{ readonly value: CelValue } | { readonly error: string } | undefined> {
   if (!compiled.ok) return { error: `compilation error: ${compiled.detail}` };
-  const result = evaluation.evaluate(compiled.program);
+  const result = yield* evaluation.evaluate(compiled.program)(turn);
   if (result === undefined) return undefined;
   return result.ok ? { value: result.value } : { error: evaluationError(expression, result.error) };
 }
 
 /** The message that an expression makes, else the one that is written down, else the expression itself. */
-function messageOf({ validation, message }: CompiledValidation, evaluation: PolicyEvaluation): string | undefined {
+function* messageOf(
+  turn: Turn,
+  { validation, message }: CompiledValidation,
+  evaluation: PolicyEvaluation,
+): Pieces<string | undefined> {
   if (message?.ok === true) {
-    const made = evaluation.evaluate(message.program);
+    const made = yield* evaluation.evaluate(message.program)(turn);
     if (made === undefined) return undefined;
     const text = made.ok && typeof made.value === 'string' ? made.value.trim() : '';
     if (text !== '' && Buffer.byteLength(text) <= MAX_MESSAGE_BYTES && !text.includes('\n')) return text;

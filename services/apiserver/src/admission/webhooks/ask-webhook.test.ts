@@ -1,3 +1,4 @@
+import { atOnce } from '@gantry/base';
 import { findResource } from '@gantry/kinds';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
@@ -29,6 +30,7 @@ async function ask(sideEffects: string, dryRun: boolean) {
     user: { name: 'bob', uid: '', groups: [], extra: {} },
     dryRun,
     options: null,
+    compute: (work) => Promise.resolve(atOnce(work)),
     signal: new AbortController().signal,
     warn: () => undefined,
     annotate: () => undefined,

@@ -51,7 +51,8 @@ export async function wanted(
   if (!matchObject(webhook.objectSelector, request)) return undefined;
   const { matchConditions: conditions = [], failurePolicy } = webhook;
   if (conditions.length === 0) return as;
-  const matched = matchConditions(conditions, await expressionValues(request, as, reader, access), failurePolicy);
+  const values = await expressionValues(request, as, reader, access);
+  const matched = await request.compute(matchConditions(conditions, values, failurePolicy));
   if ('error' in matched) throw refuse(request, matched.error);
   return matched.matches ? as : undefined;
 }

@@ -1,6 +1,6 @@
 import type { UsageSource } from '../../agents/usage-source.ts';
 import type { PodSecurityExemptions } from '@gantry/kinds';
-import type { Clock, NewUid, Random } from '@gantry/base';
+import type { Clock, NewUid, Random, Turns } from '@gantry/base';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Reviewer } from '../../auth/reviews/access-reviews.ts';
 import type { EscalationCheck } from '../../auth/authz/escalation-check.ts';
@@ -51,6 +51,8 @@ export interface RegistryDependencies {
   /** The resources that are served now. A watch ends when its resource is no longer served. */
   readonly resourceRegistry: ResourceRegistry;
   readonly clock: Clock;
+  /** For what may take long: rules of objects, expressions of policies. */
+  readonly turns: Turns;
   readonly random: Random;
   readonly newUid: NewUid;
   readonly tokenIssuer: TokenIssuer;

@@ -87,10 +87,16 @@ export class ChangedObject implements Draft {
     raiseGeneration(this.object, this.#old, definition, this.#subresource === undefined ? 'main' : 'subresource');
   }
 
-  validate(): void {
+  async validate(): Promise<void> {
     const { context, target } = this.#attempt;
     const { definition } = target;
-    requireValidChange({ definition, subresource: this.#subresource }, this.object, this.#old);
+    const { turns } = this.#parts.deps;
+    await requireValidChange(
+      (work) => turns.run(work, context.signal),
+      { definition, subresource: this.#subresource },
+      this.object,
+      this.#old,
+    );
     const warnings =
       this.#subresource === undefined
         ? definition.strategy.warnings?.(this.object, this.#old)

@@ -52,8 +52,9 @@ export class DeletedObject implements Draft {
     // What a deletion sets depends on its plan, which `commit` makes.
   }
 
-  validate(): void {
+  validate(): Promise<void> {
     // The object stays as it is stored.
+    return Promise.resolve();
   }
 
   claim(): Promise<Allocation> {

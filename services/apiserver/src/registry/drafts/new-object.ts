@@ -79,9 +79,10 @@ export class NewObject implements Draft {
     withDefaults(definition, this.object);
   }
 
-  validate(): void {
+  async validate(): Promise<void> {
     const { context, target } = this.#attempt;
-    requireValidNew(target.definition, this.object);
+    const { turns } = this.#parts.deps;
+    await requireValidNew((work) => turns.run(work, context.signal), target.definition, this.object);
     for (const warning of target.definition.strategy.warnings?.(this.object) ?? []) context.warn(warning);
   }
 

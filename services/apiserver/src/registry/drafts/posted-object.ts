@@ -1,5 +1,5 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
-import { validateNew } from '@gantry/apimachinery';
+import { validateNewInTurns } from '@gantry/apimachinery';
 import type { AdmissionRequest } from '../../admission/index.ts';
 import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
 import type { Lookups } from '../writing/admission-chain.ts';
@@ -61,10 +61,11 @@ export class PostedObject implements Draft {
     target.definition.strategy.prepareForCreate?.(this.object, { now, user: context.user, warn: context.warn });
   }
 
-  validate(): void {
+  async validate(): Promise<void> {
     if (this.#post.kind !== undefined) return;
-    const { definition } = this.#attempt.target;
-    const errors = validateNew(definition, this.object);
+    const { context, target } = this.#attempt;
+    const { definition } = target;
+    const errors = await this.#parts.deps.turns.run(validateNewInTurns(definition, this.object), context.signal);
     // Kubernetes names no kind here.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
   }

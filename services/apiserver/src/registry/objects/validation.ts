@@ -1,28 +1,37 @@
 import {
   type ResourceDefinition,
   type SubresourceDefinition,
-  validateChange,
-  validateNew,
+  validateChangeInTurns,
+  validateNewInTurns,
   validatePartChange,
 } from '@gantry/apimachinery';
+import type { InTurns } from '@gantry/base';
 import { type FieldError, type KubeObject, StatusError } from '@gantry/objects';
 
+/** Computes, with other work in between when it takes long. */
+export type Compute = <T>(work: InTurns<T>) => Promise<T>;
+
 /** Refuses a new object that is not valid. */
-export function requireValidNew(definition: ResourceDefinition, object: KubeObject): void {
-  requireNone(definition, object, validateNew(definition, object));
+export async function requireValidNew(
+  compute: Compute,
+  definition: ResourceDefinition,
+  object: KubeObject,
+): Promise<void> {
+  requireNone(definition, object, await compute(validateNewInTurns(definition, object)));
 }
 
 /** Refuses a change that is not valid. A subresource has its own rules. */
-export function requireValidChange(
+export async function requireValidChange(
+  compute: Compute,
   { definition, subresource }: { definition: ResourceDefinition; subresource: SubresourceDefinition | undefined },
   object: KubeObject,
   old: KubeObject,
-): void {
+): Promise<void> {
   const errors =
     subresource === undefined
-      ? validateChange(definition, object, old)
+      ? validateChangeInTurns(definition, object, old)
       : validatePartChange(definition, subresource, object, old);
-  requireNone(definition, object, errors);
+  requireNone(definition, object, await compute(errors));
 }
 
 function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {

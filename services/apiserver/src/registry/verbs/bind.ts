@@ -1,3 +1,4 @@
+import { errorsOf } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import { type Binding, cloneJson, equalJson, type KubeObject, StatusError } from '@gantry/objects';
 import { replaceContent } from '../../admission/index.ts';
@@ -27,7 +28,7 @@ export const bind: WriteVerb<Body, Binding & KubeObject> = {
     }
     const target = name === '' ? { ...request.target, name: named } : request.target;
     const bindings = findResource({ group: '', version: 'v1', resource: 'bindings' });
-    const errors = bindings?.strategy.validate?.(sent) ?? [];
+    const errors = errorsOf(bindings?.strategy.validate?.(sent));
     if (errors.length > 0) throw StatusError.invalid('', 'Binding', target.name, errors);
     return { sent, target };
   },

@@ -133,6 +133,7 @@ export class AdmissionChain {
       dryRun: write.dryRun,
       options: asked.options === undefined ? writeOptions(operation, write) : asked.options,
       signal: context.signal,
+      compute: (work) => this.#deps.turns.run(work, context.signal),
       warn: context.warn,
       annotate: (key, value) => context.audit.annotate(key, value),
       reinvocation: new Reinvocation(),

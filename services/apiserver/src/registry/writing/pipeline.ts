@@ -88,7 +88,7 @@ async function attempt<Sent>(
     old: stored?.object,
   });
   draft.prepare();
-  draft.validate();
+  await draft.validate();
   await admission.validate(judged, lookups);
   const recount = await recountConditions(deps, decoded, stored, draft.object);
   return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });

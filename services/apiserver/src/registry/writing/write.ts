@@ -87,8 +87,8 @@ export interface Draft {
   restore(admitted: AdmissionRequest): AdmissionRequest;
   /** Sets what the kind's strategy sets. */
   prepare(): void;
-  /** Throws Invalid. */
-  validate(): void;
+  /** Rejects with Invalid. May take several turns of the event loop. */
+  validate(): Promise<void>;
   /** Claims what must be unique in the cluster. */
   claim(): Promise<Allocation>;
   /** Stores the object, while each of the claims is in the version that was made or found for it. */
