@@ -61,8 +61,8 @@ export const JOB_MUTANTS: readonly Mutant[] = [
   {
     name: 'a Job of another owner is taken for that of a time of the schedule',
     file: `${CRON}/controller.ts`,
-    text: 'if (owner !== this.#current.metadata.uid || isListed(status, started.metadata.uid)) return;',
-    replacement: 'if (owner === started.metadata.uid) return;',
+    text: 'return controllerOf(existing)?.uid === this.#cronJob.metadata.uid ? existing : undefined;',
+    replacement: 'return existing;',
     tests: [`${CRON}/controller.test.ts`],
     protects: 'Jobs that others created, which Replace would delete',
   },
