@@ -1,4 +1,4 @@
-import { CONFIG_MAPS, type ConfigMap, StatusError } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, SECRETS, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -6,9 +6,10 @@ import type { ControllerSpec } from './controller.ts';
 import { createFenceHolder } from './leadership.ts';
 import { createManager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';
-import { watchSelf } from './watch-specs.ts';
+import { watchMapped, watchSelf } from './watch-specs.ts';
 
 const KEY = { namespace: 'a', name: 'one' };
+const away = StatusError.unavailable('away');
 const configMap: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY, data: {} };
 
 /** A leader of one controller of ConfigMaps; `seen` has the times of its reconciles, in milliseconds since the start. */
@@ -84,3 +85,23 @@ it.each([
     expect(seen).toHaveLength(count);
   },
 );
+
+it('a key whose create is not known to have come about is not reconciled before that is read', async () => {
+  const { clock, client, seen } = lead({
+    reconcile: async (_key, context, signal) => {
+      if (client.all(SECRETS).length > 0) return {};
+      client.failNext(({ verb }) => verb === 'create', StatusError.timeout('outcome unknown'));
+      client.failNext(({ verb, resource }) => verb === 'get' && resource === SECRETS, away, 5);
+      const metadata = { namespace: 'a', generateName: 'one-' };
+      await context.client.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata }, signal);
+      return {};
+    },
+    watches: [watchSelf(CONFIG_MAPS), watchMapped(SECRETS, () => [])],
+  });
+  await clock.advance(100);
+  await client.put(CONFIG_MAPS, configMap);
+  await clock.advance(1000);
+  expect(seen).toEqual([100]);
+  await clock.advance(30_000);
+  expect(seen.length).toBeGreaterThan(1);
+});

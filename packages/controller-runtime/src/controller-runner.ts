@@ -1,5 +1,14 @@
 import { isReason } from '@gantry/objects';
-import { type Activities, type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
+import {
+  type Activities,
+  backoffMs,
+  type Clock,
+  DeadlineError,
+  errorMessage,
+  pause,
+  type Random,
+  withDeadline,
+} from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec, WatchSpec } from './controller.ts';
@@ -38,6 +47,8 @@ export interface ControllerRunnerOptions {
 const DEFAULT_WORKERS = 5;
 /** How long the cache may take to show our own writes before we look again all the same: Kubernetes' ExpectationsTimeout. */
 const EXPECTED_WRITES_MS = 300_000;
+/** Between two attempts to read what became of a write. */
+const SETTLE_BACKOFF = { initialMs: 100, maxMs: 10_000 };
 
 /** Runs one controller: its queue is fed by changes while it acts, and by everything there is when it begins to. */
 export class ControllerRunner {
@@ -131,11 +142,12 @@ export class ControllerRunner {
     this.#queue.done(key);
   }
 
-  /** Whether the cache shows the writes within a while. */
+  /** Whether the outcome of the writes is known, and the cache shows them, within a while. */
   async #areSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<boolean> {
     const { informers, clock, log } = this.#options;
     try {
       using deadline = withDeadline(clock, stop, EXPECTED_WRITES_MS);
+      await this.#settle(key, writes, deadline);
       await informers.when(() => writes.areSeenBy(informers.cache), deadline);
       return true;
     } catch (error) {
@@ -143,6 +155,22 @@ export class ControllerRunner {
         log.warn({ controller: this.spec.name, key: formatReconcileKey(key) }, 'the cache does not show own writes');
       }
       return false;
+    }
+  }
+
+  /** Reads what became of the writes whose response was lost, until it is known. */
+  async #settle(key: ReconcileKey, writes: ExpectedWrites, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    for (let failures = 1; ; failures++) {
+      try {
+        await writes.settle(signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const fields = { controller: this.spec.name, key: formatReconcileKey(key), reason: errorMessage(error) };
+        log.debug(fields, 'what became of a write cannot be read');
+        await pause(clock, backoffMs(SETTLE_BACKOFF, failures, random), signal);
+      }
     }
   }
 

@@ -112,4 +112,81 @@ describe('expected writes', () => {
       expect(fake.all(CONFIG_MAPS)).toHaveLength(before + 2);
     }
   });
+
+  describe('whose response is lost', () => {
+    const unnamed: ConfigMap = { ...CONFIG_MAP, metadata: { namespace: 'a', generateName: 'one-' } };
+    const create = { verb: 'create', resource: CONFIG_MAPS, namespace: 'a', object: unnamed } as const;
+    let drawn = 0;
+    const lost = { ok: false, status: StatusError.timeout('outcome unknown').toStatus() } as const;
+    /** Loses responses of single writes, and the first result of a batch. */
+    const lossyWrites = () =>
+      new ExpectedWrites(
+        createObjectClient({
+          get: (resource, key, stop) => fake.get(resource, key, stop),
+          list: (resource, options, stop) => fake.list(resource, options, stop),
+          watch: (resource, options, stop) => fake.watch(resource, options, stop),
+          batch: async (all, stop) => (await fake.batch(all, stop)).map((result, i) => (i === 0 ? lost : result)),
+          write: async (write, stop) => {
+            await fake.write(write, stop);
+            throw StatusError.timeout('outcome unknown');
+          },
+        }),
+        () => (drawn += 0.37) % 1,
+      );
+    const failReads = (times: number) =>
+      fake.failNext(({ verb }) => verb === 'get', StatusError.unavailable('away'), times);
+
+    it('are not seen before it is read whether they came about', async () => {
+      reached = Number.MAX_SAFE_INTEGER;
+      const lossy = lossyWrites();
+      failReads(2);
+      await expect(lossy.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('outcome unknown');
+      expect(lossy.areSeenBy(cache)).toBe(false);
+      await expect(lossy.settle(signal)).rejects.toThrow('away');
+      expect(lossy.areSeenBy(cache)).toBe(false);
+      await lossy.settle(signal);
+      reached = Number(fake.all(CONFIG_MAPS)[0]?.metadata.resourceVersion) - 1;
+      expect(lossy.areSeenBy(cache)).toBe(false);
+      reached += 1;
+      expect(lossy.areSeenBy(cache)).toBe(true);
+    });
+
+    it('are not waited for when they did not come about', async () => {
+      const lossy = lossyWrites();
+      failReads(1);
+      fake.failNext(({ verb }) => verb === 'create', StatusError.timeout('never sent'));
+      await expect(lossy.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('never sent');
+      expect(lossy.areSeenBy(cache)).toBe(false);
+      await lossy.settle(signal);
+      expect(lossy.areSeenBy(cache)).toBe(true);
+    });
+
+    it('leave the other results of their batch as they are', async () => {
+      reached = Number.MAX_SAFE_INTEGER;
+      const lossy = lossyWrites();
+      failReads(1);
+      expect((await lossy.client.batch([create, create], signal)).map(({ ok }) => ok)).toEqual([false, true]);
+      expect(lossy.count).toBe(1);
+      expect(lossy.areSeenBy(cache)).toBe(false);
+    });
+
+    it.each(['gone', 'replaced', 'standing'] as const)(
+      'and delete are seen when the cache shows what is read: %s',
+      async (after) => {
+        const object = await fake.create(CONFIG_MAPS, CONFIG_MAP, signal);
+        const { uid = '' } = object.metadata;
+        reached = Number.MAX_SAFE_INTEGER;
+        cached = object;
+        const lossy = lossyWrites();
+        if (after === 'standing') fake.failNext(({ verb }) => verb === 'delete', StatusError.timeout('never sent'));
+        await expect(lossy.client.delete(CONFIG_MAPS, KEY, { uid }, signal)).rejects.toThrow();
+        if (after === 'replaced') await fake.create(CONFIG_MAPS, CONFIG_MAP, signal);
+        expect(lossy.areSeenBy(cache)).toBe(false);
+        await lossy.settle(signal);
+        expect(lossy.areSeenBy(cache)).toBe(after === 'standing');
+        cached = undefined;
+        expect(lossy.areSeenBy(cache)).toBe(true);
+      },
+    );
+  });
 });

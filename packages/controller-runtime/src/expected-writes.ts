@@ -1,8 +1,14 @@
 import type { KubeObject, ObjectKey, Resource } from '@gantry/objects';
-import { createObjectClient, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
+import {
+  createObjectClient,
+  ignoreNotFound,
+  type ObjectClient,
+  type ObjectWrite,
+  type WriteResult,
+} from '@gantry/client';
 import type { Random } from '@gantry/base';
 import type { Cache } from './cache.ts';
-import { batchOnce, writeOnce } from './named-creates.ts';
+import { batchOnce, type Sending, writeOnce } from './named-creates.ts';
 import { parseVersion } from './revision.ts';
 
 /** A write that the cache must show before its key may be reconciled again. */
@@ -16,21 +22,26 @@ type Expectation =
  */
 export class ExpectedWrites {
   readonly client: ObjectClient;
+  readonly #inner: ObjectClient;
   #expected: Expectation[] = [];
+  /** Writes whose response was lost, and of which nothing could be read since. */
+  #unknown: ObjectWrite[] = [];
 
   /** `random` chooses generated names. */
   constructor(client: ObjectClient, random: Random) {
+    this.#inner = client;
+    const sending: Sending = { client, random, onUnknown: (write) => this.#unknown.push(write) };
     this.client = createObjectClient({
       get: (resource, key, signal) => client.get(resource, key, signal),
       list: (resource, options, signal) => client.list(resource, options, signal),
       watch: (resource, options, signal) => client.watch(resource, options, signal),
       write: async (write, signal) => {
-        const object = await writeOnce(client, write, random, signal);
+        const object = await writeOnce(sending, write, signal);
         this.#expect(write, object);
         return object;
       },
       batch: async (writes, signal) => {
-        const results = await batchOnce(client, writes, random, signal);
+        const results = await batchOnce(sending, writes, signal);
         writes.forEach((write, i) => this.#note(write, results[i]));
         return results;
       },
@@ -42,10 +53,39 @@ export class ExpectedWrites {
     return this.#expected.length;
   }
 
-  /** Whether the cache shows all of them. Writes to resources that are not cached do not count. */
+  /**
+   * Whether the cache shows all of them, and the outcome of each is known. Writes to resources that are not cached do not count.
+   */
   areSeenBy(cache: Cache): boolean {
+    if (this.#unknown.some(({ resource }) => cache.reached(resource) !== undefined)) return false;
     this.#expected = this.#expected.filter((expectation) => !isSeen(expectation, cache));
     return this.#expected.length === 0;
+  }
+
+  /**
+   * Reads what became of the writes whose response was lost. Rejects with the first error of a read; may be called again then, and
+   * after it has resolved.
+   */
+  async settle(signal: AbortSignal): Promise<void> {
+    for (const write of [...this.#unknown]) {
+      await this.#read(write, signal);
+      this.#unknown = this.#unknown.filter((other) => other !== write);
+    }
+  }
+
+  async #read(write: ObjectWrite, signal: AbortSignal): Promise<void> {
+    const { resource } = write;
+    if (write.verb === 'create') {
+      const key = { namespace: write.namespace, name: write.object.metadata.name ?? '' };
+      const created = await ignoreNotFound(this.#inner.get(resource, key, signal));
+      if (created !== undefined) this.#expect(write, created);
+      return;
+    }
+    const uid = write.verb === 'delete' ? write.options?.preconditions?.uid : undefined;
+    if (write.verb !== 'delete' || uid === undefined) return;
+    const object = await ignoreNotFound(this.#inner.get(resource, write.key, signal));
+    const isGone = object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined;
+    if (isGone) this.#expected.push({ kind: 'deleted', resource, key: write.key, uid });
   }
 
   #note(write: ObjectWrite, result: WriteResult | undefined): void {

@@ -7,21 +7,25 @@ const MAX_PREFIX = 58;
 
 type Create = Extract<ObjectWrite, { verb: 'create' }>;
 
+/** How writes are sent. */
+export interface Sending {
+  readonly client: ObjectClient;
+  /** Chooses generated names. */
+  readonly random: Random;
+  /** Called with a write whose response was lost, where what became of it could not be read. A create has its name. */
+  readonly onUnknown: (write: ObjectWrite) => void;
+}
+
 /**
  * Sends a write; one that creates an object with a generated name says the name itself. So the outcome of a create whose response was
  * lost can be read: tried again under another name, it would be there twice.
  */
-export async function writeOnce(
-  client: ObjectClient,
-  write: ObjectWrite,
-  random: Random,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  const named = withName(write, random);
+export async function writeOnce(sending: Sending, write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
+  const named = withName(write, sending.random);
   try {
-    return await client.write(named, signal);
+    return await sending.client.write(named, signal);
   } catch (error) {
-    const created = isReason(error, 'Timeout') ? await readCreated(client, write, named, signal) : undefined;
+    const created = isReason(error, 'Timeout') ? await findCreated(sending, write, named, signal) : undefined;
     if (created === undefined) throw error;
     return created;
   }
@@ -29,18 +33,17 @@ export async function writeOnce(
 
 /** Sends writes in one request, each as `writeOnce` does. */
 export async function batchOnce(
-  client: ObjectClient,
+  sending: Sending,
   writes: readonly ObjectWrite[],
-  random: Random,
   signal: AbortSignal,
 ): Promise<readonly WriteResult[]> {
-  const named = writes.map((write) => withName(write, random));
-  const results = await sendAll(client, named, signal);
+  const named = writes.map((write) => withName(write, sending.random));
+  const results = await sendAll(sending.client, named, signal);
   return await Promise.all(
     results.map(async (result, i): Promise<WriteResult> => {
       const [write, sent] = [writes[i], named[i]];
       if (result.ok || result.status.reason !== 'Timeout' || write === undefined || sent === undefined) return result;
-      const object = await readCreated(client, write, sent, signal);
+      const object = await findCreated(sending, write, sent, signal);
       return object === undefined ? result : { ok: true, object };
     }),
   );
@@ -61,17 +64,27 @@ async function sendAll(
   }
 }
 
-/** The object of a create with a name of ours, if it came about; undefined for any other write. */
-async function readCreated(
-  client: ObjectClient,
+/**
+ * The object of a create with a name of ours whose response was lost, if it is known to have come about. One that cannot be read is
+ * reported, as is a deletion: neither may be tried again before its outcome is known.
+ */
+async function findCreated(
+  { client, onUnknown }: Sending,
   write: ObjectWrite,
   named: ObjectWrite,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
+  if (write.verb === 'delete') onUnknown(write);
   if (!isUnnamed(write) || !isCreate(named)) return undefined;
   const { resource, namespace, object } = named;
   const { name = '' } = object.metadata;
-  return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
+  try {
+    return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
+  } catch {
+    // The caller is told of the lost response, which is why this was read.
+    onUnknown(named);
+    return undefined;
+  }
 }
 
 /** The same write; a create with a generated name has that name. */

@@ -253,6 +253,14 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
     protects: 'pods that are created twice',
   },
   {
+    name: 'a create that cannot be looked up is forgotten',
+    file: 'packages/controller-runtime/src/named-creates.ts',
+    text: 'onUnknown(named);',
+    replacement: '',
+    tests: ['packages/controller-runtime/src/expected-writes.test.ts'],
+    protects: 'pods that are created twice',
+  },
+  {
     name: 'the name of a generated name is left to the server',
     file: 'packages/controller-runtime/src/named-creates.ts',
     text: 'if (!isUnnamed(write)) return write;',
