@@ -81,7 +81,7 @@ async function findCreated(
   try {
     return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
   } catch {
-    // The caller is told of the lost response, which is why this was read.
+    // The caller reports the lost response, which is why this was read.
     onUnknown(named);
     return undefined;
   }
