@@ -100,6 +100,22 @@ describe('mirrored Endpoints', () => {
     expect(addressesIn(slices)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
   });
 
+  it('have each name of a port once in a slice, though subsets with the same addresses give it two numbers', () => {
+    const addresses = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }];
+    const admin = { ...port(9090), name: 'admin' };
+    const subsets = [
+      { addresses, ports: [port(8081)] },
+      { addresses: addresses.toReversed(), ports: [port(8080), admin] },
+    ];
+    const slices = settle(observe(endpointsOf(subsets)));
+    const numbers = slices.map(({ ports = [] }) => ports.map(({ name, port: number }) => `${name}:${number}`));
+    expect(numbers.flat().sort()).toEqual(['admin:9090', 'p:8080', 'p:8081']);
+    for (const { ports = [] } of slices) expect(new Set(ports.map(({ name }) => name)).size).toBe(ports.length);
+    expect(addressesIn(slices)).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2']);
+    const observed = observe(endpointsOf(subsets.slice(1)), slices);
+    expect(addressesIn(settle(observed))).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
   it.each<[string, Partial<ObservedMirror>]>([
     ['they are gone', { endpoints: undefined }],
     ['they say so', { endpoints: endpointsOf([], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }) }],
@@ -160,7 +176,10 @@ describe('mirrored Endpoints', () => {
     const subset = fc.record({
       addresses: fc.array(address, { maxLength: 3 }),
       notReadyAddresses: fc.array(address, { maxLength: 2 }),
-      ports: fc.array(fc.constantFrom(port(80), { ...port(81), name: 'q' }), { maxLength: 2 }),
+      ports: fc.uniqueArray(fc.constantFrom(port(80), port(82), { ...port(81), name: 'q' }), {
+        maxLength: 2,
+        selector: ({ name }) => name,
+      }),
     });
     fc.assert(
       fc.property(fc.array(fc.array(subset, { maxLength: 3 }), { minLength: 1, maxLength: 4 }), (history) => {
@@ -169,6 +188,7 @@ describe('mirrored Endpoints', () => {
         const last = history.at(-1) ?? [];
         const ips = last.flatMap(({ addresses, notReadyAddresses }) => [...addresses, ...notReadyAddresses]);
         expect(new Set(addressesIn(slices))).toEqual(new Set(ips.map(({ ip }) => ip)));
+        for (const { ports = [] } of slices) expect(new Set(ports.map(({ name }) => name)).size).toBe(ports.length);
       }),
       { seed: 11, numRuns: 200 },
     );

@@ -125,9 +125,11 @@ function groupAddresses({ subsets = [] }: Endpoints): {
   let invalid = 0;
   let skipped = 0;
   for (const subset of repackSubsets(subsets)) {
-    const ports = portsOf(subset);
-    // Once for each family: there may be thousands of ports, and of addresses.
-    const keys = { IPv4: keyOf('IPv4', ports), IPv6: keyOf('IPv6', ports) };
+    // Keys once for each family: there may be thousands of ports, and of addresses.
+    const lists = byDistinctNames(portsOf(subset)).map((ports) => ({
+      ports,
+      keys: { IPv4: keyOf('IPv4', ports), IPv6: keyOf('IPv6', ports) },
+    }));
     let count = 0;
     const all = [
       ...(subset.addresses ?? []).map((address) => [address, true] as const),
@@ -140,11 +142,13 @@ function groupAddresses({ subsets = [] }: Endpoints): {
         invalid++;
         continue;
       }
-      const key = keys[ip.family];
-      const group = groups.get(key) ?? { addressType: ip.family, ports, endpoints: new Map<string, Endpoint>() };
-      groups.set(key, group);
       const endpoint = endpointOf(address, ip.text, ready);
-      group.endpoints.set(endpointId(endpoint), endpoint);
+      for (const { ports, keys } of lists) {
+        const key = keys[ip.family];
+        const group = groups.get(key) ?? { addressType: ip.family, ports, endpoints: new Map<string, Endpoint>() };
+        groups.set(key, group);
+        group.endpoints.set(endpointId(endpoint), endpoint);
+      }
       count++;
     }
     skipped += all.length - count;
@@ -154,6 +158,24 @@ function groupAddresses({ subsets = [] }: Endpoints): {
 
 function portsOf({ ports = [] }: EndpointSubset): EndpointSlice['ports'] & object {
   return [...sortSlicePorts(ports.map(({ name = '', ...port }) => ({ name, ...port })))];
+}
+
+/**
+ * Lists in which each name stands once, as in a slice. Subsets with the same addresses may give a name several numbers: each is
+ * mirrored, where Kubernetes' controller tries without end to write a slice that is invalid.
+ */
+function byDistinctNames(ports: Group['ports']): readonly Group['ports'][] {
+  const lists: Group['ports'][] = [[]];
+  const counts = new Map<string, number>();
+  for (const port of ports) {
+    const { name = '' } = port;
+    const index = counts.get(name) ?? 0;
+    counts.set(name, index + 1);
+    const list = lists[index];
+    if (list === undefined) lists.push([port]);
+    else list.push(port);
+  }
+  return lists;
 }
 
 function endpointOf({ nodeName, hostname = '', targetRef }: EndpointAddress, ip: string, ready: boolean): Endpoint {
