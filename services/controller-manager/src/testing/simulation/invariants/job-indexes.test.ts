@@ -2,18 +2,19 @@ import { JOBS, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { World } from '../world.ts';
 import { indexLimitInvariant } from './job-indexes.ts';
-import { owned, play, type Step } from './scripted-world.ts';
+import { deleted, owned, play, type Step } from './scripted-world.ts';
 
 const SPEC = { backoffLimitPerIndex: 1, completions: 2 };
 const job = (status: object = {}): Step => [JOBS, 'j', { spec: SPEC, status }];
-const pod = (name: string, failures: number, phase: string, index = 0): Step => [
+const pod = (name: string, failures: number, phase: string, metadata: object = {}): Step => [
   PODS,
   name,
   {
     metadata: {
       ...owned('Job', 'j'),
+      ...metadata,
       annotations: {
-        'batch.kubernetes.io/job-completion-index': String(index),
+        'batch.kubernetes.io/job-completion-index': '0',
         'batch.kubernetes.io/job-index-failure-count': String(failures),
       },
     },
@@ -46,6 +47,19 @@ it.each<readonly [name: string, good: readonly Step[], bad: Step]>([
   expect(violations).toEqual([]);
   play(world, [bad]);
   expect(violations).toHaveLength(1);
+});
+
+it.each([
+  ['is removed by its Job', 'Pending', 0],
+  ['has failed', 'Failed', 1],
+])('counts the failures of an index from the start when its last pod %s', (_name, phase, count) => {
+  const world = new World();
+  const violations: string[] = [];
+  indexLimitInvariant.watch(world, (violation) => violations.push(violation));
+  const finalizers = ['batch.kubernetes.io/job-tracking'];
+  play(world, [job(), pod('a', 0, 'Failed', { finalizers }), pod('b', 1, 'Pending', { finalizers })]);
+  play(world, [pod('b', 1, phase, {}), pod('b', 1, phase, deleted), pod('c', 0, 'Pending', { finalizers })]);
+  expect(violations).toHaveLength(count);
 });
 
 it('says nothing of a Job without a limit for each index', () => {

@@ -1,14 +1,15 @@
-import { type Job, JOBS, type Pod, PODS } from '@gantry/objects';
+import { hasEnded, type Job, JOBS, type Pod, PODS } from '@gantry/objects';
 import { FAILURE_COUNT, IGNORED_FAILURE_COUNT } from '../../../controllers/job/index-counts.ts';
 import { hasIndex, parseIntervals } from '../../../controllers/job/intervals.ts';
-import { completionIndex } from '../../../controllers/job/job-rules.ts';
+import { completionIndex, hasFinalizer } from '../../../controllers/job/job-rules.ts';
 import { controllerOf } from '../../../controllers/ownership.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 /**
  * A Job with a limit for each index: an index that has ended gets no more pods, no pod begins beyond the limit, a successor begins with
- * no fewer failures than its predecessors, and the status names an index as ended only when pods of it have ended so.
+ * no fewer failures than its predecessors, and the status names an index as ended only when pods of it have ended so. What a Job removes
+ * itself, as it is suspended or gets a lower parallelism, takes its count of failures along, as in Kubernetes: the next pod begins anew.
  */
 export const indexLimitInvariant: Invariant = {
   name: 'I16: an index keeps to its limit',
@@ -23,7 +24,7 @@ export const indexLimitInvariant: Invariant = {
 
 /** What was seen of the pods of one completion index. */
 interface SeenIndex {
-  /** The most failures that a pod began with. */
+  /** The most failures that a pod began with since the Job removed one. */
   failures: number;
   succeeded: boolean;
   /** Whether the pod that began with as many failures as are allowed has failed. */
@@ -51,11 +52,16 @@ function takePod(world: World, seen: Map<string, SeenIndex>, change: Change, pod
       report(`${describeChange(change)}: ${name} begins with ${counted} failures, ${limit} are allowed`);
     if (failures < of.failures)
       report(`${describeChange(change)}: ${name} begins with ${failures} failures after ${of.failures}`);
-  }
-  of.failures = Math.max(of.failures, failures);
+    of.failures = Math.max(of.failures, failures);
+  } else if (isRemoval(change.old as Pod, pod)) of.failures = 0;
   const hasFailed = pod.status?.phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined;
   of.succeeded ||= pod.status?.phase === 'Succeeded';
   of.failedAtLimit ||= hasFailed && counted >= limit;
+}
+
+/** Whether the Job lets go of a pod that has not ended, before it deletes it. */
+function isRemoval(old: Pod, pod: Pod): boolean {
+  return hasFinalizer(old) && !hasFinalizer(pod) && !hasEnded(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
 function takeJob(

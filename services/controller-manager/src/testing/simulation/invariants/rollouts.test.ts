@@ -11,6 +11,7 @@ it.each<readonly [name: string, old: SetCounts, next: SetCounts | undefined, cou
   ['another set reports none', [1, 2, 2], [1, 0, 0], 1],
   ['another set reports one that is not available yet', [1, 2, 2], [1, 1, 0], 1],
   ['the only set deletes a pod too many, and has not reported it yet', [2, 2, 2], undefined, 1],
+  ['a set deletes a ready pod that is not available yet', [1, 2, 1], undefined, 0],
   ['a set deletes a pod too many, beside an empty one', [2, 2, 2], [0, 1, 1], 1],
 ])('a rollout below its bound is judged by what is left, where %s', (_name, old, next, count) => {
   const set = (name: string, [replicas, readyReplicas, availableReplicas]: SetCounts): Step => [

@@ -81,7 +81,9 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
     return;
   }
   if (isEvicting(world, old) || isDisrupted(pod)) rollout.disturbed = true;
-  const left = countLeft(world, deployment, ownerOf(world, old, REPLICA_SETS));
+  const { own, left, reported } = countLeft(world, deployment, ownerOf(world, old, REPLICA_SETS));
+  // A Deployment removes pods that are not available whatever its bound is: they are ready, but not for minReadySeconds yet.
+  if (own >= reported) return;
   if (rollout.disturbed || isEnding(world, deployment) || left >= rollout.bounds.least) return;
   report(
     `${describeChange(change)}: ${nameOf(deployment)} has ${left} available pods left, at least ${rollout.bounds.least}`,
@@ -104,20 +106,32 @@ function countWanted(world: World, pods: readonly Pod[]): number {
   return count;
 }
 
+/** What is left where a set deletes a pod. */
+interface Left {
+  /** Ready pods of the set. */
+  readonly own: number;
+  /** These, and the available pods of the other sets. */
+  readonly left: number;
+  /** The available pods that the set has reported last. */
+  readonly reported: number;
+}
+
 /**
  * What is left where a set deletes a pod: its own ready pods, which it must know, and what the other sets report as available without what
  * they are to remove. A Deployment acts on their reports, as in Kubernetes (pkg/controller/deployment/rolling.go): a set that is scaled
  * down and up again may still report a pod that it has deleted.
  */
-function countLeft(world: World, deployment: Deployment, deleting: ReplicaSet | undefined): number {
-  const own = podsOf(world, deployment).filter((pod) => isReady(pod) && ownerOf(world, pod, REPLICA_SETS) === deleting);
+function countLeft(world: World, deployment: Deployment, deleting: ReplicaSet | undefined): Left {
+  const ready = podsOf(world, deployment).filter(isReady);
+  const own = ready.filter((pod) => ownerOf(world, pod, REPLICA_SETS) === deleting).length;
   const others = world
     .all(REPLICA_SETS)
     .filter((set) => set !== deleting && ownerOf(world, set, DEPLOYMENTS) === deployment);
-  return others.reduce(
+  const left = others.reduce(
     (sum, { spec, status }) => sum + Math.min(spec?.replicas ?? 1, status?.availableReplicas ?? 0),
-    own.length,
+    own,
   );
+  return { own, left, reported: deleting?.status?.availableReplicas ?? 0 };
 }
 
 /** Whether the pod's node makes its pods leave. */
