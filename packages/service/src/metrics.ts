@@ -45,10 +45,15 @@ export function exponentialBuckets(start: number, factor: number, count: number)
   return Array.from({ length: count }, (_, i) => start * factor ** i);
 }
 
-/** A registry of its own, with the process's memory, CPU and event loop in it. */
-export function createMetrics(): Metrics {
+/**
+ * A registry of its own. Of a process it has the memory, CPU and event loop, too, and the process keeps it for good: an observer of
+ * garbage collection holds it. Of a part of a process, such as a simulated one, it goes with the part.
+ */
+export function createMetrics(of: 'process' | 'part' = 'process'): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+  if (of === 'process') {
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+  }
   const made = new Map<string, unknown>();
   const once = <T>(name: string, make: () => T): T => {
     const known = made.get(name) as T | undefined;

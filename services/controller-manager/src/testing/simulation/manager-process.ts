@@ -42,7 +42,7 @@ function createAll(readPath: ReadPath) {
     nodeRanges: createNodeRanges(),
     localPath: { storageClass: 'create' },
     readPath,
-    meters: createMeters(createMetrics()),
+    meters: createMeters(createMetrics('part')),
   });
 }
 

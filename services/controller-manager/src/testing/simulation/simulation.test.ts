@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { must } from '@gantry/base';
 import { type Deployment, DEPLOYMENTS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
@@ -14,6 +16,12 @@ const TIMEOUT_MS = 900_000;
 const HOUR_MS = 3_600_000;
 const READS = /^(get|list|watch) /;
 
+/** Runs the whole garbage collection of V8. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
 describe('all controllers on a simulated cluster', () => {
   it.each(SEEDS)(
     'seed %i: faults break no invariant and change no end state',
@@ -28,6 +36,23 @@ describe('all controllers on a simulated cluster', () => {
     const second = await simulate({ seed: 2, faults: 'many' });
     expect(first.crashes).toBeGreaterThan(0);
     expect(second.trace).toEqual(first.trace);
+  });
+
+  it('leave nothing of a run in the process: it goes with its last reference', { timeout: TIMEOUT_MS }, async () => {
+    const objects: WeakRef<object>[] = [];
+    await simulate({
+      seed: 1,
+      faults: 'none',
+      steps: [],
+      onChange: ({ object }) => {
+        if (object !== undefined) objects.push(new WeakRef(object));
+      },
+    });
+    expect(objects.length).toBeGreaterThan(0);
+    // Promises of what was stopped settle in the next turns.
+    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+    expect(objects.filter((object) => object.deref() !== undefined)).toEqual([]);
   });
 
   it('ask for nothing over 200 pods at rest, but the Lease that shows the leader', {
