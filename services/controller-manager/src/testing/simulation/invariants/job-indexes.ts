@@ -53,7 +53,7 @@ function takePod(world: World, seen: Map<string, SeenIndex>, change: Change, pod
     if (failures < of.failures)
       report(`${describeChange(change)}: ${name} begins with ${failures} failures after ${of.failures}`);
     of.failures = Math.max(of.failures, failures);
-  } else if (isRemoval(change.old as Pod, pod)) of.failures = 0;
+  } else if (isRemoval(change.old, pod)) of.failures = 0;
   const hasFailed = pod.status?.phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined;
   of.succeeded ||= pod.status?.phase === 'Succeeded';
   of.failedAtLimit ||= hasFailed && counted >= limit;
