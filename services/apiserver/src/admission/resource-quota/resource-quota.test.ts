@@ -70,7 +70,7 @@ describe('quotas', () => {
     const stored = async () =>
       (await h.settle(h.registry.list(h.context(), definitionOf('configmaps'), EVERYTHING))).items.length;
     /** An apiserver that is interrupted just before it stores its first config map. */
-    const interrupted = (meanwhile: () => Promise<void>): Registry => {
+    const interrupted = (meanwhile: () => Promise<void>, key = '/registry/configmaps/n/slow'): Registry => {
       let times = 0;
       const { store } = h;
       return createRegistry({
@@ -82,7 +82,7 @@ describe('quotas', () => {
           watch: (...args) => store.watch(...args),
           requestProgress: () => store.requestProgress(),
           write: async (write, end) => {
-            if (write.key === '/registry/configmaps/n/slow' && ++times === 1) await meanwhile();
+            if (write.key === key && ++times === 1) await meanwhile();
             return store.write(write, end);
           },
         },
@@ -102,12 +102,37 @@ describe('quotas', () => {
         await count({ configmaps: '0' });
         await configMap('fast');
       });
-      await expect(slowCreate(slow)).rejects.toThrow(
-        'Operation cannot be fulfilled on resourcequotas "q": the object has been modified',
-      );
+      await expect(slowCreate(slow)).rejects.toThrow('exceeded quota');
       expect(await stored()).toBe(1);
       expect(await used()).toEqual({ configmaps: '1' });
       await expect(configMap('more')).rejects.toThrow('exceeded quota');
+    });
+
+    it('charge an object again whose charge was given back before it was stored', async () => {
+      await quota({ configmaps: '2' });
+      const slow = interrupted(async () => {
+        await count({ configmaps: '0' });
+        await configMap('fast');
+      });
+      await slowCreate(slow);
+      expect(await stored()).toBe(2);
+      expect(await used()).toEqual({ configmaps: '2' });
+    });
+
+    it('charge a Job again that has the labels of its uid by then', async () => {
+      const job = (name: string): object => {
+        const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+        return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: { template: { spec } } };
+      };
+      const create = (registry: Registry, name: string) =>
+        registry.create(h.context(), h.target('jobs', ''), jsonBody(job(name)), WRITE);
+      await quota({ 'count/jobs.batch': '2' });
+      const slow = interrupted(async () => {
+        await count({ 'count/jobs.batch': '0' });
+        await h.settle(create(h.registry, 'fast'));
+      }, '/registry/batch/jobs/n/slow');
+      await h.settle(create(slow, 'slow'));
+      expect(await used()).toEqual({ 'count/jobs.batch': '2' });
     });
 
     it('keep the charge of an object that the controller had not seen', async () => {

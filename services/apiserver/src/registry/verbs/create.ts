@@ -1,6 +1,6 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
 import { decodeBody } from '../objects/decode-body.ts';
-import { generatesName, NewObject } from '../drafts/new-object.ts';
+import { NewObject } from '../drafts/new-object.ts';
 import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
 import { namedVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
@@ -22,9 +22,7 @@ export const create: WriteVerb<Body, KubeObject> = {
     return { sent };
   },
   draft: (parts, attempt) => {
-    const { sent } = attempt;
-    // Only an object whose name is generated, or that needs claims, is attempted again.
-    const isRepeatable = generatesName(sent) || parts.allocators.isClaimant(attempt.target.definition);
-    return new NewObject(parts, attempt, { object: isRepeatable ? copyOf(sent) : sent, managers: 'unrecorded' });
+    // It may be attempted again: with another name, other claims, or another charge of a quota.
+    return new NewObject(parts, attempt, { object: copyOf(attempt.sent), managers: 'unrecorded' });
   },
 };

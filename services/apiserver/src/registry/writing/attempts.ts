@@ -53,7 +53,7 @@ export interface Attempts {
  * - after a conflict it tries again from the state that was found;
  * - what was decided from the cache stands only when the store has the same state, else it tries again from the store's state;
  * - a generated name that is in use is generated again;
- * - claims that were lost are made again;
+ * - claims that were lost are made again, as is a quota's charge that a recount has given back;
  * - an unknown outcome (Timeout) is never tried again: the write may have happened.
  */
 export async function attemptUntilDecided(first: State, write: Attempts): Promise<Decided> {

@@ -6,7 +6,7 @@ import type { Fence, Unchanged } from '../../storage/object-store.ts';
 import type { Lookups } from './admission-chain.ts';
 import { attemptUntilDecided, type Effect, type Outcome, type State } from './attempts.ts';
 import { fenceOf } from './fences.ts';
-import { chargeLost, recountConditions, forgetRecounts } from './quota-charges.ts';
+import { recountConditions, forgetRecounts } from './quota-charges.ts';
 import { groupResource } from '../contract/target.ts';
 import type { WriteRequest } from '../contract/write-request.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
@@ -110,8 +110,6 @@ async function claimAndCommit(
   const claim = await draft.claim();
   try {
     const outcome = await draft.commit([...claim.claims, ...conditions], lookups);
-    if (outcome.kind === 'claims-lost' && conditions.some(({ key }) => key === outcome.key))
-      throw chargeLost(outcome.key);
     if (outcome.kind !== 'committed' || options.dryRun) {
       await claim.rollback();
       return outcome;

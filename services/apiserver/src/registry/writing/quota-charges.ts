@@ -45,8 +45,8 @@ export function createQuotaCharges(committer: Committer, store: ObjectStore): Qu
 /**
  * The conditions of a leader's write that gives back what a quota counts. An object that is charged and not stored yet is in no
  * count: giving its charge back would let another one in beside it. So the recount's mark is changed first, which every creation
- * compares that was charged before: none of them is stored any more. What is stored by then is counted here, once the cache
- * has it. A charge of afterwards changes the quota, and the write ends in a conflict.
+ * compares that was charged before: none of them is stored any more, each is admitted and charged again. What is stored by then is
+ * counted here, once the cache has it. A charge of afterwards changes the quota, and the write ends in a conflict.
  */
 export async function recountConditions(
   { store, cache, resourceRegistry, clock }: RegistryDependencies,
@@ -107,11 +107,6 @@ export async function forgetRecounts(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
   }
-}
-
-/** The error for a write whose charge a recount has given back before the object was stored. */
-export function chargeLost(key: string): StatusError {
-  return conflict(key.slice(key.lastIndexOf('/') + 1));
 }
 
 function conflict(name: string): StatusError {
