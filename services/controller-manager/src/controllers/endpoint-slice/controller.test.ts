@@ -128,3 +128,37 @@ it('writes again what was refused in a batch, and reports the refusal', async ()
     'Error updating Endpoint Slices for Service n/sv: refused by a policy',
   ]);
 });
+
+it('gives zones their shares of a Service that asks for that, and says when it does not', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, events, stop } = harness;
+  const zones = async (name: string, zone: string) => {
+    const { metadata } = sketchNode(name, zone);
+    const status = { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] };
+    await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata, status });
+  };
+  const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' };
+  await zones('node', 'east');
+  const service = await client.put(SERVICES, sketchService({}, { annotations }));
+  for (const [index, name] of ['one', 'two'].entries())
+    await client.put(PODS, sketchPod({ name, ip: `10.0.0.${index}` }));
+  harness.run([createEndpointSliceController(createMeters(createMetrics()).slices)]);
+  await clock.advance(1000);
+  const hints = () =>
+    client
+      .all(ENDPOINT_SLICES)
+      .flatMap((slice) => (slice.endpoints ?? []).map((one) => one.hints?.forZones?.map(({ name }) => name).join()));
+  expect(hints()).toEqual([undefined, undefined]);
+  await zones('other', 'west');
+  await clock.advance(1000);
+  expect([...hints()].sort()).toEqual(['east', 'west']);
+  await client.update(SERVICES, { ...service, metadata: { ...service.metadata, annotations: {} } }, stop.signal);
+  await clock.advance(1000);
+  expect(hints()).toEqual([undefined, undefined]);
+  const refused = 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+  expect(events('Service').map(({ type, reason, message }) => [type, reason, message])).toEqual([
+    ['Warning', 'TopologyAwareHintsDisabled', `${refused}, addressType: IPv4`],
+    ['Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled, addressType: IPv4'],
+    ['Warning', 'TopologyAwareHintsDisabled', 'Topology Aware Hints has been disabled, addressType: IPv4'],
+  ]);
+});

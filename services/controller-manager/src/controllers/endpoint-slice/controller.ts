@@ -1,14 +1,16 @@
 import { errorMessage } from '@gantry/base';
-import { type ControllerSpec, watchSelf, type WatchSpec } from '@gantry/controller-runtime';
-import { formatKey, type Node, NODES, type Pod, PODS, SERVICES } from '@gantry/objects';
+import { type Cache, type ControllerSpec, watchSelf, type WatchSpec } from '@gantry/controller-runtime';
+import { formatKey, keyOf, type Node, NODES, type Pod, PODS, type Service, SERVICES } from '@gantry/objects';
 import { podsOf, servicesOf, watchServicePods } from '../service-endpoints/service-pods.ts';
 import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
 import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';
 import type { EndpointSliceMeter } from './meter.shell.ts';
-import { MANAGER, planSlices, podsWithoutNode } from './plan.ts';
-import { zoneOf } from './pod-endpoint.ts';
+import { hintsByShare } from './hints.ts';
+import { type HintReport, MANAGER, type ObservedSlices, planHintReports, planSlices, podsWithoutNode } from './plan.ts';
+import { type AddressType, zoneOf } from './pod-endpoint.ts';
+import { changesShares, type ZoneShares, zoneShares } from './zone-shares.ts';
 
 /** Endpoints have the zone of their node: queues the Services of a node's pods when it appears or gets another zone. */
 const watchZones: WatchSpec<Node> = {
@@ -19,10 +21,47 @@ const watchZones: WatchSpec<Node> = {
   },
 };
 
+/** The shares of zones, counted anew only after a change of nodes; and what was reported of hints by them. */
+class SharedHints {
+  readonly reports = new Map<string, Map<AddressType, string>>();
+  #shares: { readonly value: ZoneShares | undefined } | undefined;
+
+  /** Queues the Services that ask for hints by shares, when these change. */
+  readonly watch: WatchSpec<Node> = {
+    resource: NODES,
+    keys: (node, old, cache) => {
+      if (!changesShares(node, old)) return [];
+      this.#shares = undefined;
+      return cache.list(SERVICES).filter(hintsByShare).map(keyOf);
+    },
+  };
+
+  /** What a plan needs for hints of a Service; nothing is counted for one that does not ask for them. */
+  observe(id: string, service: Service, cache: Cache): Pick<ObservedSlices, 'shares' | 'hintReports'> {
+    const hintReports = this.reports.get(id) ?? new Map<AddressType, string>();
+    if (!hintsByShare(service)) return { hintReports };
+    this.#shares ??= { value: zoneShares(cache.list(NODES)) };
+    return { shares: this.#shares.value, hintReports };
+  }
+
+  /** Remembers a report; nothing of a Service that does not ask for hints by shares any longer. */
+  note(id: string, service: Service, { addressType, message }: HintReport): void {
+    const known = this.reports.get(id) ?? new Map<AddressType, string>();
+    if (hintsByShare(service)) this.reports.set(id, known.set(addressType, message));
+    else known.delete(addressType);
+  }
+
+  clear(): void {
+    this.reports.clear();
+    this.#shares = undefined;
+  }
+}
+
 /** Keeps the EndpointSlices of Services that select pods. Keys are Services. */
 export function createEndpointSliceController(meter: EndpointSliceMeter): ControllerSpec {
   const seen = new Map<string, SeenTimes>();
   const own = new OwnSlices();
+  const hints = new SharedHints();
   return {
     name: 'endpoint-slice',
     eventSource: 'endpoint-slice-controller',
@@ -30,11 +69,13 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
       watchSelf(SERVICES),
       watchServicePods,
       watchZones,
+      hints.watch,
       watchSlices(MANAGER, (slice) => own.isOwnWrite(slice)),
     ],
     begin: () => {
       seen.clear();
       own.clear();
+      hints.clear();
       meter.clear();
     },
     reconcile: async (key, { cache, client, events }, signal) => {
@@ -42,6 +83,7 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
       const service = cache.get(SERVICES, key);
       if (service === undefined || !hasOwnEndpoints(service)) {
         seen.delete(id);
+        hints.reports.delete(id);
         meter.forget(id);
         return {};
       }
@@ -53,7 +95,9 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
         const node = cache.get(NODES, { namespace: '', name });
         if (node !== undefined) nodes.set(name, node);
       }
-      const observed = { service, pods, nodes, slices: slicesOf(key, MANAGER, cache), triggerTime: times.time };
+      const slices = slicesOf(key, MANAGER, cache);
+      const shared = hints.observe(id, service, cache);
+      const observed = { service, pods, nodes, slices, triggerTime: times.time, ...shared };
       const { namespace, name } = key;
       const fail = (why: string) => {
         const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${why}`;
@@ -72,6 +116,10 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
         meter.synced('error');
         if (!signal.aborted) fail(errorMessage(error));
         throw error;
+      }
+      for (const report of planHintReports(observed)) {
+        hints.note(id, service, report);
+        events.event(service, report.type, report.reason, report.message);
       }
       // They are looked at again when their node appears.
       const skipped = podsWithoutNode(observed).map(skips);

@@ -14,7 +14,7 @@ export function hintMode(service: Service): HintMode {
   return trafficDistribution === 'PreferSameNode' ? 'zone and node' : 'zone';
 }
 
-/** Whether a Service asks for hints by its zones' shares of the cluster, which are not given here. */
+/** Whether a Service asks for hints by its zones' shares of the cluster: `share-hints.ts` gives them. */
 export function hintsByShare({ metadata }: Service): boolean {
   const { annotations = {} } = metadata;
   const mode = annotations[OLD_TOPOLOGY_MODE] ?? annotations[TOPOLOGY_MODE];

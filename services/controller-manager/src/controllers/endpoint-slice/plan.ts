@@ -26,8 +26,10 @@ import {
   sliceActions,
   type SliceAction,
 } from '../service-endpoints/slices.ts';
-import { hasRightHints, hintMode, withHints } from './hints.ts';
+import { hasRightHints, hintMode, hintsByShare, withHints } from './hints.ts';
 import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts';
+import { shareHints } from './share-hints.ts';
+import type { ZoneShares } from './zone-shares.ts';
 
 /** The value of the label of slices that this controller keeps. */
 export const MANAGER = 'endpointslice-controller.k8s.io';
@@ -44,11 +46,23 @@ export interface ObservedSlices {
   readonly nodes: ReadonlyMap<string, Node>;
   /** The slices that this controller keeps for the Service. */
   readonly slices: readonly EndpointSlice[];
+  /** The shares of zones, for a Service that asks for hints by them. */
+  readonly shares?: ZoneShares | undefined;
+  /** What was last reported of such hints, by address type. */
+  readonly hintReports?: ReadonlyMap<AddressType, string>;
   /** When the change happened that is now followed, if one did; RFC 3339. */
   readonly triggerTime: string | undefined;
 }
 
 export type Action = SliceAction;
+
+/** An Event about hints by the shares of zones. */
+export interface HintReport {
+  readonly addressType: AddressType;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled';
+  readonly message: string;
+}
 
 /**
  * The slices of a Service with a selector have its pods as endpoints, also those that are not ready or are being deleted, at most
@@ -64,6 +78,30 @@ export function planSlices(observed: ObservedSlices): Plan<Action> {
   return { actions: [...actions, ...others.map((slice) => ({ kind: 'delete', slice }) as const)] };
 }
 
+/** What is new to report of hints by the shares of zones: that there are some, or why there are none. */
+export function planHintReports(observed: ObservedSlices): readonly HintReport[] {
+  const { service, shares, hintReports } = observed;
+  if (!hasOwnEndpoints(service)) return [];
+  return addressTypesOf(service).flatMap((addressType) => {
+    const last = hintReports?.get(addressType);
+    const enabled = hintReport(addressType, 'Enabled', 'Topology Aware Hints has been enabled');
+    if (!hintsByShare(service)) {
+      const disabled = hintReport(addressType, 'Disabled', 'Topology Aware Hints has been disabled');
+      return last === enabled.message ? [disabled] : [];
+    }
+    const { existing, changes } = pack(observed, addressType);
+    const shared = shareHints(shares, changes, untouched(existing, changes));
+    const now = 'refused' in shared ? hintReport(addressType, 'Disabled', shared.refused) : enabled;
+    return last === now.message ? [] : [now];
+  });
+}
+
+function hintReport(addressType: AddressType, what: 'Enabled' | 'Disabled', text: string): HintReport {
+  const type = what === 'Enabled' ? 'Normal' : 'Warning';
+  const message = `${text}, addressType: ${addressType}`;
+  return { addressType, type, reason: `TopologyAwareHints${what}`, message };
+}
+
 /** The pods that are left out because their node is not known. */
 export function podsWithoutNode({ service, pods, nodes }: ObservedSlices): readonly Pod[] {
   if (!hasOwnEndpoints(service) || service.spec?.publishNotReadyAddresses === true) return [];
@@ -71,18 +109,43 @@ export function podsWithoutNode({ service, pods, nodes }: ObservedSlices): reado
 }
 
 function actionsOfType(observed: ObservedSlices, addressType: AddressType): readonly Action[] {
-  const { service, triggerTime } = observed;
-  const ofType = observed.slices.filter((slice) => slice.addressType === addressType);
-  const owned = ofType.filter((slice) => isOwnedBy(slice, service));
-  const foreign = ofType.filter((slice) => !owned.includes(slice));
-  const packed = withPlaceholder(observed, addressType, ofType, packByPorts(observed, addressType, owned, foreign));
-  const changes = reuseSlices(applyHints(service, ofType, packed), (slice) => isOwnedBy(slice, service));
+  const { service, shares, triggerTime } = observed;
+  const packed = pack(observed, addressType);
+  const hinted = giveHints(service, shares, packed);
+  const changes = reuseSlices(hinted, (slice) => isOwnedBy(slice, service));
   const stamp = (slice: EndpointSlice) => stamped(slice, triggerTime);
   return sliceActions(service, {
     create: changes.create.map(stamp),
     update: changes.update.map(stamp),
     remove: changes.remove,
   });
+}
+
+/** The slices of an address type, and their changes but for hints. */
+interface Packed {
+  readonly existing: readonly EndpointSlice[];
+  readonly changes: SliceChanges;
+}
+
+function pack(observed: ObservedSlices, addressType: AddressType): Packed {
+  const existing = observed.slices.filter((slice) => slice.addressType === addressType);
+  const owned = existing.filter((slice) => isOwnedBy(slice, observed.service));
+  const foreign = existing.filter((slice) => !owned.includes(slice));
+  const changes = packByPorts(observed, addressType, owned, foreign);
+  return { existing, changes: withPlaceholder(observed, addressType, existing, changes) };
+}
+
+/** Hints as the Service asks for them; none where zones cannot get their shares. */
+function giveHints(service: Service, shares: ZoneShares | undefined, { existing, changes }: Packed): SliceChanges {
+  if (!hintsByShare(service)) return applyHints(service, existing, changes);
+  const shared = shareHints(shares, changes, untouched(existing, changes));
+  return 'refused' in shared ? applyHints(service, existing, changes) : shared;
+}
+
+/** The slices that changes leave as they are. */
+function untouched(existing: readonly EndpointSlice[], { update, remove }: SliceChanges): readonly EndpointSlice[] {
+  const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.name));
+  return existing.filter((slice) => !touched.has(slice.metadata.name));
 }
 
 function packByPorts(
@@ -170,8 +233,7 @@ function isPlaceholder(slice: EndpointSlice, placeholder: EndpointSlice): boolea
 function applyHints(service: Service, existing: readonly EndpointSlice[], changes: SliceChanges): SliceChanges {
   const mode = hintMode(service);
   const { create, update, remove } = changes;
-  const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.name));
-  const wrong = existing.filter((slice) => !touched.has(slice.metadata.name) && !hasRightHints(slice, mode));
+  const wrong = untouched(existing, changes).filter((slice) => !hasRightHints(slice, mode));
   return {
     create: create.map((slice) => withHints(slice, mode)),
     update: [...update, ...wrong].map((slice) => withHints(slice, mode)),
