@@ -31,7 +31,7 @@ describe('what was allocated for a service', () => {
         { name: 'c', port: 92 },
       ],
     });
-    expect(after).toMatchObject({ clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'], ipFamilies: ['IPv4'] });
+    expect(after).toMatchObject({ clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'] });
     expect(after.ports).toEqual([
       { name: 'b', port: 91, nodePort: 30002 },
       { name: 'c', port: 92 },

@@ -2,7 +2,7 @@ import { type ServicePort, type ServiceSpec, equalJson } from '@gantry/objects';
 import { isExternallyAccessible, needsHealthCheckPort } from './spec.ts';
 
 export function needsClusterIp(spec: ServiceSpec): boolean {
-  return spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+  return spec.type !== 'ExternalName';
 }
 
 /** A load balancer may reach pods without a port of the nodes. */
@@ -13,6 +13,7 @@ function needsNodePorts(spec: ServiceSpec): boolean {
 /** A client that replaces a service without repeating what was allocated for it keeps that. Changes `spec`. */
 export function carryServiceAllocations(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(spec) && needsClusterIp(old)) carryAddresses(spec, old);
+  matchAddresses(spec, old);
   if (needsNodePorts(spec) && needsNodePorts(old)) carryNodePorts(spec.ports ?? [], old.ports ?? []);
   if (needsHealthCheckPort(spec) && needsHealthCheckPort(old) && (spec.healthCheckNodePort ?? 0) === 0) {
     if (old.healthCheckNodePort !== undefined) spec.healthCheckNodePort = old.healthCheckNodePort;
@@ -23,11 +24,17 @@ function carryAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   const before = old.clusterIPs ?? [];
   if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
   if ((spec.clusterIPs ?? []).length === 0 && before.length > 0) spec.clusterIPs = before;
-  if (spec.clusterIP !== old.clusterIP && equalJson(spec.clusterIPs ?? [], before)) {
-    spec.clusterIPs = [spec.clusterIP ?? ''];
+}
+
+/** A client that knows one of the two fields changes the other one with it. */
+function matchAddresses(spec: ServiceSpec, old: ServiceSpec): void {
+  const [address, before] = [spec.clusterIP ?? '', old.clusterIP ?? ''];
+  if (address === before) {
+    if ((spec.clusterIPs ?? []).length === 0 && old.clusterIPs !== undefined) spec.clusterIPs = old.clusterIPs;
+  } else if (equalJson(spec.clusterIPs ?? [], old.clusterIPs ?? [])) {
+    if (address === '') delete spec.clusterIPs;
+    else spec.clusterIPs = [address];
   }
-  if ((spec.ipFamilies ?? []).length === 0 && old.ipFamilies !== undefined) spec.ipFamilies = old.ipFamilies;
-  if (old.ipFamilyPolicy !== undefined) spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
 }
 
 /** Ports are told apart by name; a node port that the client gave to another port is not given twice. */
@@ -44,15 +51,10 @@ function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort
 
 /** What a service of another type held and cannot have any more goes, where the client left it as it was. Changes `spec`. */
 export function dropUnusedAllocations(spec: ServiceSpec, old: ServiceSpec): void {
-  if (needsClusterIp(old) && !needsClusterIp(spec) && spec.clusterIP === old.clusterIP) {
-    delete spec.clusterIP;
-    delete spec.clusterIPs;
-    delete spec.ipFamilies;
-    delete spec.ipFamilyPolicy;
-  }
-  if (needsNodePorts(old) && !needsNodePorts(spec)) {
-    const before = new Set((old.ports ?? []).map((port) => port.nodePort));
-    if ((spec.ports ?? []).every((port) => port.nodePort === undefined || before.has(port.nodePort))) {
+  if (needsClusterIp(old) && !needsClusterIp(spec)) dropAddresses(spec, old);
+  if (mayHaveNodePorts(old) && !mayHaveNodePorts(spec)) {
+    const before = new Set((old.ports ?? []).map((port) => port.nodePort ?? 0));
+    if ((spec.ports ?? []).every(({ nodePort = 0 }) => nodePort === 0 || before.has(nodePort))) {
       for (const port of spec.ports ?? []) delete port.nodePort;
     }
   }
@@ -65,4 +67,19 @@ export function dropUnusedAllocations(spec: ServiceSpec, old: ServiceSpec): void
   for (const [has, field] of unused) {
     if (has(old) && !has(spec) && spec[field] === old[field]) delete spec[field];
   }
+}
+
+function dropAddresses(spec: ServiceSpec, old: ServiceSpec): void {
+  const isSame = (field: 'clusterIPs' | 'ipFamilies') => equalJson(spec[field] ?? [], old[field] ?? []);
+  if ((spec.clusterIP ?? '') === (old.clusterIP ?? '') && isSame('clusterIPs')) {
+    delete spec.clusterIP;
+    delete spec.clusterIPs;
+  }
+  if (isSame('ipFamilies')) delete spec.ipFamilies;
+  if (spec.ipFamilyPolicy === old.ipFamilyPolicy) delete spec.ipFamilyPolicy;
+}
+
+/** Ports that a client gives to a load balancer stay, also where none are allocated for it. */
+function mayHaveNodePorts({ type }: ServiceSpec): boolean {
+  return type === 'NodePort' || type === 'LoadBalancer';
 }

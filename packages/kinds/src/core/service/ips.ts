@@ -1,12 +1,9 @@
 import { append, repeatedAt } from '@gantry/base';
 import { type FieldError, type ServiceSpec, duplicate, invalid, notSupported } from '@gantry/objects';
-import { type IpFamily, ipFamily, validateIp } from '../../fields/ip.ts';
+import { ipFamily, validateIp } from '../../fields/ip.ts';
 
 const FAMILIES = ['IPv4', 'IPv6'];
 const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
-
-/** Families that the cluster has addresses of. */
-const CLUSTER_FAMILIES: readonly string[] = ['IPv4'] satisfies IpFamily[];
 
 export function isHeadless(spec: ServiceSpec): boolean {
   return spec.clusterIP === 'None' || (spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None');
@@ -67,19 +64,4 @@ function validateFamilies({ clusterIPs = [], ipFamilies = [] }: ServiceSpec, pat
     );
   });
   return errors;
-}
-
-/** What the cluster cannot give although it is well said. Headless services without a selector get no address of ours. */
-export function validateClusterFamilies(spec: ServiceSpec): FieldError[] {
-  if (spec.type === 'ExternalName' || (isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0)) return [];
-  if (spec.ipFamilyPolicy === 'RequireDualStack') {
-    const detail = 'this cluster is not configured for dual-stack services';
-    return [invalid('spec.ipFamilyPolicy', spec.ipFamilyPolicy, detail)];
-  }
-  const families = spec.ipFamilies ?? [];
-  return families.flatMap((family, i) =>
-    CLUSTER_FAMILIES.includes(family)
-      ? []
-      : [invalid(`spec.ipFamilies[${i}]`, families, 'not configured on this cluster')],
-  );
 }

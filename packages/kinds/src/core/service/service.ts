@@ -25,12 +25,14 @@ import {
 } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../../fields/ip.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './allocations.ts';
-import { isHeadless, validateClusterFamilies, validateClusterIps } from './ips.ts';
+import { settleFamilies, validateClusterFamilies } from './families.ts';
+import { isHeadless, validateClusterIps } from './ips.ts';
 import {
   isExternallyAccessible,
   needsHealthCheckPort,
+  POLICIES,
   validateLoadBalancerClass,
-  validateServiceSpec,
+  validateService,
 } from './spec.ts';
 import { serviceWarnings } from './warnings.ts';
 import { serviceQuota } from './quota.ts';
@@ -51,7 +53,8 @@ function applyDefaults(object: Service): void {
   for (const port of spec.ports ?? []) defaultPort(port);
   if (isExternallyAccessible(spec) && (spec.externalTrafficPolicy ?? '') === '') spec.externalTrafficPolicy = 'Cluster';
   if (['ClusterIP', 'NodePort', 'LoadBalancer'].includes(spec.type ?? '')) spec.internalTrafficPolicy ??= 'Cluster';
-  if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
+  if (spec.type !== 'LoadBalancer') return;
+  spec.allocateLoadBalancerNodePorts ??= true;
   for (const ingress of object.status?.loadBalancer?.ingress ?? []) {
     if ((ingress.ip ?? '') !== '') ingress.ipMode ??= 'VIP';
   }
@@ -68,6 +71,7 @@ function prepareForCreate(object: Service): void {
   const spec = (object.spec ??= {});
   if ((spec.clusterIP ?? '') !== '' && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP ?? ''];
   settleFamilies(spec);
+  dropUnusedPolicy(spec);
 }
 
 function prepareForUpdate(object: Service, old: Service): void {
@@ -76,37 +80,35 @@ function prepareForUpdate(object: Service, old: Service): void {
   const spec = (object.spec ??= {});
   const before = old.spec ?? {};
   carryServiceAllocations(spec, before);
+  settleFamilies(spec, before);
   dropUnusedAllocations(spec, before);
-  settleFamilies(spec);
+  dropUnusedPolicy(spec);
+  if (spec.type !== 'LoadBalancer') object.status = { ...object.status, loadBalancer: {} };
 }
 
-/** The cluster has one family, IPv4. A headless Service without selector may claim both: its endpoints are managed elsewhere. */
-function settleFamilies(spec: ServiceSpec): void {
-  if (spec.type === 'ExternalName') return;
-  const ownEndpoints = isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0;
-  const first = ipFamily(spec.clusterIPs?.[0] ?? '') ?? 'IPv4';
-  const families = spec.ipFamilies ?? [];
-  if (ownEndpoints) {
-    spec.ipFamilyPolicy ??= families.length === 1 ? 'SingleStack' : 'RequireDualStack';
-    if (families.length === 0) spec.ipFamilies = spec.ipFamilyPolicy === 'SingleStack' ? ['IPv4'] : ['IPv4', 'IPv6'];
-    return;
+/** An external name has no policy for traffic inside of the cluster: Kubernetes takes a valid one and does not show it. */
+function dropUnusedPolicy(spec: ServiceSpec): void {
+  if (spec.type === 'ExternalName' && POLICIES.includes(spec.internalTrafficPolicy ?? '')) {
+    delete spec.internalTrafficPolicy;
   }
-  spec.ipFamilyPolicy ??= 'SingleStack';
-  if (families.length === 0) spec.ipFamilies = [first];
 }
 
-function validate(object: Service): readonly FieldError[] {
-  const spec = object.spec ?? {};
-  for (const early of [validateClusterIps(spec), validateClusterFamilies(spec)]) if (early.length > 0) return early;
-  return validateServiceSpec(spec);
+function validate(object: Service, old?: Service): readonly FieldError[] {
+  const early = validateEarly(object.spec ?? {}, old?.spec);
+  return early.length > 0 ? early : validateService(object, old);
+}
+
+/** What is wrong with addresses and families: Kubernetes finds it before it allocates, and tells it alone. */
+function validateEarly(spec: ServiceSpec, old?: ServiceSpec): FieldError[] {
+  const errors = validateClusterIps(spec);
+  return errors.length > 0 ? errors : validateClusterFamilies(spec, old);
 }
 
 /** Addresses and families are for life, unless the service had or will have none. */
 function validateUpdate(object: Service, old: Service): FieldError[] {
   const spec = object.spec ?? {};
   const before = old.spec ?? {};
-  // What is wrong with the addresses themselves is told alone.
-  if (validateClusterIps(spec).length > 0 || validateClusterFamilies(spec).length > 0) return [];
+  if (validateEarly(spec, before).length > 0) return [];
   const keeps = needsClusterIp(spec) && needsClusterIp(before);
   const errors = keeps ? [...validateAddressChange(spec, before), ...validateFamilyChange(spec, before)] : [];
   if (spec.type === 'LoadBalancer' && before.type === 'LoadBalancer') {

@@ -1,6 +1,7 @@
 import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
+  type Service,
   type ServicePort,
   type ServiceSpec,
   dns1123Label,
@@ -16,15 +17,16 @@ import {
 import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateCidr, validateEndpointIp, validateIp } from '../../fields/ip.ts';
 import { validatePortReference } from '../../pod-spec/probes.ts';
+import { validateSourceRangesAnnotation, validateTopology } from './annotations.ts';
 import { isHeadless, validateClusterIps } from './ips.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];
-const POLICIES = ['Cluster', 'Local'];
+/** Of traffic from outside of the cluster and from inside. */
+export const POLICIES: readonly string[] = ['Cluster', 'Local'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const MAX_AFFINITY_SECONDS = 86400;
-const AGENT_PORT = 10250;
 const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
 
 /** Whether traffic from outside the cluster can come in by the service itself. */
@@ -42,8 +44,10 @@ export function needsHealthCheckPort(spec: ServiceSpec): boolean {
 }
 
 /** The rules on a service whose addresses and ports have been allocated, in Kubernetes' order. */
-export function validateServiceSpec(spec: ServiceSpec): FieldError[] {
+export function validateService(object: Service, old?: Service): FieldError[] {
+  const { spec = {} } = object;
   return [
+    ...validateTopology(object),
     ...validateByType(spec),
     ...validatePorts(spec),
     ...validateLabels(spec.selector, 'spec.selector'),
@@ -52,6 +56,8 @@ export function validateServiceSpec(spec: ServiceSpec): FieldError[] {
     ...(spec.externalIPs ?? []).flatMap((address, i) => validateExternalIp(address, `spec.externalIPs[${i}]`)),
     ...validateType(spec),
     ...validateDistinctPorts(spec),
+    ...validateSourceRanges(spec),
+    ...validateSourceRangesAnnotation(object, old),
     ...validateLoadBalancer(spec),
     ...validateTrafficPolicies(spec),
   ];
@@ -61,13 +67,6 @@ function validateByType(spec: ServiceSpec): FieldError[] {
   const ports = spec.ports ?? [];
   const errors: FieldError[] = [];
   if (ports.length === 0 && !isHeadless(spec) && spec.type !== 'ExternalName') errors.push(required('spec.ports'));
-  if (spec.type === 'LoadBalancer') {
-    ports.forEach(({ port }, i) => {
-      if (port !== AGENT_PORT) return;
-      const detail = `may not expose port ${AGENT_PORT} externally since it is used by kubelet`;
-      errors.push(invalid(`spec.ports[${i}]`, port, detail));
-    });
-  }
   if ((spec.type === 'LoadBalancer' || spec.type === 'NodePort') && isHeadless(spec)) {
     errors.push(invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${spec.type} services`));
   }
@@ -183,21 +182,25 @@ function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
+function validateSourceRanges({ type, loadBalancerSourceRanges: ranges = [] }: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
-  const { loadBalancerSourceRanges: ranges = [] } = spec;
-  const isLoadBalancer = spec.type === 'LoadBalancer';
   // The path's capital is Kubernetes' own.
   const path = 'spec.LoadBalancerSourceRanges';
-  if (ranges.length > 0 && !isLoadBalancer) errors.push(forbidden(path, ONLY_LOAD_BALANCER));
+  if (ranges.length > 0 && type !== 'LoadBalancer') errors.push(forbidden(path, ONLY_LOAD_BALANCER));
   ranges.forEach((range, i) => {
     append(errors, validateCidr(range.trim(), `${path}[${i}]`));
   });
+  return errors;
+}
+
+function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
+  const errors: FieldError[] = [];
+  const isLoadBalancer = spec.type === 'LoadBalancer';
   if (spec.allocateLoadBalancerNodePorts !== undefined && !isLoadBalancer) {
     errors.push(forbidden('spec.allocateLoadBalancerNodePorts', ONLY_LOAD_BALANCER));
   }
   if (spec.allocateLoadBalancerNodePorts === undefined && isLoadBalancer) {
-    errors.push(required('spec.allocateLoadBalancerNodePorts'));
+    errors.push(required('allocateLoadBalancerNodePorts'));
   }
   return [...errors, ...validateLoadBalancerClass(spec)];
 }
