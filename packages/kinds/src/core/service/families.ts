@@ -23,10 +23,12 @@ export function settleFamilies(spec: ServiceSpec, old?: ServiceSpec): void {
   const addresses = spec.clusterIPs?.[0] === 'None' ? [] : (spec.clusterIPs ?? []);
   for (const address of addresses.slice(families.length)) {
     const family = ipFamily(address);
-    if (family === undefined || !CLUSTER_FAMILIES.includes(family)) break;
+    if (family === undefined || !CLUSTER_FAMILIES.includes(family) || families.includes(family)) break;
     families.push(family);
   }
-  if (families.length === 0 && addresses.length === 0) families.push('IPv4');
+  // Both families are refused where endpoints are the cluster's.
+  const isRefused = spec.ipFamilyPolicy === 'RequireDualStack' && !hasOwnEndpoints(spec);
+  if (families.length === 0 && addresses.length === 0 && !isRefused) families.push('IPv4');
   const releases = (spec.ipFamilies ?? []).length === 1 && (old?.ipFamilies ?? []).length === 2;
   if (hasOwnEndpoints(spec) && families.length === 1 && !isSingle && !releases) {
     families.push(families[0] === 'IPv4' ? 'IPv6' : 'IPv4');

@@ -53,7 +53,7 @@ function validateAddresses(
 function validateFamilies({ clusterIPs = [], ipFamilies = [] }: ServiceSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const found = clusterIPs.map((address) => ipFamily(address));
-  if (found.length > 1 && new Set(found).size < found.length) {
+  if (found.length > 1 && new Set(found).size < 2) {
     errors.push(invalid(path, clusterIPs, 'may specify no more than one IP for each IP family'));
   }
   clusterIPs.forEach((address, i) => {

@@ -16,7 +16,8 @@ const MODE = 'service.kubernetes.io/topology-mode';
 const RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
 function decoded(spec: ServiceSpec, annotations: Annotations = {}): Service {
-  const object: Service = { metadata: { name: 's', annotations: { ...annotations } }, spec: cloneJson(spec) };
+  const metadata = { name: 's', annotations: { ...annotations } };
+  const object: Service = { apiVersion: 'v1', kind: 'Service', metadata, spec: cloneJson(spec) };
   applyDefaults?.(object);
   return object;
 }
@@ -97,6 +98,18 @@ describe('a new Service is refused', () => {
       "[spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster " +
         "IPs are specified, spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' " +
         'when multiple IP families are specified]',
+    ],
+    [
+      'two addresses of one family',
+      { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9', '10.96.0.8'] },
+      {},
+      'spec.clusterIPs: Invalid value: ["10.96.0.9","10.96.0.8"]: may specify no more than one IP for each IP family',
+    ],
+    [
+      'three addresses',
+      { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9', 'fd00::1', '10.96.0.8'] },
+      {},
+      'spec.clusterIPs: Invalid value: ["10.96.0.9","fd00::1","10.96.0.8"]: may only hold up to 2 values',
     ],
     [
       'two families under one of a Service without a selector',
@@ -187,6 +200,12 @@ describe('an update', () => {
       { clusterIP: 'None' },
       { clusterIP: 'None', ipFamilies: ['IPv4'] },
       'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be \'SingleStack\' to release the secondary IP family',
+    ],
+    [
+      'may not bring a selector to both families',
+      { clusterIP: 'None' },
+      { clusterIP: 'None', selector: { a: 'b' } },
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
     ],
     [
       'may not bring node ports to an internal Service',
