@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { errorsOf } from '@gantry/apimachinery';
 import { cloneJson, type Service, type ServiceSpec, StatusError } from '@gantry/objects';
 import { services } from './service.ts';
 
@@ -25,7 +26,7 @@ function decoded(spec: ServiceSpec, annotations: Annotations = {}): Service {
 function created(spec: ServiceSpec, annotations?: Annotations): { object: Service; message: string } {
   const object = decoded({ ports: PORTS, ...spec }, annotations);
   prepareForCreate?.(object, CONTEXT);
-  return { object, message: messageOf(validate?.(object) ?? []) };
+  return { object, message: messageOf(errorsOf(validate?.(object))) };
 }
 
 /** What an update makes of a stored Service, whose addresses and ports have been allocated. */
@@ -34,7 +35,7 @@ function updated(old: ServiceSpec, spec: ServiceSpec, annotations?: Annotations)
   before.status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
   const object = decoded({ ports: PORTS, ...spec }, annotations);
   prepareForUpdate?.(object, before, CONTEXT);
-  const errors = [...(validateUpdate?.(object, before) ?? []), ...(validate?.(object, before) ?? [])];
+  const errors = [...errorsOf(validateUpdate?.(object, before)), ...errorsOf(validate?.(object, before))];
   return { object, message: messageOf(errors) };
 }
 
@@ -246,6 +247,6 @@ describe('an update', () => {
 
   it('may leave a bad range in an annotation as it was', () => {
     const before = created({ type: 'LoadBalancer' }, { [RANGES]: 'bad' }).object;
-    expect(messageOf(validate?.(before, before) ?? [])).toBe('');
+    expect(messageOf(errorsOf(validate?.(before, before)))).toBe('');
   });
 });
