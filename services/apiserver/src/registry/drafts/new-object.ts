@@ -138,6 +138,6 @@ export class NewObject implements Draft {
 }
 
 /** Whether the name of a new object is generated. */
-function generatesName({ metadata }: KubeObject): boolean {
+export function generatesName({ metadata }: KubeObject): boolean {
   return (metadata.name ?? '') === '' && (metadata.generateName ?? '') !== '';
 }

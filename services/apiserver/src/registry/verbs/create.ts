@@ -1,6 +1,7 @@
+import { cloneWithShares } from '@gantry/apimachinery';
 import { type KubeObject, StatusError } from '@gantry/objects';
 import { decodeBody } from '../objects/decode-body.ts';
-import { NewObject } from '../drafts/new-object.ts';
+import { generatesName, NewObject } from '../drafts/new-object.ts';
 import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
 import { namedVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
@@ -22,7 +23,10 @@ export const create: WriteVerb<Body, KubeObject> = {
     return { sent };
   },
   draft: (parts, attempt) => {
-    // It may be attempted again: with another name, other claims, or another charge of a quota.
-    return new NewObject(parts, attempt, { object: copyOf(attempt.sent), managers: 'unrecorded' });
+    const { sent } = attempt;
+    // It may be attempted again: with another name, other claims, or another charge of a quota. As in Kubernetes, only an object whose
+    // name is generated shares nothing between its fields: a Job has its template's labels by default, and those that are added to them.
+    const object = generatesName(sent) ? copyOf(sent) : cloneWithShares(sent);
+    return new NewObject(parts, attempt, { object, managers: 'unrecorded' });
   },
 };
