@@ -72,7 +72,9 @@ const REACHED_OTHERWISE: ReadonlySet<string> = new Set([
   // Whole objects: what their parts take is measured part by part.
   'validateObjectMeta',
   'validateNew',
+  'validateNewInTurns',
   'validateChange',
+  'validateChangeInTurns',
   'validatePartChange',
 ]);
 
