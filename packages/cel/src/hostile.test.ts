@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEnvironment } from './compile/create-environment.ts';
 import { DYN } from './types.ts';
+import { ArrayList, joinLists } from './values/collections.ts';
 import { valueOfJson } from './values/json-value.ts';
 
 const environment = createEnvironment({ variables: { a: DYN } });
@@ -133,6 +134,7 @@ describe('hostile expressions', () => {
     ['filter', 'lists.range(40000).filter(x, x != 7).all(y, y >= 0)'],
     ['transformList', 'lists.range(40000).transformList(i, v, v).all(y, y >= 0)'],
     ['transformMap', 'lists.range(40000).transformMap(i, v, v).size() == 40000'],
+    ['transformMapEntry', 'lists.range(20000).transformMapEntry(i, v, {v: v}).size() == 20000'],
   ])('grow a collection one by one in linear time: %s', (_name, expression) => {
     const before = process.threadCpuUsage().user;
     expect(evaluate(expression)).toBe('ok');
@@ -143,6 +145,26 @@ describe('hostile expressions', () => {
     const grown = '[[1].map(x, x)].map(l, [l, l + [2], l + [3], (l + [2]) + [4]])[0]';
     expect(evaluate(`${grown} == [[1], [1, 2], [1, 3], [1, 2, 4]] ? 1 : a.unequal`)).toBe('ok');
   });
+
+  it('do not copy a long list for each list that branches off', () => {
+    const long = joinLists(
+      joinLists(new ArrayList([]), new ArrayList(Array.from({ length: 64 }, () => 1n))),
+      new ArrayList([2n]),
+    );
+    let grown = long;
+    for (let n = 0; n < 20_000; n++) grown = joinLists(grown, new ArrayList([3n]));
+    const before = process.memoryUsage().heapUsed;
+    const branches = Array.from({ length: 10_000 }, () => joinLists(grown, new ArrayList([4n])));
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(200_000_000);
+    expect(branches.every((branch) => branch.size === 20_066 && branch.at(20_065) === 4n)).toBe(true);
+  });
+
+  it.each(['[null].all(x, x == null)', 'optional.of(null).optMap(x, x == null).value()'])(
+    'know a variable whose value is null: %s',
+    (expression) => {
+      expect(evaluate(`${expression} ? 1 : a.unequal`)).toBe('ok');
+    },
+  );
 
   it('trim strings with long runs of white space in linear time', () => {
     expect(evaluate(`'a${' '.repeat(90_000)}a'.trim()`)).toBe('ok');

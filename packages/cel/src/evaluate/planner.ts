@@ -43,6 +43,9 @@ export class ConstantFailure extends Error {
 /** Functions of a text and a pattern. */
 const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
 
+/** Functions that may take long with arguments that are not large. */
+const TAKES_LONG: ReadonlySet<string> = new Set([...PATTERN_FUNCTIONS, 'lists.range']);
+
 /** Conversions of literals, done once when planning; they must succeed. */
 const FOLDED: ReadonlySet<string> = new Set([
   'bool',
@@ -101,7 +104,8 @@ export class Planner {
     if (slot !== undefined) {
       return (frame) => {
         frame.charge(1);
-        return frame.locals[slot] ?? new CelError(`no such attribute(s): ${name}`);
+        const value = frame.locals[slot];
+        return value === undefined ? new CelError(`no such attribute(s): ${name}`) : value;
       };
     }
     if (typeName !== undefined) {
@@ -236,7 +240,7 @@ export class Planner {
         frame.charge(1);
         return noSuchOverload(name, args);
       }
-      const mayTakeLong = args.some(isLarge);
+      const mayTakeLong = TAKES_LONG.has(name) || args.some(isLarge);
       const startedAt = mayTakeLong ? frame.now() : 0;
       if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);
       const result = overload.call(...args);

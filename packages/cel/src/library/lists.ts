@@ -104,7 +104,7 @@ function range(count: CelValue): CelResult {
 }
 
 function insertAll(map: CelValue, entries: CelValue): CelResult {
-  let result: EntryMap | CelError = EntryMap.of(pairsOf(map));
+  let result: EntryMap | CelError = map instanceof EntryMap ? map : EntryMap.of(pairsOf(map));
   for (const [key, value] of pairsOf(entries)) {
     if (isError(result)) return result;
     result = result.with(key, value);

@@ -74,6 +74,8 @@ class GrownList extends CelList {
 
   append(more: CelList): GrownList {
     const isLongest = this.#count === this.#appended.length;
+    // Of a long list many others may branch off.
+    if (!isLongest && this.#count > FEW) return new GrownList(this, [...more]);
     const appended = isLongest ? this.#appended : this.#appended.slice(0, this.#count);
     for (const element of more) appended.push(element);
     return new GrownList(this.#first, appended);

@@ -9,6 +9,7 @@ const PROPERTIES = {
   'a-b': { type: 'string' },
   l: { type: 'array', items: { type: 'string' } },
   set: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
+  numbers: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'number' } },
 } as const;
 
 const schemaWith = (...rules: readonly ValidationRule[]): JsonSchema => ({
@@ -50,6 +51,13 @@ describe('rules of custom resources', () => {
       { n: 1 },
       undefined,
       ['spec.n: Forbidden: got 1'],
+    ],
+    [
+      'compare sets of numbers of several types',
+      { rule: 'self.numbers == dyn([2, 1])' },
+      { numbers: [1, 2] },
+      undefined,
+      [],
     ],
     ['name properties by escapes', { rule: "self.a__dash__b == 'x'" }, { 'a-b': 'x' }, undefined, []],
     [

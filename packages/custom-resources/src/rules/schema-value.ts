@@ -184,8 +184,11 @@ function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
   const others = [...right];
   const simple = new Set(others.filter(isSimple));
   const rest = others.filter((element) => !isSimple(element));
-  return [...left].every(
-    (element) => (isSimple(element) && simple.has(element)) || rest.some((held) => equal(element, held)),
+  // Numbers of several types may be equal.
+  return [...left].every((element) =>
+    isSimple(element)
+      ? simple.has(element) || rest.some((held) => equal(element, held))
+      : others.some((held) => equal(element, held)),
   );
 }
 

@@ -75,7 +75,10 @@ export class PolicyEvaluation {
       (name) => {
         const variable = byName.get(name);
         if (variable === undefined) return undefined;
-        const result = made.get(name) ?? this.#variable(variable);
+        const known = made.get(name);
+        // Null is a result.
+        if (known !== undefined) return known;
+        const result = this.#variable(variable);
         made.set(name, result);
         return result;
       },

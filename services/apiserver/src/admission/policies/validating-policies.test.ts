@@ -50,6 +50,14 @@ describe('validating admission policies', () => {
     });
   });
 
+  it('evaluate a variable once, also one whose value is null', async () => {
+    await policy({
+      variables: [{ name: 'v', expression: 'lists.range(100000).all(x, x >= 0) ? null : object' }],
+      validations: [{ expression: 'lists.range(60).all(x, variables.v == null)' }],
+    });
+    expect((await configMap('a')).metadata.name).toBe('a');
+  });
+
   it('take parameters, and miss them as the binding says', async () => {
     const spec = {
       paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
