@@ -2,7 +2,7 @@ import type { Endpoints, EndpointSlice, EndpointSubset } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sketchService } from '../../testing/service-fixtures.ts';
-import { type Action, MANAGER, type ObservedMirror, planMirror, skippedAddresses } from './plan.ts';
+import { type Action, MANAGER, MAX_PORTS_OF_NAME, type ObservedMirror, planMirror, skippedAddresses } from './plan.ts';
 
 function endpointsOf(subsets: EndpointSubset[], metadata: Partial<Endpoints['metadata']> = {}): Endpoints {
   return {
@@ -161,6 +161,29 @@ describe('mirrored Endpoints', () => {
           'A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. 200 addresses were skipped',
       },
     ]);
+  });
+
+  it('are mirrored for 16 ports of a name, and report the rest', () => {
+    const ports = Array.from({ length: 2_000 }, (_, i) => port(i + 1));
+    const admin = { ...port(9090), name: 'admin' };
+    const addresses = [...many(999), { ip: 'fd00::1' }];
+    const observed = observe(endpointsOf([{ addresses, ports: [...ports, admin] }]));
+    const slices = settle(observed);
+    const v4 = slices.filter(({ addressType }) => addressType === 'IPv4');
+    expect([slices.length, v4.length]).toEqual([2 * MAX_PORTS_OF_NAME, MAX_PORTS_OF_NAME]);
+    expect(slices.flatMap((slice) => slice.ports ?? []).filter(({ name }) => name === 'admin')).toHaveLength(2);
+    for (const { endpoints = [] } of v4) expect(endpoints).toHaveLength(999);
+    expect(skippedAddresses(observed)).toEqual({
+      addresses: 0,
+      reports: [
+        {
+          reason: 'TooManyPortsToMirror',
+          message:
+            'A max of 16 ports of a name can be mirrored to EndpointSlices per Endpoints subset. 1984 ports were skipped',
+        },
+      ],
+    });
+    expect(skippedAddresses(observe(endpointsOf([{ addresses, ports: ports.slice(0, 16) }]))).reports).toEqual([]);
   });
 
   it('report addresses that are none', () => {

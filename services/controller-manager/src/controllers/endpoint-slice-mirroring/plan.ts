@@ -29,6 +29,11 @@ const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** How many endpoints a slice holds. */
 export const MAX_ENDPOINTS = 1000;
+/**
+ * How many ports of the same name are mirrored for each subset. Each needs slices of its own with all addresses of the subset:
+ * without a bound, an object of 20,000 such ports and 1,000 addresses would make 20,000,000 endpoints.
+ */
+export const MAX_PORTS_OF_NAME = 16;
 
 /** What the plan looks at. */
 export interface ObservedMirror {
@@ -41,9 +46,9 @@ export interface ObservedMirror {
 
 export type Action = SliceAction;
 
-/** What was left out of the mirrored addresses, in Kubernetes' words. */
+/** What was left out; of addresses in Kubernetes' words. It has none for ports: its controller bounds only addresses. */
 export interface Skipped {
-  readonly reason: 'InvalidIPAddress' | 'TooManyAddressesToMirror';
+  readonly reason: 'InvalidIPAddress' | 'TooManyAddressesToMirror' | 'TooManyPortsToMirror';
   readonly message: string;
 }
 
@@ -77,14 +82,14 @@ export function planMirror(observed: ObservedMirror): Plan<Action> {
   };
 }
 
-/** What the plan leaves out: how many addresses, and how that is reported. */
+/** What the plan leaves out: how many addresses, and how these and ports are reported. */
 export function skippedAddresses(observed: ObservedMirror): {
   readonly addresses: number;
   readonly reports: readonly Skipped[];
 } {
   const endpoints = mirrored(observed);
   if (endpoints === undefined) return { addresses: 0, reports: [] };
-  const { invalid, skipped } = groupAddresses(endpoints);
+  const { invalid, skipped, skippedPorts } = groupAddresses(endpoints);
   const reports: Skipped[] = [];
   if (invalid > 0) {
     const message = `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`;
@@ -93,6 +98,10 @@ export function skippedAddresses(observed: ObservedMirror): {
   if (skipped > invalid) {
     const message = `A max of ${MAX_ENDPOINTS} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`;
     reports.push({ reason: 'TooManyAddressesToMirror', message });
+  }
+  if (skippedPorts > 0) {
+    const message = `A max of ${MAX_PORTS_OF_NAME} ports of a name can be mirrored to EndpointSlices per Endpoints subset. ${skippedPorts} ports were skipped`;
+    reports.push({ reason: 'TooManyPortsToMirror', message });
   }
   return { addresses: skipped, reports };
 }
@@ -110,50 +119,71 @@ export function isMirrored({ metadata }: Endpoints): boolean {
 
 type AddressType = 'IPv4' | 'IPv6';
 
+/** By `endpointId`. */
+type EndpointsById = ReadonlyMap<string, Endpoint>;
+
 interface Group {
   readonly addressType: AddressType;
   readonly ports: EndpointSlice['ports'] & object;
-  readonly endpoints: Map<string, Endpoint>;
+  readonly endpoints: EndpointsById;
 }
 
 function groupAddresses({ subsets = [] }: Endpoints): {
   readonly groups: ReadonlyMap<string, Group>;
   readonly invalid: number;
   readonly skipped: number;
+  readonly skippedPorts: number;
 } {
   const groups = new Map<string, Group>();
   let invalid = 0;
   let skipped = 0;
+  let skippedPorts = 0;
   for (const subset of repackSubsets(subsets)) {
-    // Keys once for each family: there may be thousands of ports, and of addresses.
-    const lists = byDistinctNames(portsOf(subset)).map((ports) => ({
-      ports,
-      keys: { IPv4: keyOf('IPv4', ports), IPv6: keyOf('IPv6', ports) },
-    }));
-    let count = 0;
-    const all = [
-      ...(subset.addresses ?? []).map((address) => [address, true] as const),
-      ...(subset.notReadyAddresses ?? []).map((address) => [address, false] as const),
-    ];
-    for (const [address, ready] of all) {
-      if (count >= MAX_ENDPOINTS) break;
-      const ip = canonicalIp(address.ip);
-      if (ip === undefined) {
-        invalid++;
-        continue;
+    const addresses = endpointsOf(subset);
+    const ports = byDistinctNames(portsOf(subset));
+    invalid += addresses.invalid;
+    skipped += addresses.skipped;
+    skippedPorts += ports.skipped;
+    for (const [addressType, endpoints] of addresses.byFamily) {
+      for (const list of ports.lists) {
+        const key = keyOf(addressType, list);
+        const known = groups.get(key);
+        // The lists of a subset share one map, which is not changed.
+        const all = known === undefined ? endpoints : new Map([...known.endpoints, ...endpoints]);
+        groups.set(key, { addressType, ports: list, endpoints: all });
       }
-      const endpoint = endpointOf(address, ip.text, ready);
-      for (const { ports, keys } of lists) {
-        const key = keys[ip.family];
-        const group = groups.get(key) ?? { addressType: ip.family, ports, endpoints: new Map<string, Endpoint>() };
-        groups.set(key, group);
-        group.endpoints.set(endpointId(endpoint), endpoint);
-      }
-      count++;
     }
-    skipped += all.length - count;
   }
-  return { groups, invalid, skipped };
+  return { groups, invalid, skipped, skippedPorts };
+}
+
+/** The addresses of a subset up to `MAX_ENDPOINTS`, ready ones first; those that are left out are counted, invalid ones in both numbers. */
+function endpointsOf({ addresses = [], notReadyAddresses = [] }: EndpointSubset): {
+  readonly byFamily: ReadonlyMap<AddressType, EndpointsById>;
+  readonly invalid: number;
+  readonly skipped: number;
+} {
+  const byFamily = new Map<AddressType, Map<string, Endpoint>>();
+  let invalid = 0;
+  let count = 0;
+  const all = [
+    ...addresses.map((address) => [address, true] as const),
+    ...notReadyAddresses.map((address) => [address, false] as const),
+  ];
+  for (const [address, ready] of all) {
+    if (count >= MAX_ENDPOINTS) break;
+    const ip = canonicalIp(address.ip);
+    if (ip === undefined) {
+      invalid++;
+      continue;
+    }
+    const endpoint = endpointOf(address, ip.text, ready);
+    const family = byFamily.get(ip.family) ?? new Map<string, Endpoint>();
+    byFamily.set(ip.family, family);
+    family.set(endpointId(endpoint), endpoint);
+    count++;
+  }
+  return { byFamily, invalid, skipped: all.length - count };
 }
 
 function portsOf({ ports = [] }: EndpointSubset): EndpointSlice['ports'] & object {
@@ -162,20 +192,29 @@ function portsOf({ ports = [] }: EndpointSubset): EndpointSlice['ports'] & objec
 
 /**
  * Lists in which each name stands once, as in a slice. Subsets with the same addresses may give a name several numbers: each is
- * mirrored, where Kubernetes' controller tries without end to write a slice that is invalid.
+ * mirrored, up to `MAX_PORTS_OF_NAME`, where Kubernetes' controller tries without end to write a slice that is invalid. Those that
+ * are left out are the same at each reconcile, because the ports are sorted; they are counted.
  */
-function byDistinctNames(ports: Group['ports']): readonly Group['ports'][] {
+function byDistinctNames(ports: Group['ports']): {
+  readonly lists: readonly Group['ports'][];
+  readonly skipped: number;
+} {
   const lists: Group['ports'][] = [[]];
   const counts = new Map<string, number>();
+  let skipped = 0;
   for (const port of ports) {
     const { name = '' } = port;
     const index = counts.get(name) ?? 0;
+    if (index >= MAX_PORTS_OF_NAME) {
+      skipped++;
+      continue;
+    }
     counts.set(name, index + 1);
     const list = lists[index];
     if (list === undefined) lists.push([port]);
     else list.push(port);
   }
-  return lists;
+  return { lists, skipped };
 }
 
 function endpointOf({ nodeName, hostname = '', targetRef }: EndpointAddress, ip: string, ready: boolean): Endpoint {
