@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Cidr, overlaps } from './ranges.ts';
+import { type Cidr, contains, overlaps } from './ranges.ts';
 
 /** The settings of one cluster; docker-compose.yml uses them. */
 export interface Settings {
@@ -68,15 +68,28 @@ export function networksOf(clusterId: string): { readonly control: string; reado
 
 /**
  * Chooses the settings of the cluster in `home`: names derived from the folder, and free ranges and ports. Ranges of networks that
- * an earlier cluster of the folder has left are preferred: the engine keeps networks that it could not remove.
+ * an earlier cluster of the folder has left are preferred: the engine keeps networks that it could not remove. The range of pods is
+ * inside of the given range of the cluster. NoRoomError when there is nothing to choose.
  */
-export async function chooseSettings(home: string, inUse: InUse): Promise<Settings> {
+export async function chooseSettings(
+  home: string,
+  inUse: InUse,
+  given: Partial<GivenSettings> = {},
+): Promise<Settings> {
+  const { clusterCidr } = { ...NOT_GIVEN, ...given };
+  const isInside = (block: string) => clusterCidr === '' || contains(clusterCidr, podRange(block));
   const { clusterId, controlBridge, podBridge } = namesOf(home);
   const left = podBlocks().filter((candidate) =>
     inUse.own.some(({ subnets }) => subnets.includes(podRange(candidate)) || subnets.includes(controlRange(candidate))),
   );
-  const block = [...left, ...podBlocks()].find((candidate) => isFree(`${candidate}.0.0/16`, inUse));
+  const block = [...left, ...podBlocks()].find(
+    (candidate) => isInside(candidate) && isFree(`${candidate}.0.0/16`, inUse),
+  );
   const service = serviceBlocks().find((candidate) => isFree(candidate, inUse));
+  if (block === undefined && clusterCidr !== '')
+    throw new NoRoomError(
+      `GANTRY_CLUSTER_CIDR: ${clusterCidr} contains no free range for pods of those to choose from: the first /20 of each /16 from ${POD_BLOCKS}`,
+    );
   if (block === undefined || service === undefined) throw new NoRoomError('no private address range is free');
   return {
     clusterId,
@@ -90,6 +103,7 @@ export async function chooseSettings(home: string, inUse: InUse): Promise<Settin
     controlBridge,
     podBridge,
     ...NOT_GIVEN,
+    ...given,
   };
 }
 
@@ -118,7 +132,7 @@ export async function refreshSettings(settings: Settings, home: string, inUse: I
   }
   const rangesFree = [settings.controlCidr, settings.podCidr].every((range) => isFree(range, inUse));
   if (taken.length === 0 && rangesFree) return settings;
-  const fresh = await chooseSettings(home, inUse);
+  const fresh = await chooseSettings(home, inUse, rangesFree ? {} : { clusterCidr: settings.clusterCidr });
   return {
     ...settings,
     ...Object.fromEntries(taken.map((name) => [name, fresh[name]])),
@@ -138,6 +152,9 @@ async function freePort(first: number, inUse: InUse): Promise<number> {
   }
   throw new NoRoomError(`no port from ${first} to ${first + PORTS - 1} is free on 127.0.0.1`);
 }
+
+/** `podBlocks` in words. */
+const POD_BLOCKS = '10.128 to 10.191, from 172.20 to 172.31 and from 100.100 to 100.120';
 
 function podBlocks(): readonly string[] {
   const upTo = (first: number, last: number, block: (n: number) => string) =>

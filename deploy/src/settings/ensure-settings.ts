@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
 import type { ServiceImages } from '../cluster/service-image.ts';
 import type { CommandConfig } from '../config.ts';
+import { checkSettings } from './check-settings.ts';
 import { readInUse } from './in-use.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
@@ -28,7 +29,7 @@ export function readSettings(config: CommandConfig): Settings | undefined {
 
 /**
  * Settings without conflicts on this machine. Those of a running cluster are kept, but for those that are given. Networks that an earlier cluster of the folder
- * has left are used again, else removed; CommandError where that is refused.
+ * has left are used again, else removed; CommandError where that is refused, and for settings that contradict each other.
  */
 export async function ensureSettings(
   config: CommandConfig,
@@ -46,9 +47,12 @@ export async function ensureSettings(
     ports: running && stored !== undefined ? PORT_SETTINGS.map((name) => stored[name]) : [],
   });
   const settings =
-    stored === undefined ? await chooseSettings(config.home, inUse) : await refreshSettings(stored, config.home, inUse);
+    stored === undefined
+      ? await chooseSettings(config.home, inUse, given)
+      : await refreshSettings({ ...stored, ...given }, config.home, inUse);
+  checkSettings(settings);
   for (const network of misplaced(settings, inUse)) await removeNetwork(network, shell);
-  return { ...settings, ...given };
+  return settings;
 }
 
 async function removeNetwork({ name, subnets }: Network, shell: Shell): Promise<void> {

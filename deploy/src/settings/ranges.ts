@@ -9,6 +9,12 @@ export function overlaps(one: Cidr, other: Cidr): boolean {
   return a !== undefined && b !== undefined && a.first <= b.last && b.first <= a.last;
 }
 
+/** Whether a range contains all of another. Invalid ranges neither contain nor are contained. */
+export function contains(outer: Cidr, inner: Cidr): boolean {
+  const [a, b] = [rangeOf(outer), rangeOf(inner)];
+  return a !== undefined && b !== undefined && a.first <= b.first && b.last <= a.last;
+}
+
 /** An address alone is a range too. */
 function rangeOf(cidr: Cidr): AddressRange | undefined {
   return parseIpv4Range(cidr.includes('/') ? cidr : `${cidr}/32`);
