@@ -137,7 +137,7 @@ it('a critical pod that is larger than its node takes the place of none', async 
 });
 
 /** The admission of a node with two CPUs, without the workers of its pods. */
-function admissionOf(pods: readonly Pod[]) {
+function admissionOf(pods: readonly Pod[], read?: () => Promise<Node>) {
   const byUid = new Map(pods.map((object) => [object.metadata.uid ?? '', object]));
   const events: string[] = [];
   const evictions = new Evictions({
@@ -147,7 +147,7 @@ function admissionOf(pods: readonly Pod[]) {
   let judgements = 0;
   const admission = new NodeAdmission({
     pods: { list: () => pods, get: (uid) => byUid.get(uid) },
-    node: { known: () => node, read: async () => node },
+    node: { known: () => node, read: read ?? (async () => node) },
     engine: ENGINE,
     pressure: {
       pressures: () => {
@@ -159,7 +159,8 @@ function admissionOf(pods: readonly Pod[]) {
   });
   const { signal } = new AbortController();
   const judge = async (object: Pod) => (await admission.judge(object, undefined, signal))?.reason;
-  return { admission, judge, signal, events, judgements: () => judgements };
+  const show = (object: Pod) => void byUid.set(object.metadata.uid ?? '', object);
+  return { admission, judge, show, signal, events, judgements: () => judgements };
 }
 
 const aged = (name: string, cpu: string, change: Partial<PodSpec> = {}): Pod =>
@@ -194,4 +195,52 @@ it('two critical pods preempt two pods, also where both are judged in one turn',
   const { judge, events } = admissionOf([...running, ...critical]);
   expect(await Promise.all(critical.toReversed().map(judge))).toEqual([undefined, undefined]);
   expect(events.toSorted()).toEqual(['Preempting a', 'Preempting b']);
+});
+
+it('a critical pod that is deleted after it was judged in the turn of another pod preempts none', async () => {
+  const started = { startTime: '2026-01-01T00:00:00Z' };
+  const running = ['a', 'b'].map((name) => ({ ...aged(name, '1'), status: started }));
+  const [first, second] = ['c', 'd'].map((name) => aged(name, '1', { priority: CRITICAL })) as [Pod, Pod];
+  const { judge, show, events } = admissionOf([...running, first, second]);
+  expect(await judge(second)).toBeUndefined();
+  const deleted = { ...first, metadata: { ...first.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' } };
+  show(deleted);
+  expect(await judge(deleted)).toBeUndefined();
+  expect(events).toHaveLength(1);
+});
+
+it('a critical pod that is deleted while it is judged preempts none', async () => {
+  const running = { ...aged('a', '2'), status: { startTime: '2026-01-01T00:00:00Z' } };
+  const critical = aged('b', '1', { priority: CRITICAL });
+  const read = Promise.withResolvers<Node>();
+  const { judge, show, events } = admissionOf([running, critical], () => read.promise);
+  const judged = judge(critical);
+  show({ ...critical, metadata: { ...critical.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' } });
+  read.resolve(nodeOf(OWNER.node, { cpu: '2' }));
+  expect(await judged).toBeUndefined();
+  expect(events).toEqual([]);
+});
+
+it('a static pod that fits is admitted while another pod waits for the Node', async () => {
+  const large = {
+    ...aged('large', '3'),
+    metadata: { name: 'large', uid: 'uid-large', creationTimestamp: '2026-01-02T00:00:00Z' },
+  };
+  const fits = {
+    ...aged('fits', '1'),
+    metadata: { name: 'fits', uid: '0'.repeat(32), creationTimestamp: '2026-01-01T00:00:00Z' },
+  };
+  const read = Promise.withResolvers<Node>();
+  let reads = 0;
+  const { judge } = admissionOf([large, fits], () => {
+    reads += 1;
+    return read.promise;
+  });
+  const waits = judge(large);
+  const before = reads;
+  const judged = judge(fits);
+  expect(reads, 'it needs no read of its own').toBe(before);
+  expect(await judged).toBeUndefined();
+  read.resolve(nodeOf(OWNER.node, { cpu: '2' }));
+  expect(await waits).toBe('OutOfcpu');
 });

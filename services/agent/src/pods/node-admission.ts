@@ -58,6 +58,8 @@ export class NodeAdmission {
     const verdict = isOld ? ADMITTED : (known ?? (await this.#decide(pod, signal)));
     if (verdict.kind === 'rejected') return verdict.rejection;
     this.#verdicts.set(uid, ADMITTED);
+    // It may have been deleted, or have gone, since it was judged: then it needs no room.
+    if (!this.#isWanted(uid)) return undefined;
     for (const victim of verdict.victims) this.#preempt(victim);
     return undefined;
   }
@@ -68,8 +70,8 @@ export class NodeAdmission {
   }
 
   async #decide(pod: Pod, signal: AbortSignal): Promise<Verdict> {
-    // Where some wait for their turn there is no room for all.
-    if (this.#waiting === 0 && this.#hasRoomForAll(pod)) return this.#keep(pod, ADMITTED);
+    // Where some wait for their turn there is no room for all. A static pod does not wait for the Node that they read.
+    if ((this.#waiting === 0 || isStaticPod(pod)) && this.#hasRoomForAll(pod)) return this.#keep(pod, ADMITTED);
     this.#waiting += 1;
     try {
       return await this.#waitForTurn(pod, signal);
@@ -184,6 +186,12 @@ export class NodeAdmission {
     return admitted.filter(
       ({ metadata: { uid = '' } }) => !leaving.has(uid) && evictions.evictionOf(uid) === undefined,
     );
+  }
+
+  /** Whether a pod is there, and is not to be deleted. */
+  #isWanted(uid: string): boolean {
+    const pod = this.#options.pods.get(uid);
+    return pod !== undefined && pod.metadata.deletionTimestamp === undefined;
   }
 
   /** A victim that has gone, or is evicted for another reason, needs no eviction. */
