@@ -110,7 +110,12 @@ describe('pulls', () => {
     only.abort(new Error('left'));
     await failed;
     expect(tried).toEqual(['anonymous', 'anonymous aborted']);
+    expect(await pulled.mayUse('sha256:1', 'app', async () => []), 'it may have brought the image').toBe(false);
+    const refused = puller.pull('app', [user('a')], new AbortController().signal);
+    await expect(refused).rejects.toThrow('no a');
+    expect(await pulled.mayUse('sha256:1', 'app', async () => []), 'a refusal gives no access').toBe(false);
     answers['anonymous'] = Promise.resolve();
     expect(await puller.pull('app', [], new AbortController().signal)).toMatchObject({ image: IMAGE });
+    expect(await pulled.isPulling(), 'the images of the host can be collected').toBe(false);
   });
 });

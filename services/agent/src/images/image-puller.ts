@@ -19,6 +19,11 @@ interface Flight {
   readonly reports: Set<PullReport>;
 }
 
+/** What the registry answered: to the credential that it took, or to each. */
+type Answer =
+  | { readonly image: ImageInfo; readonly credential: PullCredential | 'anonymous' }
+  | { readonly failures: readonly string[] };
+
 /** A pull as its first pod asks for it. */
 interface Wanted {
   readonly reference: string;
@@ -135,12 +140,35 @@ export class ImagePuller {
   }
 
   /** Asks the engine, and writes down with which credential it pulled. */
-  async #ask({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<Pull> {
+  async #ask(wanted: Wanted, report: PullReport, signal: AbortSignal): Promise<Pull> {
     const { images, records, clock } = this.#options;
+    const { reference } = wanted;
     const startMs = clock.monotonicMs();
     const before = await images.inspectImage(reference, signal);
     const origin = before === undefined ? 'pulled' : await records.originOf(before.id, reference);
     await records.intend(reference);
+    let answer: Answer;
+    try {
+      answer = await this.#tryEach(wanted, report, signal);
+    } catch (error) {
+      records.leaveIntent(reference);
+      throw error;
+    }
+    if ('failures' in answer) {
+      await records.endIntent(reference, async () => (await images.inspectImage(reference, signal))?.id);
+      const [only = '', ...more] = answer.failures;
+      throw new AgentError('ErrImagePull', more.length === 0 ? only : `[${answer.failures.join(', ')}]`);
+    }
+    const { image, credential } = answer;
+    const access = credential === 'anonymous' ? 'anyone' : { secret: credential.secret, hash: credential.hash };
+    await records.record(image.id, { reference, access, origin: before?.id === image.id ? origin : 'pulled' });
+    await records.touch(image.id, clock.now());
+    return { image, tookMs: clock.monotonicMs() - startMs };
+  }
+
+  /** The registry's answer. It rejects for a pull that is aborted, and for one that cannot be told: it may have brought an image. */
+  async #tryEach({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<Answer> {
+    const { images } = this.#options;
     const failures: string[] = [];
     for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {
       try {
@@ -152,13 +180,8 @@ export class ImagePuller {
       }
       const image = await images.inspectImage(reference, signal);
       if (image === undefined) throw new AgentError('ErrImagePull', 'the image does not exist after its pull');
-      const access = credential === 'anonymous' ? 'anyone' : { secret: credential.secret, hash: credential.hash };
-      await records.record(image.id, { reference, access, origin: before?.id === image.id ? origin : 'pulled' });
-      await records.touch(image.id, clock.now());
-      return { image, tookMs: clock.monotonicMs() - startMs };
+      return { image, credential };
     }
-    await records.endIntent(reference);
-    const [only = '', ...more] = failures;
-    throw new AgentError('ErrImagePull', more.length === 0 ? only : `[${failures.join(', ')}]`);
+    return { failures };
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync } from 'node:fs';
@@ -76,6 +76,49 @@ describe('an image that the host has', () => {
     expect(await may('quay.io/app:1')).toBe(false);
     await recorded('quay.io/app:1');
     expect(await may('quay.io/app:1')).toBe(true);
+  });
+
+  it('may be used by none after a pull of it was aborted, until one that succeeds', async () => {
+    await pulled.intend('quay.io/app:1');
+    pulled.leaveIntent('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(false);
+    await pulled.intend('quay.io/app:1');
+    await pulled.endIntent('quay.io/app:1', async () => 'sha256:1');
+    expect(await may('quay.io/app:1'), 'a refusal gives no access').toBe(false);
+    await pulled.intend('quay.io/app:1');
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await pulled.isPulling()).toBe(false);
+    expect(await may('quay.io/app:1')).toBe(false);
+    expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(true);
+  });
+
+  it('is not pulled any more when the pull after an aborted one fails, and the host does not have it', async () => {
+    await pulled.intend('quay.io/app:1');
+    pulled.leaveIntent('quay.io/app:1');
+    expect(await pulled.isPulling()).toBe(true);
+    await pulled.intend('quay.io/app:1');
+    await pulled.endIntent('quay.io/app:1', async () => undefined);
+    expect(await pulled.isPulling()).toBe(false);
+  });
+
+  it('is pulled no more after a pull that was not recorded, and one that was', async () => {
+    await pulled.intend('quay.io/app:1');
+    await writeFile(join(folder, 'pulled'), '');
+    await expect(recorded('quay.io/app:1')).rejects.toThrow();
+    await rm(join(folder, 'pulled'));
+    expect(await may('quay.io/app:1')).toBe(false);
+    await pulled.intend('quay.io/app:1');
+    await recorded('quay.io/app:1');
+    expect(await pulled.isPulling()).toBe(false);
+  });
+
+  it('is pulled no more after an intent that could not be written, and a pull', async () => {
+    await writeFile(join(folder, 'intents'), '');
+    await expect(pulled.intend('quay.io/app:1')).rejects.toThrow();
+    await rm(join(folder, 'intents'));
+    await pulled.intend('quay.io/app:1');
+    await recorded('quay.io/app:1');
+    expect(await pulled.isPulling()).toBe(false);
   });
 
   it.each(['docker.io/team/app', 'team/app:latest', 'team/app@sha256:0123', 'index.docker.io/team/app:latest'])(

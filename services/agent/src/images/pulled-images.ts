@@ -10,6 +10,8 @@ import type { PullCredential } from './keyring.ts';
 /** How an image came to this host: `anyone`'s pull, or one with a credential of a Secret. */
 export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret']; readonly hash: string };
 
+type FindImage = () => Promise<string | undefined>;
+
 /** One pull of an image by an agent of this cluster. */
 export interface PullRecord {
   readonly reference: string;
@@ -33,6 +35,8 @@ export class PulledImages {
   readonly #folder: string;
   /** How many pulls of a reference this agent has under way. */
   readonly #intents = new Map<string, number>();
+  /** References whose intent a pull of this agent has left: it may have brought an image of unknown access. */
+  readonly #left = new Set<string>();
   readonly #newUid: NewUid;
 
   constructor(folder: string, newUid = systemUid) {
@@ -40,31 +44,54 @@ export class PulledImages {
     this.#newUid = newUid;
   }
 
-  /** Call it before a pull: an agent that ends during it leaves an image of unknown access. */
+  /**
+   * Call it before a pull: an agent that ends during it leaves an image of unknown access. Unless it rejects, one call of `record`,
+   * `endIntent` or `leaveIntent` is to follow; the pull is not counted any more after that, also where the call rejects.
+   */
   async intend(reference: string): Promise<void> {
     this.#intents.set(reference, (this.#intents.get(reference) ?? 0) + 1);
-    await this.#write(join(this.#folder, 'intents'), digest(reference), reference);
+    try {
+      await this.#write(join(this.#folder, 'intents'), digest(reference), reference);
+    } catch (error) {
+      this.#countDown(reference);
+      throw error;
+    }
   }
 
-  /** After a pull. */
+  /** After a pull. It ends the intents that were left, too. */
   async record(id: string, { reference, access, origin }: PullRecord): Promise<void> {
     const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
     const name = digest(`${reference}\n${key}`);
-    const older = (await this.recordNames(id)).filter((other) => other.split('-')[0] === name);
-    await this.#write(this.#of(id), `${name}-${this.#newUid()}`, JSON.stringify({ reference, access, origin }));
-    await this.#remove(id, older);
+    try {
+      const older = (await this.recordNames(id)).filter((other) => other.split('-')[0] === name);
+      await this.#write(this.#of(id), `${name}-${this.#newUid()}`, JSON.stringify({ reference, access, origin }));
+      await this.#remove(id, older);
+    } catch (error) {
+      this.leaveIntent(reference);
+      throw error;
+    }
     await this.endIntent(reference);
   }
 
-  /** After a pull that failed. Another one of this agent keeps the intent. */
-  async endIntent(reference: string): Promise<void> {
-    const others = (this.#intents.get(reference) ?? 1) - 1;
-    if (others > 0) {
-      this.#intents.set(reference, others);
-      return;
+  /**
+   * After a pull that failed. Another one of this agent keeps the intent; so does one that has left it, while the host has the image
+   * without a record: the refusal of a registry would let every pod use it. `findImage` gives the id that the host has by the name.
+   */
+  async endIntent(reference: string, findImage: FindImage = async () => undefined): Promise<void> {
+    this.#countDown(reference);
+    if (this.#left.has(reference)) {
+      const id = await findImage();
+      if (id !== undefined && (await this.recordNames(id)).length === 0) return;
     }
-    this.#intents.delete(reference);
+    if (this.#intents.has(reference)) return;
+    this.#left.delete(reference);
     await rm(join(this.#folder, 'intents', digest(reference)), { force: true });
+  }
+
+  /** After a pull that was aborted, or whose end is not known: its intent stays until the next pull of the reference ends. */
+  leaveIntent(reference: string): void {
+    this.#left.add(reference);
+    this.#countDown(reference);
   }
 
   /** Call it before `intend`: whether the host has an image, as it is before a pull, by a pull of this cluster. */
@@ -143,6 +170,12 @@ export class PulledImages {
   async isPulling(): Promise<boolean> {
     const names = await namesIn(join(this.#folder, 'intents'));
     return names.some((name) => !name.includes('.'));
+  }
+
+  #countDown(reference: string): void {
+    const others = (this.#intents.get(reference) ?? 1) - 1;
+    if (others > 0) this.#intents.set(reference, others);
+    else this.#intents.delete(reference);
   }
 
   #of(id: string): string {
