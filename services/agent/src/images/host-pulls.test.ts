@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
@@ -211,7 +211,12 @@ describe('agents of one host', () => {
   });
 
   it('do not wait for one that is stuck', async () => {
-    await sharing().join('["app"]', silent(), signal);
+    await mkdir(join(folder, 'pulls'));
+    const led = await sharing().join('["app"]', silent(), signal);
+    const [name = ''] = await names();
+    if (led.kind === 'led') await led.end('given up');
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(join(folder, 'pulls', name), resolve));
     const pull = agent().pull('app', [], signal);
     await expect
       .poll(async () => {
@@ -221,6 +226,56 @@ describe('agents of one host', () => {
       .toBe(1);
     engine.pulls[0]?.end();
     expect(await pull).toMatchObject({ image: IMAGE });
+    server.close();
+  });
+
+  it('wait for one whose engine is silent, while it verifies and extracts the layers', async () => {
+    const first = agent().pull('app', [], signal);
+    await pullsOf(1);
+    const second = await follow(agent());
+    for (let passedMs = 0; passedMs < 600_000; passedMs += 10_000) {
+      const before = second.heard.length;
+      await clock.advance(10_000);
+      if (passedMs % 30_000 === 20_000) await expect.poll(() => second.heard.length).toBeGreaterThan(before);
+    }
+    expect(new Set(second.heard)).toEqual(new Set([7]));
+    expect(engine.pulls).toHaveLength(1);
+    engine.pulls[0]?.end();
+    expect(await Promise.all([first, second.pull])).toMatchObject([{ image: IMAGE }, { image: IMAGE }]);
+    expect(clock.nextTimerMs(), 'nothing is repeated after the end').toBeUndefined();
+  });
+
+  it('wait for one whose engine has not reported anything', async () => {
+    const led = await sharing().join('["app"]', silent(), signal);
+    const heard: unknown[] = [];
+    const pull = agent().pull('app', [], signal, (progress) => void heard.push(progress));
+    await expect
+      .poll(async () => {
+        await clock.advance(1000);
+        return heard;
+      })
+      .toContainEqual({ bytes: 0, totalBytes: 1 });
+    engine.has = true;
+    if (led.kind === 'led') await led.end({ kind: 'pulled', tookMs: 1 });
+    expect(await pull).toMatchObject({ image: IMAGE });
+    expect(engine.pulls).toEqual([]);
+  });
+
+  it('end a pull whose socket cannot be removed: it succeeds, and none waits for it', async () => {
+    const first = agent().pull('app', [], signal);
+    await pullsOf(1);
+    const second = await follow(agent());
+    const [name = ''] = await names();
+    await rename(join(folder, 'pulls', name), join(folder, 'moved'));
+    await mkdir(join(folder, 'pulls', name));
+    engine.pulls[0]?.end();
+    expect(await Promise.all([first, second.pull])).toMatchObject([{ image: IMAGE }, { image: IMAGE }]);
+    expect(warnings).toEqual(['the socket of a shared pull could not be removed']);
+    const refused = Promise.withResolvers<string | undefined>();
+    const socket = connect(join(folder, 'moved'), () => refused.resolve(undefined));
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => refused.resolve(code));
+    expect(await refused.promise).toBe('ECONNREFUSED');
+    socket.destroy();
   });
 
   it('pull each for itself where they cannot share a folder, and say so', async () => {

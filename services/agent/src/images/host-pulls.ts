@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto';
 import { link, mkdir, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Clock, errorMessage, type NewUid, systemUid } from '@gantry/base';
+import { type CancelTimer, type Clock, errorMessage, type NewUid, systemUid } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { PullProgress, PullReport } from '../runtime/images.ts';
 
-/** An agent that says nothing for this long is stuck: longer than an engine may be silent during a pull. */
+/** A leader says how far it is at least this often: an engine has no news of a download while it verifies and extracts layers. */
+const REPEAT_MS = 30_000;
+/** An agent that says nothing for this long is stuck, whatever its engine does: five of its messages are missing. */
 const SILENCE_MS = 150_000;
+/** Of a pull whose engine has reported nothing yet. Agents of earlier versions understand it; no Event follows from it. */
+const NOTHING_YET: PullProgress = { bytes: 0, totalBytes: 1 };
 /** Of the hash of a key: the path of a socket has at most 107 bytes. */
 const NAME_LENGTH = 24;
 
@@ -23,7 +27,10 @@ export interface PullAudience {
   readonly leave: () => void;
 }
 
-/** This agent asks the engine, and tells the others. `end` is to be called once; `given up` lets another agent ask. */
+/**
+ * This agent asks the engine, and tells the others, with or without news, until `end`: the engine's own deadline ends a pull that it makes
+ * no progress with. `end` is to be called once, and does not reject; `given up` lets another agent ask.
+ */
 export interface LedPull {
   readonly kind: 'led';
   readonly report: PullReport;
@@ -58,6 +65,9 @@ export interface HostPullsOptions {
  * One pull for all agents of a host that need the same image with the same credentials at once. The agent that comes first listens on a
  * Unix socket in a folder that they share and asks the engine; the others connect and hear the progress and the end. The kernel closes the
  * connections of an agent that is killed, and one of the others takes its place: nothing has to be released, and no time has to pass.
+ *
+ * What may stay in the folder: the socket of an agent that was killed, until the next pull of the same key finds that it is refused and
+ * removes it, and one without a key, for good, where the agent was killed between making it and naming it. Both are empty.
  *
  * It saves requests and decides nothing: who may use the image is in the records of pulls. Where sockets cannot be made each agent
  * pulls for itself. Agents that find the socket of a killed one at the same instant may both lead; the engine joins their downloads.
@@ -146,15 +156,15 @@ export class HostPulls implements PullSharing {
       throw error;
     }
     // A link is a name of its own.
-    await rm(own, { force: true });
+    await this.#remove(own);
+    const { report, stop } = this.#tell(followers);
     return {
       kind: 'led',
-      report: (progress) => {
-        // One that reads slowly gets a later number.
-        for (const socket of followers) if (socket.writableLength === 0) send(socket, { progress });
-      },
+      report,
       end: async (end) => {
-        await rm(path, { force: true });
+        stop();
+        // Its name goes first: once it is refused, another agent may give the name to a socket of its own.
+        await this.#remove(path);
         server.close();
         for (const socket of followers) {
           if (end === 'given up') socket.destroy();
@@ -162,6 +172,36 @@ export class HostPulls implements PullSharing {
         }
       },
     };
+  }
+
+  /** Tells the followers how far the pull is: when there is news, and at intervals until `stop`. */
+  #tell(followers: ReadonlySet<Socket>): { readonly report: PullReport; readonly stop: () => void } {
+    let progress = NOTHING_YET;
+    let cancel: CancelTimer;
+    const tell = () => {
+      // One that reads slowly gets a later number.
+      for (const socket of followers) if (socket.writableLength === 0) send(socket, { progress });
+    };
+    const repeat = () => {
+      cancel = this.#options.clock.setTimer(REPEAT_MS, repeat);
+      tell();
+    };
+    cancel = this.#options.clock.setTimer(REPEAT_MS, repeat);
+    const report: PullReport = (news) => {
+      progress = news;
+      tell();
+    };
+    return { report, stop: () => cancel() };
+  }
+
+  /** A socket that stays is refused when its agent has closed it: no pull fails for it. */
+  async #remove(path: string): Promise<void> {
+    try {
+      await rm(path, { force: true });
+    } catch (error) {
+      const reason = errorMessage(error);
+      this.#options.logger.warn({ path, reason }, 'the socket of a shared pull could not be removed');
+    }
   }
 }
 
