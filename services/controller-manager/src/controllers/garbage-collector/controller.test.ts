@@ -272,6 +272,24 @@ describe('the garbage collector with custom resources', () => {
     expect(names(WIDGETS)).toEqual([]);
   });
 
+  it('lets an owner go in the foreground when the last that it blocks on has left it', async () => {
+    await define();
+    const owner = await widget('owner', { finalizers: ['foregroundDeletion'] });
+    const held = await configMap('held', [owned(owner, { blockOwnerDeletion: true })]);
+    const object = { ...held, metadata: { ...held.metadata, finalizers: ['example.org/hold'] } };
+    await client.update(CONFIG_MAPS, object, stop.signal);
+    await run();
+    await remove(WIDGETS, 'owner');
+    expect(names(WIDGETS)).toEqual(['owner']);
+    const key = { namespace: 'a', name: 'held' };
+    const patch = { metadata: { ownerReferences: null } };
+    const patchType = 'application/merge-patch+json';
+    await client.write({ verb: 'patch', resource: CONFIG_MAPS, key, patch, patchType }, stop.signal);
+    await clock.advance(1000);
+    expect(names(WIDGETS)).toEqual([]);
+    expect(names(CONFIG_MAPS)).toEqual(['held']);
+  });
+
   it('finishes after a restart what another collector has begun', async () => {
     await define();
     const owner = await widget('owner', { finalizers: ['foregroundDeletion'] });

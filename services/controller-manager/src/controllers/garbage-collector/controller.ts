@@ -42,7 +42,10 @@ export function createGarbageCollector(): ControllerSpec {
   };
 }
 
-/** The object itself if it has owners or is being deleted, its owners that are, and its dependents once it is gone. */
+/**
+ * The object itself if it has owners or is being deleted, its owners that are, those that it has left among them, and its
+ * dependents once it is gone.
+ */
 function affectedKeys(
   object: KubeObject | undefined,
   old: KubeObject | undefined,
@@ -62,11 +65,18 @@ function affectedKeys(
     const isOwned = (object.metadata.ownerReferences ?? []).length > 0;
     if (isOwned || object.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(object));
   }
-  for (const reference of subject.metadata.ownerReferences ?? []) {
-    const owner = cachedOwner(subject, reference, cache);
-    if (owner !== undefined && owner.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(owner));
-  }
+  append(keys, goingOwners(subject, cache).map(kindKeyOf));
+  // An owner may have waited for this object alone.
+  if (object !== undefined && old !== undefined) append(keys, goingOwners(old, cache).map(kindKeyOf));
   return keys;
+}
+
+/** The owners of an object that are being deleted. */
+function goingOwners(object: KubeObject, cache: Cache): readonly KubeObject[] {
+  return (object.metadata.ownerReferences ?? []).flatMap((reference) => {
+    const owner = cachedOwner(object, reference, cache);
+    return owner?.metadata.deletionTimestamp === undefined ? [] : [owner];
+  });
 }
 
 /** Whether an update leaves all that the collector reads: owners, deletion and finalizers. Most are of a status. */
