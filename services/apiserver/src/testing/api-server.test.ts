@@ -91,6 +91,7 @@ describe('the REST endpoint', () => {
       'BadRequest',
     ]);
     expect(await codes('PATCH', `${CONFIG_MAPS}/x`, { body: '{}' })).toEqual([415, 'UnsupportedMediaType']);
+    expect(await codes('GET', `${CONFIG_MAPS}?timeout=invalid`)).toEqual([400, 'BadRequest']);
     expect(await codes('GET', `${CONFIG_MAPS}?limit=abc`)).toEqual([400, 'BadRequest']);
     expect(await codes('GET', `${CONFIG_MAPS}?watch=1&labelSelector=%3D`)).toEqual([400, 'BadRequest']);
   });
@@ -149,6 +150,30 @@ describe('authentication', () => {
     expect((await call('GET', '/apis', { as: 'anonymous', headers: bent })).code).toBe(401);
     await call('DELETE', `${accounts}/robot`);
     expect((await call('GET', '/apis', { as: 'anonymous', headers })).code).toBe(401);
+  });
+
+  it('authorises paths of resources that it does not serve as those of resources', async () => {
+    const refusal = async (method: string, path: string): Promise<unknown> => {
+      const { code, json } = await call(method, path, { as: 'anonymous' });
+      return [code, json.message];
+    };
+    const anonymous = 'is forbidden: User "system:anonymous" cannot';
+    expect(await refusal('GET', '/apis/none.example.com/v1/namespaces/a/things')).toEqual([
+      403,
+      `things.none.example.com ${anonymous} list resource "things" in API group "none.example.com" in the namespace "a"`,
+    ]);
+    expect(await refusal('POST', '/api/v1/namespaces/a/things')).toEqual([
+      403,
+      `things ${anonymous} create resource "things" in API group "" in the namespace "a"`,
+    ]);
+    expect(await refusal('PUT', '/api/v1/namespaces/a/configmaps')).toEqual([
+      403,
+      `configmaps ${anonymous} update resource "configmaps" in API group "" in the namespace "a"`,
+    ]);
+    // Everyone who is known may ask who they are, in whatever version.
+    const headers = { authorization: `Bearer ${server.bootstrapToken}` };
+    const unserved = '/apis/authentication.k8s.io/v1alpha1/selfsubjectreviews';
+    expect((await call('POST', unserved, { as: 'anonymous', headers })).code).toBe(404);
   });
 
   it('accepts the bootstrap token and no other', async () => {

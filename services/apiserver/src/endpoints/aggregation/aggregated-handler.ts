@@ -10,7 +10,7 @@ import { WebhookCallError } from '../../webhooks/index.ts';
 import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
 import { userHeaders } from '../../aggregation/front-proxy.ts';
 import type { RemoteServers } from '../../aggregation/remote-servers.ts';
-import { requestAttributes } from './request-attributes.ts';
+import { authorizeByPath, requestAttributes } from '../request-attributes.ts';
 
 /** Serves what extension servers serve, through them. */
 export interface AggregatedApis {
@@ -43,7 +43,7 @@ export function createAggregatedApis(dependencies: {
       return asked.kind === 'resource' && (asked.verb === 'watch' || LASTING_PARTS.has(asked.subresource));
     },
     serve: async (exchange, remote) => {
-      authorize(exchange, authorizer);
+      authorizeByPath(exchange, authorizer);
       const asksWhatIsServed = exchange.path.split('/').filter((part) => part !== '').length === 3;
       if (!asksWhatIsServed) {
         await passOn(exchange, remote, servers);
@@ -87,16 +87,4 @@ async function passOn(
 
 async function unavailable(exchange: Exchange, text: string): Promise<void> {
   await sendText(exchange, 503, `${text}\n`);
-}
-
-function authorize(exchange: AuthenticatedExchange, authorizer: Authorizer & PathAuthorizer): void {
-  const { method, path, query } = exchange;
-  const asked = requestAttributes(method, path, query);
-  if (asked.kind === 'path') {
-    authorizer.authorizePath(exchange, asked.verb, path);
-    return;
-  }
-  const { verb, group, resource, subresource, namespace, name } = asked;
-  const target = { definition: { group, resource }, namespace, name, subresource };
-  authorizer.authorize(exchange, verb, target, undefined, query.get('fieldSelector') ?? '');
 }

@@ -2,7 +2,7 @@ import type { User } from '../../auth/user.ts';
 import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { parseBoolean } from '../../http/query.ts';
-import { requestAttributes } from '../aggregation/request-attributes.ts';
+import { requestAttributes } from '../request-attributes.ts';
 import { type Route, verbOf } from '../request-info.ts';
 
 /** Subresources that last: flow control does not count them, as in Kubernetes. */

@@ -13,7 +13,7 @@ import type { User } from '../../auth/user.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
-import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import type { AccessDecider, Authorizer, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import type { FlowController } from '../../flow-control/flow-controller.ts';
 import { RejectedError, type Seats } from '../../flow-control/priority-level.ts';
 import { widthOfList } from '../../flow-control/request-width.ts';
@@ -29,7 +29,9 @@ import { connectionOf, transportOf } from '../../http/client-connection.ts';
 import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { discardBody } from '../../http/discard-body.ts';
+import { requestTimeoutMs } from '../../http/request-timeout.ts';
 import { parseBoolean } from '../../http/query.ts';
+import { authorizeByPath } from '../request-attributes.ts';
 import { parseRoute, type ResourceIndex, type ResourceRoute, type Route, verbOf } from '../request-info.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { ResourceHandler } from '../rest/resource-handler.ts';
@@ -42,7 +44,7 @@ export interface HttpEndpointDependencies {
   readonly authenticate: Authenticate;
   readonly trust: PeerTrust;
   readonly standing: StandingRequests;
-  readonly authorizer: PathAuthorizer & AccessDecider;
+  readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly resourceRegistry: ResourceIndex;
   /** Waits until the resource registry has heard of everything that was done before now. */
   readonly catchUp: (signal: AbortSignal) => Promise<unknown>;
@@ -67,9 +69,6 @@ export interface HttpEndpointDependencies {
 
 /** Methods that metrics tell apart: a client may invent others. */
 const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
-
-/** Kubernetes' limit for requests that do not last by nature. */
-const REQUEST_MS = 60_000;
 
 /** The HTTP endpoint: an express router that answers everything, and turns whatever goes wrong into a Status. */
 export function createHttpEndpoint(dependencies: HttpEndpointDependencies): Router {
@@ -159,7 +158,7 @@ async function route(
     const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
     if (lasting)
       cancel = dependencies.standing.follow(gone, () => authenticate(credentialsOf(req, client, dependencies.trust)));
-    else cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
+    else cancel = clock.setTimer(requestTimeoutMs(query), () => gone.abort(OUT_OF_TIME));
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
     audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt });
@@ -261,11 +260,11 @@ async function answer(
       await answerResource(dependencies, exchange, found, labels);
       return;
     case 'missing':
-      dependencies.authorizer.authorizePath(exchange, verbOfMethod(exchange.method), exchange.path);
+      authorizeByPath(exchange, dependencies.authorizer);
       await answerMissing(dependencies, exchange);
       return;
     case 'other':
-      dependencies.authorizer.authorizePath(exchange, verbOfMethod(exchange.method), exchange.path);
+      authorizeByPath(exchange, dependencies.authorizer);
       for (const handler of dependencies.paths) if (await handler(exchange)) return;
       if (
         /^\/(api|apis\/[^/]+)\/[^/]+/.test(exchange.path) &&
@@ -290,11 +289,6 @@ function isKnownGroup(resourceRegistry: ResourceIndex, path: string): boolean {
   return root === 'api' || resourceRegistry.hasGroup(group) || isKubernetesGroup(group);
 }
 
-function verbOfMethod(method: string): string {
-  const verbs: Readonly<Record<string, string>> = { POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' };
-  return verbs[method] ?? method.toLowerCase();
-}
-
 async function answerResource(
   dependencies: HttpEndpointDependencies,
   exchange: AuthenticatedExchange,
@@ -310,6 +304,7 @@ async function answerResource(
   }
   const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
   if (verb === undefined) {
+    authorizeByPath(exchange, dependencies.authorizer);
     const { publishedSchema, stored } = found.definition;
     if (publishedSchema === undefined || !stored) throw methodNotAllowed();
     const refusal = refuseCustom(found, exchange.method);

@@ -5,6 +5,7 @@ const G = '/apis/g.example.com/v1';
 const resource = (verb: string, part: object) => ({
   kind: 'resource',
   group: 'g.example.com',
+  version: 'v1',
   verb,
   resource: 'things',
   subresource: '',
@@ -19,6 +20,7 @@ it.each([
   ['GET', `${G}/things`, resource('list', {})],
   ['GET', `${G}/things?watch=true`, resource('watch', {})],
   ['GET', `${G}/watch/things`, resource('watch', {})],
+  ['GET', `${G}/things/a?watch=true`, resource('get', { name: 'a' })],
   ['HEAD', `${G}/things/a`, resource('get', { name: 'a' })],
   ['DELETE', `${G}/things`, resource('deletecollection', {})],
   ['DELETE', `${G}/namespaces/n/things/a`, resource('delete', { namespace: 'n', name: 'a' })],
@@ -30,6 +32,18 @@ it.each([
   ['PATCH', `${G}/things/a/log/more`, resource('patch', { name: 'a', subresource: 'log' })],
   ['POST', `${G}/namespaces/n/things`, resource('create', { namespace: 'n' })],
   ['GET', `${G}/namespaces/n`, resource('get', { resource: 'namespaces', namespace: 'n', name: 'n' })],
+  ['GET', '/api', { kind: 'path', verb: 'get' }],
+  ['GET', '/api/v1', { kind: 'path', verb: 'get' }],
+  ['GET', '/apis', { kind: 'path', verb: 'get' }],
+  ['GET', '/apis/g.example.com', { kind: 'path', verb: 'get' }],
+  ['GET', '/version/a/b/c/d', { kind: 'path', verb: 'get' }],
+  ['GET', '/api/v1/things', resource('list', { group: '' })],
+  ['GET', '/api/v1/namespaces/n/things/a', resource('get', { group: '', namespace: 'n', name: 'a' })],
+  [
+    'PUT',
+    '/api/v1/namespaces/n/finalize',
+    resource('update', { group: '', resource: 'namespaces', namespace: 'n', name: 'n', subresource: 'finalize' }),
+  ],
 ])('%s %s is a request for that', (method, url, wanted) => {
   const { pathname, searchParams } = new URL(url, 'https://a');
   expect(requestAttributes(method, pathname, searchParams)).toEqual(wanted);

@@ -1,0 +1,69 @@
+import type { Authorizer, PathAuthorizer } from '../auth/authz/authorizer.ts';
+import { parseBoolean } from '../http/query.ts';
+import type { AuthenticatedExchange } from './authenticated-exchange.ts';
+
+/** What a request is about by the form of its path alone, whether anything is served there or not. */
+export type RequestAttributes =
+  | {
+      readonly kind: 'resource';
+      readonly verb: string;
+      readonly group: string;
+      readonly version: string;
+      readonly resource: string;
+      readonly subresource: string;
+      readonly namespace: string;
+      readonly name: string;
+    }
+  | { readonly kind: 'path'; readonly verb: string };
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** Subresources of Namespaces: what else follows a namespace's name is a resource in it. */
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
+
+/**
+ * Reads a path as Kubernetes' RequestInfoFactory does: below `/api/<version>/` and `/apis/<group>/<version>/` it is a resource's,
+ * elsewhere a path that is none.
+ */
+export function requestAttributes(method: string, path: string, query: URLSearchParams): RequestAttributes {
+  const split = path.replace(/\/$/, '').split('/').slice(1);
+  const root = split[0];
+  const [group, version = '', ...rest] = root === 'api' ? ['', ...split.slice(1)] : split.slice(1);
+  if ((root !== 'api' && root !== 'apis') || group === undefined || rest.length === 0) {
+    return { kind: 'path', verb: method.toLowerCase() };
+  }
+  const isLegacyWatch = rest[0] === 'watch' && rest.length > 1;
+  const parts = isLegacyWatch ? rest.slice(1) : rest;
+  const namespace = parts[0] === 'namespaces' ? (parts[1] ?? '') : '';
+  const inNamespace = parts[0] === 'namespaces' && parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '');
+  const [resource = '', name = '', subresource = ''] = inNamespace ? parts.slice(2) : parts;
+  const isWatch = parseBoolean(query, 'watch') === true;
+  const verb = isLegacyWatch ? 'watch' : verbOf(VERBS[method] ?? '', name, isWatch);
+  return { kind: 'resource', verb, group, version, resource, subresource, namespace, name };
+}
+
+function verbOf(verb: string, name: string, isWatch: boolean): string {
+  if (name !== '') return verb;
+  if (verb === 'get') return isWatch ? 'watch' : 'list';
+  return verb === 'delete' ? 'deletecollection' : verb;
+}
+
+/** Authorises a request that no resource of this server answers. Throws StatusError Forbidden. */
+export function authorizeByPath(exchange: AuthenticatedExchange, authorizer: Authorizer & PathAuthorizer): void {
+  const { method, path, query } = exchange;
+  const asked = requestAttributes(method, path, query);
+  if (asked.kind === 'path') {
+    authorizer.authorizePath(exchange, asked.verb, path);
+    return;
+  }
+  const { verb, group, resource, subresource, namespace, name } = asked;
+  const target = { definition: { group, resource }, namespace, name, subresource };
+  authorizer.authorize(exchange, verb, target, undefined, query.get('fieldSelector') ?? '');
+}
