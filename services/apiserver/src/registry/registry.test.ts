@@ -60,6 +60,18 @@ describe('the generic registry', () => {
     expect(other.code).toBe(400);
   });
 
+  it('refuses a resourceVersion of a new object when admission and validation have taken it', async () => {
+    const versioned = configMap('a', { resourceVersion: '5' });
+    const target = h.target('configmaps', '', { namespace: 'missing' });
+    const missing = await failure(h.registry.create(h.context(), target, jsonBody(versioned), WRITE));
+    expect(missing.message).toBe('namespaces "missing" not found');
+    const invalid = await failure(h.create('configmaps', configMap('A', { resourceVersion: '5' })));
+    expect(invalid.code).toBe(422);
+    const refused = await failure(h.create('configmaps', versioned));
+    expect(refused.message).toBe('resourceVersion should not be set on objects to be created');
+    await h.create('configmaps', configMap('a', { resourceVersion: '0' }));
+  });
+
   it('generates names that differ', async () => {
     const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'gen-' } };
     const one = await h.create('configmaps', made);

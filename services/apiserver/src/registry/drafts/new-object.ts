@@ -8,6 +8,7 @@ import { type Outcome, retry } from '../writing/attempts.ts';
 import { withDefaults } from '../objects/decode-body.ts';
 import { recordManager } from '../objects/record-manager.ts';
 import { checkNamespace, fillNew } from '../objects/metadata.ts';
+import { namedVersion } from '../objects/preconditions.ts';
 import { encodeProtobuf, responseOf } from '../objects/response-of.ts';
 import { requireValidNew } from '../objects/validation.ts';
 import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
@@ -20,23 +21,30 @@ const MAX_PREFIX = 58;
 const STALE_TRIES = 10;
 const NAMESPACES = { group: '', resource: 'namespaces' };
 
-/** An object that is created. `managers` tells whether the managers of its fields are recorded in it already. */
+/** What is created, and how. */
+interface NewObjectOptions {
+  readonly object: KubeObject;
+  /** Whether the managers of its fields are recorded in it already. */
+  readonly managers: 'recorded' | 'unrecorded';
+  /** What a resourceVersion that was sent means: only a POST is refused for it, by the store and so after admission. */
+  readonly version?: 'refused' | 'ignored';
+}
+
+/** An object that is created. */
 export class NewObject implements Draft {
   readonly object: KubeObject;
   readonly #parts: WriteParts;
   readonly #attempt: Attempt;
-  readonly #managers: 'recorded' | 'unrecorded';
+  readonly #managers: NewObjectOptions['managers'];
+  readonly #version: 'refused' | 'ignored';
   readonly #isGenerated: boolean;
   readonly #uid: string;
 
-  constructor(
-    parts: WriteParts,
-    attempt: Attempt,
-    { object, managers }: { readonly object: KubeObject; readonly managers: 'recorded' | 'unrecorded' },
-  ) {
+  constructor(parts: WriteParts, attempt: Attempt, { object, managers, version = 'ignored' }: NewObjectOptions) {
     this.#parts = parts;
     this.#attempt = attempt;
     this.#managers = managers;
+    this.#version = version;
     this.object = object;
     this.#isGenerated = generatesName(object);
     this.#uid = parts.deps.newUid();
@@ -88,6 +96,10 @@ export class NewObject implements Draft {
 
   claim(): Promise<Allocation> {
     const { context, target, options } = this.#attempt;
+    // Kubernetes reads what is not a number as none here.
+    if (this.#version === 'refused' && !options.dryRun && /^\d+$/.test(namedVersion(this.object.metadata))) {
+      throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
+    }
     const { definition } = target;
     const claimant = { definition, object: this.object, old: undefined, dryRun: options.dryRun };
     return this.#parts.allocators.claim(claimant, context.signal);

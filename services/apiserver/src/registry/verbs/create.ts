@@ -1,9 +1,8 @@
 import { cloneWithShares } from '@gantry/apimachinery';
-import { type KubeObject, StatusError } from '@gantry/objects';
+import type { KubeObject } from '@gantry/objects';
 import { decodeBody } from '../objects/decode-body.ts';
 import { generatesName, NewObject } from '../drafts/new-object.ts';
 import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
-import { namedVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
@@ -16,10 +15,6 @@ export const create: WriteVerb<Body, KubeObject> = {
     // Over gRPC the request names what it creates, and that name was authorised.
     if (request.target.name !== '') checkName(request.target, sent.metadata);
     checkNamespace(request.target, sent.metadata);
-    // Kubernetes reads what is not a number as none here.
-    if (/^\d+$/.test(namedVersion(sent.metadata)) && !request.options.dryRun) {
-      throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
-    }
     return { sent };
   },
   draft: (parts, attempt) => {
@@ -27,6 +22,6 @@ export const create: WriteVerb<Body, KubeObject> = {
     // It may be attempted again: with another name, other claims, or another charge of a quota. As in Kubernetes, only an object whose
     // name is generated shares nothing between its fields: a Job has its template's labels by default, and those that are added to them.
     const object = generatesName(sent) ? copyOf(sent) : cloneWithShares(sent);
-    return new NewObject(parts, attempt, { object, managers: 'unrecorded' });
+    return new NewObject(parts, attempt, { object, managers: 'unrecorded', version: 'refused' });
   },
 };
