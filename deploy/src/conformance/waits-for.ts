@@ -1,7 +1,19 @@
 import type { TestResult } from './test-result.ts';
 
-/** The parts that a test can wait for. `machine`: this machine cannot; `defect`: what exists is wrong. */
-export const PARTS = ['controllers', 'agent', 'network', 'scheduler', 'storage', 'machine', 'defect'] as const;
+/**
+ * The parts that a test can wait for. `machine`: this machine cannot; `internals`: the test looks at the inside of Kubernetes' own
+ * programs; `defect`: what exists is wrong.
+ */
+export const PARTS = [
+  'controllers',
+  'agent',
+  'network',
+  'scheduler',
+  'storage',
+  'machine',
+  'internals',
+  'defect',
+] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface WaitsFor {
