@@ -2,7 +2,7 @@
 import { ANYTHING, type FolderTable } from './folder-graph.ts';
 
 const APISERVER_ENDPOINTS: FolderTable = {
-  endpoints: ['http', 'auth', 'audit', 'resource-registry'],
+  endpoints: ['http', 'auth', 'auth/authz', 'audit', 'resource-registry'],
   'endpoints/rest': ['http', 'cache', 'registry', 'endpoints'],
   'endpoints/grpc': ['audit', 'flow-control', 'cache', 'auth', 'auth/authn', 'resource-registry', 'registry'],
   'endpoints/discovery': ['http', 'resource-registry', 'aggregation'],
