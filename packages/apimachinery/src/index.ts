@@ -22,7 +22,7 @@ export { parsePlainBody } from './decode/plain-body.ts';
 export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
 export { parseJson } from './values/exact-number.ts';
-export { carryGivenEmpty, cloneWithEmpty, cloneWithShares, givenEmpty } from './values/given-empty.ts';
+export { carryGivenEmpty, cloneWithEmpty, givenEmpty, separateShares } from './values/given-empty.ts';
 export { type ParsedObject } from './values/json-parser.ts';
 export { normaliseShape } from './values/normalise-shape.ts';
 export { type FieldLabels, fieldLabelsOf } from './field-selectors/field-labels.ts';

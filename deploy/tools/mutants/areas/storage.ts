@@ -277,7 +277,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a creation does not compare the mark of recounts',
     file: 'services/apiserver/src/admission/resource-quota/resource-quota.ts',
-    text: 'await Promise.all(used.map(({ quota }) => charges.begin(quota, request)));',
+    text: 'request.conditions.push(condition);',
     replacement: '',
     tests: ['services/apiserver/src/admission/resource-quota/resource-quota.test.ts'],
     protects: 'a quota whose recount gives back the charge of an object that is being stored',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cloneWithEmpty, cloneWithShares, givenEmpty, markGivenEmpty } from './given-empty.ts';
+import { cloneWithEmpty, givenEmpty, markGivenEmpty, separateShares } from './given-empty.ts';
 
 function job(): { metadata: { labels: object }; template: { labels: object; items: object[] } } {
   const labels = { app: 'web' };
@@ -8,15 +8,24 @@ function job(): { metadata: { labels: object }; template: { labels: object; item
   return object;
 }
 
-it.each([
-  ['cloneWithShares', cloneWithShares, true],
-  ['cloneWithEmpty', cloneWithEmpty, false],
-] as const)('%s copies everything; what stood twice is one object: %s', (_name, clone, isShared) => {
+it('a copy has everything, shares nothing, and knows of what was written empty', () => {
   const object = job();
-  const copy = clone(object);
+  const copy = cloneWithEmpty(object);
   expect(copy).toEqual(object);
   expect(copy.template.items[0]).not.toBe(object.template.items[0]);
   expect(copy.metadata.labels).not.toBe(object.metadata.labels);
-  expect(copy.metadata.labels === copy.template.labels).toBe(isShared);
+  expect(copy.metadata.labels).not.toBe(copy.template.labels);
   expect(givenEmpty(copy.template, 'volumes')).toEqual([]);
+});
+
+it('what stands in several places is copied for all but the first', () => {
+  const object = job();
+  const { labels } = object.metadata;
+  const items = object.template.items;
+  separateShares(object);
+  expect(object).toEqual(job());
+  expect(object.metadata.labels).toBe(labels);
+  expect(object.template.labels).not.toBe(labels);
+  expect(object.template.items).toBe(items);
+  expect(givenEmpty(object.template, 'volumes')).toEqual([]);
 });

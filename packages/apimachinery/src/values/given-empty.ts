@@ -40,26 +40,14 @@ export function cloneWithEmpty<T>(value: T): T {
   return out as T;
 }
 
-/** The same, and what stands in several places of the value is one object in the copy, too. */
-export function cloneWithShares<T>(value: T): T {
-  return cloneOnce(value, new Map());
-}
-
-function cloneOnce<T>(value: T, copies: Map<unknown, unknown>): T {
-  if (value === null || typeof value !== 'object') return value;
-  const known = copies.get(value);
-  if (known !== undefined) return known as T;
-  const copy = copyMembers(value, copies);
-  copies.set(value, copy);
-  return copy as T;
-}
-
-function copyMembers(value: object, copies: Map<unknown, unknown>): object {
-  if (Array.isArray(value)) return value.map((item) => cloneOnce(item, copies));
-  const out: Record<string, unknown> = {};
-  for (const key in value) setMember(out, key, cloneOnce((value as Record<string, unknown>)[key], copies));
-  carryGivenEmpty(value, out);
-  return out;
+/** Gives each place of `value` an object of its own: what stands in several places is copied for all but the first. Changes `value`. */
+export function separateShares(value: object, seen = new Set<object>()): void {
+  seen.add(value);
+  for (const [key, child] of Object.entries(value) as [string, unknown][]) {
+    if (child === null || typeof child !== 'object') continue;
+    if (seen.has(child)) setMember(value, key, cloneWithEmpty(child));
+    else separateShares(child, seen);
+  }
 }
 
 /** What was written empty at a path as errors name it (`spec.rules[1].values`), below `object`. */

@@ -12,7 +12,10 @@ const checks = createAdmissionChecks({
   clock: systemClock,
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
-  quotaCharges: { begin: () => Promise.resolve(), updateStatus: () => Promise.resolve({ kind: 'updated' }) },
+  quotaCharges: {
+    begin: () => Promise.resolve({ key: 'k', resourceVersion: 'absent' }),
+    updateStatus: () => Promise.resolve({ kind: 'updated' }),
+  },
   access: allowAll,
   lookup: { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true },
   defaultTolerationSeconds: 5,
@@ -55,6 +58,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
     annotate: () => undefined,
     reinvocation: new Reinvocation(),
     conditions: [] as AdmissionRequest['conditions'],
+    charged: new Map(),
   } as const;
   for (const check of checks) await check.mutate?.(request, reader);
   const once = structuredClone(pod);

@@ -33,6 +33,7 @@ export {
   type AdmissionCheck,
   type AdmissionReader,
   type AdmissionRequest,
+  type Charge,
   type ServedResources,
   Reinvocation,
   replaceContent,

@@ -32,7 +32,7 @@ export async function writePost(parts: WriteParts, request: WriteRequest, body: 
       const named = target.definition.subresources.find(({ name }) => name === target.subresource);
       return write(parts, bind, { ...request, target, subresource: named }, body);
     }
-    return write(parts, definition.stored ? create : review, request, body);
+    return definition.stored ? write(parts, create, request, body) : write(parts, review, request, body);
   }
   switch (`${definition.resource}/${subresource}`) {
     case 'pods/binding':

@@ -30,6 +30,7 @@ function create(annotations: Record<string, string>): void {
     annotate: () => undefined,
     reinvocation: new Reinvocation(),
     conditions: [],
+    charged: new Map(),
   };
   void namespaceContact.validate?.(request, reader);
 }

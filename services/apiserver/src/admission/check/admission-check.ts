@@ -37,7 +37,21 @@ export interface AdmissionRequest {
   readonly annotate: (key: string, value: string) => void;
   readonly reinvocation: Reinvocation;
   /** Keys in the store that must be as they were read when the object is stored. Checks add to them. */
-  readonly conditions: { readonly key: string; readonly resourceVersion: number | 'absent' }[];
+  readonly conditions: Condition[];
+  /** What this attempt and those before it have charged to quotas, by the quota's uid. Checks add to it. */
+  readonly charged: Map<string, Charge>;
+}
+
+/** A key in the store and the version that it must have when the object is stored. */
+export interface Condition {
+  readonly key: string;
+  readonly resourceVersion: number | 'absent';
+}
+
+/** What a quota was charged, which holds while the condition is met. */
+export interface Charge {
+  readonly amounts: Readonly<Record<string, string>>;
+  readonly condition: Condition;
 }
 
 /** What the mutating checks of one request tell each other when they are asked a second time. */

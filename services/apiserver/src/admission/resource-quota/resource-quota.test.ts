@@ -1,4 +1,5 @@
 import { type KubeObject, type ResourceQuota, StatusError, parseQuantity } from '@gantry/objects';
+import { seededRandom } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry, EVERYTHING, type Registry } from '../../registry/index.ts';
 import { jsonBody, createHarness, definitionOf, type Harness, WRITE } from '../../registry/testing.ts';
@@ -12,21 +13,21 @@ describe('quotas', () => {
     await h.stop();
   });
 
-  async function quota(hard: Record<string, string>): Promise<void> {
+  async function quota(hard: Record<string, string>, name = 'q'): Promise<void> {
     const spec = { hard };
     const made = await h.create('resourcequotas', {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
-      metadata: { name: 'q' },
+      metadata: { name },
       spec,
     });
-    const used = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']));
-    const target = h.target('resourcequotas', 'q', { subresource: 'status' });
+    const used = Object.fromEntries(Object.keys(hard).map((what) => [what, '0']));
+    const target = h.target('resourcequotas', name, { subresource: 'status' });
     const body = jsonBody({ ...made, status: { hard, used } });
     await h.settle(h.registry.update(h.context(), target, body, WRITE));
   }
-  const used = async () =>
-    ((await h.settle(h.registry.get(h.context(), h.target('resourcequotas', 'q'), ''))).object as ResourceQuota).status
+  const used = async (name = 'q') =>
+    ((await h.settle(h.registry.get(h.context(), h.target('resourcequotas', name), ''))).object as ResourceQuota).status
       ?.used;
   const configMap = (name: string): Promise<KubeObject> =>
     h.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
@@ -119,6 +120,16 @@ describe('quotas', () => {
       expect(await used()).toEqual({ configmaps: '2' });
     });
 
+    it('are charged once by an object that is attempted again as another one gave its charge back', async () => {
+      await quota({ configmaps: '2' });
+      await quota({ configmaps: '1', 'count/configmaps': '1' }, 'other');
+      const slow = interrupted(() => count({ configmaps: '0' }));
+      await slowCreate(slow);
+      expect(await stored()).toBe(1);
+      expect(await used()).toEqual({ configmaps: '1' });
+      expect(await used('other')).toEqual({ configmaps: '1', 'count/configmaps': '1' });
+    });
+
     it('charge a Job again that has the labels of its uid by then', async () => {
       const job = (name: string): object => {
         const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
@@ -152,6 +163,23 @@ describe('quotas', () => {
       await configMap('a');
       expect(await used()).toEqual({ configmaps: '1' });
     });
+  });
+
+  it('are charged once by an object whose first generated name is in use', async () => {
+    await quota({ configmaps: '3' });
+    const generated = (of: Harness['deps'], name: object) =>
+      h.settle(
+        createRegistry(of).create(
+          h.context(),
+          h.target('configmaps', ''),
+          jsonBody({ apiVersion: 'v1', kind: 'ConfigMap', metadata: name }),
+          WRITE,
+        ),
+      );
+    const first = await generated({ ...h.deps, random: seededRandom(3) }, { generateName: 'c-' });
+    const second = await generated({ ...h.deps, random: seededRandom(3) }, { generateName: 'c-' });
+    expect(second.object.metadata.name).not.toBe(first.object.metadata.name);
+    expect(await used()).toEqual({ configmaps: '2' });
   });
 
   it('are exact when many ask at once', async () => {

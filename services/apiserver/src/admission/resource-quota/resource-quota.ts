@@ -18,7 +18,7 @@ import {
   StatusError,
   equalJson,
 } from '@gantry/objects';
-import type { AdmissionCheck, AdmissionRequest } from '../check/admission-check.ts';
+import type { AdmissionCheck, AdmissionRequest, Charge, Condition } from '../check/admission-check.ts';
 import { refuse } from '../check/refuse.ts';
 
 const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
@@ -27,8 +27,8 @@ const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu
 
 /** How quotas are charged. */
 export interface QuotaCharges {
-  /** To be called before a charge: the request's object is stored only while no recount has given the charge back. */
-  begin(quota: ResourceQuota, request: AdmissionRequest): Promise<void>;
+  /** To be called before a charge: the condition that is met while no recount has given the charge back. */
+  begin(quota: ResourceQuota, request: AdmissionRequest): Promise<Condition>;
   /** Stores the status of a quota. A conflict carries the quota as it is stored now; undefined when it was deleted. */
   updateStatus(
     quota: ResourceQuota,
@@ -38,8 +38,8 @@ export interface QuotaCharges {
 
 /**
  * The quota evaluator: refuses objects beyond the quotas of their namespace. It stores the use before the object, guarded by the
- * quota's version, so that several apiservers together never exceed a quota. The quota controller corrects the use of objects
- * that were counted and then not stored.
+ * quota's version, so that several apiservers together never exceed a quota. The attempts of one write charge a quota once, unless a
+ * recount gave the charge back. The quota controller corrects the use of objects that were counted and then not stored.
  */
 export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
   return {
@@ -49,14 +49,37 @@ export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
       const quotas = await reader.list<ResourceQuota>(QUOTAS, request.namespace);
       const wanted = quotas.flatMap((quota) => {
         const growth = growthFor(quota, request);
-        return growth === undefined ? [] : [{ quota, growth }];
+        if (growth === undefined) return [];
+        const earlier = request.charged.get(quota.metadata.uid ?? '');
+        if (earlier !== undefined) request.conditions.push(earlier.condition);
+        const owed = growthOf(growth, earlier?.amounts ?? {});
+        return Object.keys(owed).length === 0 ? [] : [{ quota, owed, earlier }];
       });
-      const used = wanted.map(({ quota, growth }) => ({ quota: withUse(quota, growth, request), growth }));
+      const used = wanted.map((one) => ({ ...one, quota: withUse(one.quota, one.owed, request) }));
       if (request.dryRun) return;
-      await Promise.all(used.map(({ quota }) => charges.begin(quota, request)));
-      for (const { quota, growth } of used) await storeUse(quota, growth, request, charges);
+      const begun = await Promise.all(
+        used.map(async (one) => ({ ...one, condition: await begin(one, request, charges) })),
+      );
+      for (const { quota, owed, earlier, condition } of begun) {
+        await storeUse(quota, owed, request, charges);
+        const amounts = { ...earlier?.amounts };
+        for (const [name, amount] of Object.entries(owed)) amounts[name] = addAmounts(amounts[name] ?? '0', amount);
+        request.charged.set(quota.metadata.uid ?? '', { amounts, condition });
+      }
     },
   };
+}
+
+/** The condition of a charge: that of the one before it, which is among the request's conditions, or a new one. */
+async function begin(
+  { quota, earlier }: { readonly quota: ResourceQuota; readonly earlier: Charge | undefined },
+  request: AdmissionRequest,
+  charges: QuotaCharges,
+): Promise<Condition> {
+  if (earlier !== undefined) return earlier.condition;
+  const condition = await charges.begin(quota, request);
+  request.conditions.push(condition);
+  return condition;
 }
 
 /** Whether the request can take more of a quota. */

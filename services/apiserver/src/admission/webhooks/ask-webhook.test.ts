@@ -35,6 +35,7 @@ async function ask(sideEffects: string, dryRun: boolean) {
     warn: () => undefined,
     annotate: () => undefined,
     conditions: [],
+    charged: new Map(),
     reinvocation: new Reinvocation(),
   };
   const caller = {

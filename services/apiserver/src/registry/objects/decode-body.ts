@@ -14,15 +14,41 @@ export interface PatchBytes {
 const LARGE_BODY = 256 * 1024;
 
 /** Reads a body of the resource's own kind, with its defaults set. */
-export async function decodeBody({ context, target, options }: WriteRequest, body: Body): Promise<KubeObject> {
+export async function decodeBody(request: WriteRequest, body: Body): Promise<KubeObject> {
+  return (await decodeSent(request, body)).take();
+}
+
+/** The object of a body, for each attempt at a write that changes it in place. */
+export class SentObject {
+  /** As it was sent, with its defaults set. Only to be read, and only until it is taken. */
+  readonly object: KubeObject;
+  readonly #decode: () => KubeObject;
+  #isTaken = false;
+
+  constructor(object: KubeObject, decode: () => KubeObject) {
+    this.object = object;
+    this.#decode = decode;
+  }
+
+  /** An object of the caller's own. The first costs nothing, each later one a decoding of the body. */
+  take(): KubeObject {
+    if (this.#isTaken) return this.#decode();
+    this.#isTaken = true;
+    return this.object;
+  }
+}
+
+/** Reads a body of the resource's own kind, with its defaults set, for a write that may be attempted again. */
+export async function decodeSent({ context, target, options }: WriteRequest, body: Body): Promise<SentObject> {
   const { definition } = target;
   const { mediaType } = body;
   const bytes = await body.read();
-  const { object, warnings } = decodeObject({ bytes, mediaType, definition, mode: options.fieldValidation });
+  const decode = () => decodeObject({ bytes, mediaType, definition, mode: options.fieldValidation });
+  const { object, warnings } = decode();
   for (const warning of warnings) context.warn(warning);
   // Decoding a large body takes as long as others may be kept waiting; so do the steps that follow.
   if (bytes.length > LARGE_BODY) await turn();
-  return withDefaults(definition, object);
+  return new SentObject(withDefaults(definition, object), () => withDefaults(definition, decode().object));
 }
 
 /** Reads a body of a subresource's kind (`autoscaling.v1.Scale`). */

@@ -138,6 +138,7 @@ export class AdmissionChain {
       annotate: (key, value) => context.audit.annotate(key, value),
       reinvocation: new Reinvocation(),
       conditions: [],
+      charged: new Map(),
     };
   }
 

@@ -1,4 +1,5 @@
 import { isReason, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
+import type { Charge } from '../../admission/index.ts';
 import { objectReadBy } from '../../auth/authz/fixed-rights.ts';
 import { type Entry, objectKey, revisionOf } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
@@ -44,10 +45,15 @@ export async function carryOut<Sent>(
   const readStored = (): Promise<Entry | undefined> =>
     parts.reader.fromStore(objectKey(definition, namespace, name), decoded.context.signal);
   const first = from ?? (await firstState(parts, verb, decoded)) ?? { origin: 'store', entry: await readStored() };
+  const charged = new Map<string, Charge>();
   const outcome = await attemptUntilDecided(first, {
     definition,
     name,
-    attempt: (entry) => attempt(parts, verb, decoded, entry),
+    attempt: async (entry) => {
+      const ended = await attempt(parts, verb, decoded, { entry, charged });
+      if (ended.kind === 'claims-lost') forgetCharges(charged, ended.key);
+      return ended;
+    },
     readStored,
   });
   if (outcome.kind === 'absent') throw StatusError.notFound(groupResource(definition), name);
@@ -64,7 +70,7 @@ async function attempt<Sent>(
   parts: WriteParts,
   verb: Pick<WriteVerb<never, Sent>, 'right' | 'draft'>,
   decoded: Write<Sent>,
-  entry: Entry | undefined,
+  { entry, charged }: { readonly entry: Entry | undefined; readonly charged: Map<string, Charge> },
 ): Promise<Outcome> {
   const { admission, deps } = parts;
   const { context, target } = decoded;
@@ -78,7 +84,7 @@ async function attempt<Sent>(
   const lookups = admission.lookups(context.signal);
   const admitted = draft.admissionRequest();
   await admission.mutate(admitted, lookups);
-  const judged = draft.restore(admitted);
+  const judged = { ...draft.restore(admitted), charged };
   deps.escalationCheck.check({
     user: context.user,
     definition: target.definition,
@@ -92,6 +98,11 @@ async function attempt<Sent>(
   await admission.validate(judged, lookups);
   const recount = await recountConditions(deps, decoded, stored, draft.object);
   return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });
+}
+
+/** Forgets the charge that a recount gave back. Those to other quotas stand, and are not made again. */
+function forgetCharges(charged: Map<string, Charge>, key: string): void {
+  for (const [uid, { condition }] of charged) if (condition.key === key) charged.delete(uid);
 }
 
 /** What is about to be stored. */

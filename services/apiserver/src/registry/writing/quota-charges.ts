@@ -23,10 +23,10 @@ const CATCH_UP_MS = 5000;
 /** Stores what admission charges to quotas, each write guarded by the version in which the quota was read. */
 export function createQuotaCharges(committer: Committer, store: ObjectStore): QuotaCharges {
   return {
-    begin: async ({ metadata }, { conditions, signal }) => {
+    begin: async ({ metadata }, { signal }) => {
       const key = recountKey(metadata);
       const mark = await fromStore(store.get(key, signal));
-      conditions.push({ key, resourceVersion: mark?.resourceVersion ?? 'absent' });
+      return { key, resourceVersion: mark?.resourceVersion ?? 'absent' };
     },
     updateStatus: async (quota, { signal, warn }) => {
       const definition = must(findResource(QUOTAS), 'the definition of quotas');
