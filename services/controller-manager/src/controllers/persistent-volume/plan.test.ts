@@ -43,6 +43,7 @@ interface ClaimCase {
   readonly volume?: string;
   readonly phase?: string;
   readonly completed?: boolean;
+  readonly deleted?: boolean;
   readonly byController?: boolean;
   readonly selector?: Record<string, string>;
   readonly annotations?: Record<string, string>;
@@ -107,6 +108,7 @@ function claimOf(one: ClaimCase): PersistentVolumeClaim {
       namespace: 'ns',
       name: one.name,
       uid: `uid-${one.name}`,
+      ...(one.deleted === true ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
       annotations: {
         ...(one.completed === true ? { [BIND_COMPLETED]: 'yes' } : {}),
         ...(one.byController === true ? { [BOUND_BY_CONTROLLER]: 'yes' } : {}),

@@ -48,8 +48,20 @@ export function planClaim(observed: ObservedClaim): Plan<Action> {
     return { actions: [{ kind: 'updateClaim', claim: { ...claim, metadata } }] };
   }
   if (annotations[BIND_COMPLETED] !== undefined) return { actions: planBoundClaim(observed) };
+  if (claim.metadata.deletionTimestamp !== undefined) return { actions: planEndingClaim(observed) };
   const isNamed = (claim.spec?.volumeName ?? '') !== '';
   return { actions: isNamed ? planNamedVolume(observed) : planUnboundClaim(observed) };
+}
+
+/**
+ * A claim that is being deleted gets no volume. Only a binding that was begun is completed: its pods may be on their way to a node.
+ * Kubernetes binds such a claim, and the volume is released and not available again once the claim is gone.
+ */
+function planEndingClaim({ claim, candidates, volume }: ObservedClaim): readonly Action[] {
+  const begun = [...candidates, ...(volume === undefined ? [] : [volume])].find(
+    ({ spec }) => claim.metadata.uid !== undefined && spec?.claimRef?.uid === claim.metadata.uid,
+  );
+  return begun === undefined ? [] : planBinding(begun, claim);
 }
 
 /** A claim that takes any volume: finds one, or has one made. */
