@@ -80,6 +80,7 @@ export class ControllerRunner {
     } finally {
       unsubscribe();
       this.#queue.clear();
+      this.spec.end?.();
     }
   }
 

@@ -20,6 +20,7 @@ describe('a manager', () => {
   let stop: AbortController;
   let seen: string[];
   let work: (name: string, context: ControllerContext, signal: AbortSignal) => Promise<void>;
+  let onEnd: () => void;
   let manager: Manager;
   beforeEach(() => {
     clock = new ManualClock();
@@ -28,10 +29,12 @@ describe('a manager', () => {
     stop = new AbortController();
     seen = [];
     work = async () => undefined;
+    onEnd = () => undefined;
     const controller: ControllerSpec = {
       name: 'test',
       eventSource: 'test-controller',
       watches: [watchSelf(CONFIG_MAPS)],
+      end: () => onEnd(),
       reconcile: async ({ name }, context, signal) => {
         seen.push(name);
         await work(name, context, signal);
@@ -101,6 +104,26 @@ describe('a manager', () => {
     void manager.lead(term(1), stop.signal);
     await clock.advance(1000);
     expect(stale).toEqual([false, false, false, false]);
+  });
+
+  it('ends a term of its controllers after what is under way', async () => {
+    const gate = Promise.withResolvers<void>();
+    const ending = new AbortController();
+    onEnd = () => void seen.push('end');
+    work = async () => {
+      await gate.promise;
+      seen.push('done');
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    const leading = manager.lead(term(1), ending.signal);
+    await clock.advance(100);
+    ending.abort();
+    await clock.advance(100);
+    expect(seen).toEqual(['one']);
+    gate.resolve();
+    await leading;
+    expect(seen).toEqual(['one', 'done', 'end']);
   });
 
   it('tries again after a failure, later each time', async () => {

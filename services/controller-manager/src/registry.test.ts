@@ -8,7 +8,7 @@ import { createNodeRanges } from './testing/node-ranges.ts';
 import { EXAMPLE_WORLD, readExample } from './testing/example-world.ts';
 
 const AUTHORITY = { parse: async () => 'there is no request', sign: async () => '' };
-const create = () =>
+const create = (metrics = createMetrics()) =>
   createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
@@ -18,7 +18,7 @@ const create = () =>
     nodeRanges: createNodeRanges(),
     localPath: { storageClass: 'create' },
     readPath: readExample,
-    meters: createMeters(createMetrics()),
+    meters: createMeters(metrics),
     maxFinishedPods: 1,
   });
 /** Longer than every quarantine and grace period of the example world. */
@@ -66,4 +66,27 @@ it('all controllers together come to rest, and planning again for everything yie
   const first = writesOf(harness);
   await lead(harness);
   expect(writesOf(harness).slice(first.length)).toEqual([]);
+});
+
+it('the gauges of a leader end with its term', async () => {
+  const harness = await createWorld();
+  const metrics = createMetrics();
+  const shown = async () => {
+    const { text } = await metrics.render();
+    // Those of Node.js are the process's own.
+    const gauges = [...text.matchAll(/^# TYPE (?!nodejs_|process_)(\S+) gauge$/gm)].map(([, name = '']) => name);
+    return gauges.filter((name) =>
+      [...text.matchAll(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'gm'))].some(([, value]) => Number(value) !== 0),
+    );
+  };
+  const none = await shown();
+  harness.run(create(metrics));
+  await harness.clock.advance(SETTLED_MS);
+  const leading = (await shown()).filter((name) => !none.includes(name));
+  expect(leading.map((name) => name.replace(/_controller_.*|_collector_.*/, ''))).toEqual(
+    expect.arrayContaining(['endpoint_slice', 'horizontal_pod_autoscaler', 'node', 'node_ipam']),
+  );
+  harness.stop.abort();
+  await harness.clock.advance(1000);
+  expect((await shown()).filter((name) => leading.includes(name))).toEqual([]);
 });

@@ -60,6 +60,8 @@ export interface RangeMeter {
   allocated(clusterCidr: string): void;
   /** `used` of the `max` parts of the cluster's range are in use by hosts. */
   uses(clusterCidr: string, used: number, max: number): void;
+  /** Forgets the use: another leader gives ranges. */
+  clear(): void;
 }
 
 export function createCommonMeters(metrics: Metrics): CommonMeters {
@@ -179,6 +181,9 @@ function rangeMeter(metrics: Metrics): RangeMeter {
     allocated: (clusterCIDR) => allocations.inc({ clusterCIDR }),
     uses: (clusterCIDR, used, max) => {
       use = { clusterCIDR, used, max };
+    },
+    clear: () => {
+      use = undefined;
     },
   };
 }

@@ -34,8 +34,8 @@ export function createEndpointSliceMirroringController(meter: MirrorMeter): Cont
     begin: () => {
       own.clear();
       reported.clear();
-      meter.clear();
     },
+    end: () => meter.clear(),
     reconcile: async (key, { cache, client, clock, events }, signal) => {
       const startedAt = clock.now();
       const endpoints = cache.get(ENDPOINTS, key);

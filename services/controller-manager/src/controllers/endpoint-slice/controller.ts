@@ -76,8 +76,8 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
       seen.clear();
       own.clear();
       hints.clear();
-      meter.clear();
     },
+    end: () => meter.clear(),
     reconcile: async (key, { cache, client, events }, signal) => {
       const id = formatKey(key);
       const service = cache.get(SERVICES, key);

@@ -53,8 +53,8 @@ export function createHorizontalPodAutoscalerController(read: ReadPath, meter: A
     begin: () => {
       known.clear();
       selectors.clear();
-      meter.clear();
     },
+    end: () => meter.clear(),
     reconcile: async (key, context, signal) => {
       const id = formatKey(key);
       const { cache, clock, served } = context;

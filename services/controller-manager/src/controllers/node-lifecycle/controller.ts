@@ -70,6 +70,7 @@ export function createNodeLifecycleController({
       evictions.reset();
       memory.registered.clear();
     },
+    end: () => meter.count(() => []),
     reconcile: (key, context, signal) => {
       meter.count(() => zoneCounts(context.cache));
       return reconcile(memory, key, context, signal);

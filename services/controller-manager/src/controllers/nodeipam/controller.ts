@@ -31,6 +31,7 @@ export function createNodeIpamController({ ranges, meter }: NodeIpamOptions): Co
     workers: 1,
     watches: [watchNodes(ranges)],
     begin: () => given.clear(),
+    end: () => meter.clear(),
     reconcile: async (key, { cache, client, events }, signal) => {
       const node = cache.get(NODES, key);
       if (node === undefined) return {};
