@@ -1,5 +1,7 @@
 import { compiledSize, matchSteps, patternOf } from '../patterns/patterns.ts';
-import { CelList, CelMap, CelOpaque, CelOptional, type CelResult, type CelValue, isError } from '../values/value.ts';
+import { MAX_CHARACTERS } from '../values/size-limits.ts';
+import { CelList, CelMap, CelOpaque, CelOptional, type CelResult, type CelValue } from '../values/value.ts';
+import { flattenedSize, rangeSize, slicedSize } from './result-sizes.ts';
 
 export const LIST_COST = 10;
 export const MAP_COST = 30;
@@ -21,7 +23,24 @@ export function sizeOf(value: CelResult): number {
   return 1;
 }
 
+/** Texts of this length, in UTF-16 units, are counted once while they are in use: an object has none that is longer. */
+const LONG = { from: 4096, to: 3 * 1024 * 1024 };
+const KEPT_TEXTS = 4;
+const counted = new Map<string, number>();
+
+/** Code points of a text. */
 export function codePoints(text: string): number {
+  if (text.length < LONG.from || text.length > LONG.to) return countCodePoints(text);
+  const known = counted.get(text);
+  if (known !== undefined) return known;
+  const size = countCodePoints(text);
+  const [oldest = ''] = counted.keys();
+  if (counted.size >= KEPT_TEXTS) counted.delete(oldest);
+  counted.set(text, size);
+  return size;
+}
+
+function countCodePoints(text: string): number {
   let size = text.length;
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) >> 10 === 0x36) size--;
@@ -52,7 +71,8 @@ const matching = (text: number, pattern: number) => Math.ceil((1 + text) * TRAVE
 /** Steps of a match that cost 1: four take less than 0.2 us. */
 const STEPS_PER_COST = 4;
 
-type CallCost = (sizes: readonly number[], args: readonly CelValue[], result: CelResult, overload: string) => number;
+/** From the arguments alone: a call is paid for before it is carried out. */
+type CallCost = (sizes: readonly number[], args: readonly CelValue[], overload: string) => number;
 
 /** As in Kubernetes; but a pattern that grows when it is compiled, as `(a{1,30}){1,30}`, costs what it is then. */
 const patternMatch: CallCost = ([text = 1, pattern = 1], [value, regex]) => {
@@ -80,17 +100,26 @@ function selectorCost(length: number): number {
 }
 
 const contains = (base: number): CallCost => {
-  return ([network = 1, other = 1], _args, _result, overload) =>
+  return ([network = 1, other = 1], _args, overload) =>
     traversal(network, 2) +
     (base > 0 ? traversal(network) + base : 0) +
     (overload.endsWith('_string') ? traversal(other) : 0);
 };
 
-/** Cost of building a list of the result's size. */
-const filling =
-  (factor: number): CallCost =>
-  (_sizes, _args, result) =>
-    (isError(result) ? 1 : sizeOf(result)) * factor + LIST_COST + 1;
+/** Cost of building a list of this size. */
+const filling = (size: number) => size + LIST_COST + 1;
+
+/** Cost of joining texts: of the result's size. */
+const joining: CallCost = ([, separator = 0], [list = null]) => {
+  let size = 0;
+  let count = 0;
+  for (const text of list instanceof CelList ? list : []) {
+    if (typeof text !== 'string') return traversal(1, 2);
+    size += codePoints(text) + (count++ === 0 ? 0 : separator);
+    if (size > MAX_CHARACTERS) break;
+  }
+  return traversal(size, 2);
+};
 
 /** Cost of comparing every element with every other. */
 const squared: CallCost = ([size = 1]) => 2 * size * size + LIST_COST + 1;
@@ -114,14 +143,14 @@ const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   'jsonpatch.escapeKey': first,
   replace: firstTwice,
   split: firstTwice,
-  join: (_sizes, _args, result) => traversal(isError(result) ? 1 : sizeOf(result), 2),
+  join: joining,
   find: patternMatch,
   findAll: patternMatch,
   matches: patternMatch,
   cidr: first,
   isIP: first,
   isCIDR: first,
-  ip: ([size = 1], _args, _result, overload) => (overload === 'cidr_ip' ? 1 : traversal(size)),
+  ip: ([size = 1], _args, overload) => (overload === 'cidr_ip' ? 1 : traversal(size)),
   'ip.isCanonical': firstTwice,
   containsIP: contains(0),
   containsCIDR: contains(1),
@@ -135,16 +164,15 @@ const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   contains: ([text = 1, part = 1]) => traversal(text) * traversal(part),
   format: first,
   'strings.quote': first,
-  '_==_': (sizes, args, result, overload) =>
-    args[0] instanceof CelOpaque ? 1 : smaller(sizes, args, result, overload),
+  '_==_': (sizes, args, overload) => (args[0] instanceof CelOpaque ? 1 : smaller(sizes, args, overload)),
   '_!=_': smaller,
   'sets.contains': ([left = 1, right = 1]) => left * right + 1,
   'sets.intersects': ([left = 1, right = 1]) => left * right + 1,
   'sets.equivalent': ([left = 1, right = 1]) => 2 * left * right + 1,
-  slice: filling(1),
-  reverse: filling(1),
-  flatten: filling(1),
-  'lists.range': filling(1),
+  slice: ([size = 1], [, from, to]) => filling(slicedSize(size, from, to)),
+  reverse: ([size = 1]) => filling(size),
+  flatten: (_sizes, [list, depth]) => filling(flattenedSize(list, depth)),
+  'lists.range': (_sizes, [count]) => filling(rangeSize(count)),
   distinct: squared,
   sort: squared,
   '@sortByAssociatedKeys': squared,
@@ -154,10 +182,10 @@ const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes'])
 const ORDERINGS = /^(?:less|greater)(?:_equals)?_(?:string|bytes)$/;
 const CODINGS: ReadonlySet<string> = new Set(['string_to_bytes', 'bytes_to_string']);
 
-/** The actual cost of a call, from the sizes of the values that it read. */
-export function callCost(name: string, overload: string, args: readonly CelValue[], result: CelResult): number {
+/** The actual cost of a call, from the sizes of the values that it reads and of what it makes of them. */
+export function callCost(name: string, overload: string, args: readonly CelValue[]): number {
   const rule = BY_FUNCTION[name];
-  if (rule !== undefined) return rule(args.map(sizeOf), args, result, overload);
+  if (rule !== undefined) return rule(args.map(sizeOf), args, overload);
   const [left = null, right = null] = args;
   if (overload === 'in_list') return sizeOf(right);
   if (CONCATENATIONS.has(overload)) return traversal(sizeOf(left) + sizeOf(right));

@@ -1,5 +1,4 @@
 import { type CheckedExpr } from '../check/checked.ts';
-import { type Overload } from '../environment/function-declaration.ts';
 import { callCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
 import { type StructTypes } from '../environment/environment.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../syntax/ast.ts';
 import { ArrayList, EntryMap } from '../values/collections.ts';
 import { NO_SUCH_OVERLOAD } from '../values/compare.ts';
+import { LiteralSet } from '../values/literal-set.ts';
 import {
   CelError,
   CelMap,
@@ -186,7 +186,7 @@ export class Planner {
       }
       case '@in': {
         const constant = constantElements(args[1]);
-        if (constant !== undefined) return this.#membership(args[0] as Expr, expr, constant);
+        if (constant !== undefined) return this.#membership(args[0] as Expr, constant);
         break;
       }
       default:
@@ -195,20 +195,14 @@ export class Planner {
     return this.#function(expr);
   }
 
-  /** `in` over a list of literals is a lookup and costs nothing. */
-  #membership(element: Expr, expr: CallExpr, constants: readonly CelValue[]): Step {
+  /** `in` over a list of literals is one look-up and costs nothing. */
+  #membership(element: Expr, constants: readonly CelValue[]): Step {
     const step = this.plan(element);
-    const list = new ArrayList(constants);
-    const [overload] = this.#overloadsOf(expr);
+    const literals = new LiteralSet(constants);
     return (frame) => {
       const value = step(frame);
-      return isError(value) || overload === undefined ? value : overload.call(value, list);
+      return isError(value) ? value : literals.has(value);
     };
-  }
-
-  #overloadsOf(expr: CallExpr): readonly Overload[] {
-    const reference = this.#checked.references.get(expr);
-    return reference?.kind === 'call' ? reference.overloads : [];
   }
 
   #function(expr: CallExpr): Step {
@@ -243,8 +237,8 @@ export class Planner {
       const mayTakeLong = TAKES_LONG.has(name) || args.some(isLarge);
       const startedAt = mayTakeLong ? frame.now() : 0;
       if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);
+      frame.charge(callCost(name, overload.id, args));
       const result = overload.call(...args);
-      frame.charge(callCost(name, overload.id, args, result));
       return mayTakeLong ? frame.keep(run, startedAt, result) : result;
     };
     return FOLDED.has(name) && all.every((arg) => arg.kind === 'literal') ? foldConstant(run) : run;

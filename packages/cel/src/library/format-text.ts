@@ -1,6 +1,7 @@
 import { entriesOf } from '../values/collections.ts';
 import { numeric } from '../values/compare.ts';
 import { formatDouble, toText } from '../values/convert.ts';
+import { MAX_CHARACTERS, TOO_MANY_CHARACTERS } from '../values/size-limits.ts';
 import { typeNameOfValue } from '../values/type-name.ts';
 import { CelError, CelList, CelMap, type CelResult, CelUint, type CelValue, isError } from '../values/value.ts';
 
@@ -28,6 +29,7 @@ export function formatText(format: string, args: CelList): CelResult {
     const written = formatClause(verb, clause?.[1] === undefined ? undefined : Number(clause[1]), arg);
     if (isError(written)) return written;
     result += String(written);
+    if (result.length > MAX_CHARACTERS) return TOO_MANY_CHARACTERS;
     used++;
     index += clause?.[0].length ?? 0;
   }
@@ -65,18 +67,35 @@ function formatAny(arg: CelValue): CelResult {
   if (arg === null) return 'null';
   if (typeof arg === 'number') return Number.isFinite(arg) ? formatDouble(arg) : formatInfinite(arg);
   if (arg instanceof CelList) {
-    const parts = [...arg].map(formatAny);
-    return parts.find(isError) ?? `[${parts.join(', ')}]`;
+    const parts = formatParts(arg, formatAny);
+    return isError(parts) ? parts : `[${parts.join(', ')}]`;
   }
   if (arg instanceof CelMap) {
     const entries = entriesOf(arg);
     if (isError(entries)) return entries;
-    const parts = entries.map(([key, value]) => [formatAny(key), formatAny(value)] as const);
-    const failed = parts.flat().find(isError);
-    const shown = parts.map(([key, value]) => `${String(key)}: ${String(value)}`).sort();
-    return failed ?? `{${shown.join(', ')}}`;
+    const parts = formatParts(entries, ([key, value]) => {
+      const [name, held] = [formatAny(key), formatAny(value)];
+      if (isError(name)) return name;
+      return isError(held) ? held : `${String(name)}: ${String(held)}`;
+    });
+    return isError(parts) ? parts : `{${parts.sort().join(', ')}}`;
   }
   return toText(arg);
+}
+
+/** The texts of parts, or the first error. Ends where they are too long together. */
+function formatParts<T>(parts: Iterable<T>, format: (part: T) => CelResult): string[] | CelError {
+  const texts: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const written = format(part);
+    if (isError(written)) return written;
+    const text = String(written);
+    length += text.length + 2;
+    if (length > MAX_CHARACTERS) return TOO_MANY_CHARACTERS;
+    texts.push(text);
+  }
+  return texts;
 }
 
 function formatDecimal(arg: CelValue): CelResult {

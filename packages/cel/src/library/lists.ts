@@ -1,8 +1,10 @@
 import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
+import { flattenedSize } from '../cost/result-sizes.ts';
 import { add } from '../values/arithmetic.ts';
 import { ArrayList, elementsOf, entriesOf, EntryMap } from '../values/collections.ts';
 import { compareValues } from '../values/compare.ts';
 import { equalValues } from '../values/equal.ts';
+import { MAX_ELEMENTS, TOO_MANY_ELEMENTS } from '../values/size-limits.ts';
 import {
   CelDuration,
   CelError,
@@ -20,9 +22,6 @@ const FULL: Readonly<Record<string, string>> = {
   duration: 'google.protobuf.Duration',
   timestamp: 'google.protobuf.Timestamp',
 };
-
-/** Maximum number of elements that one call may add to a list. */
-const MAX_RANGE = 1_000_000n;
 
 const over = (call: (elements: readonly CelValue[], ...rest: CelValue[]) => CelResult) => {
   return (list: CelValue, ...rest: CelValue[]) => call(elementsOf(list as CelList), ...rest);
@@ -80,15 +79,18 @@ function slice(elements: readonly CelValue[], from: CelValue, to: CelValue): Cel
   return new ArrayList(elements.slice(Number(start), Number(end)));
 }
 
-function flatten(elements: readonly CelValue[], depth: CelValue = 1n): CelResult {
+function flatten(list: CelValue, depth: CelValue = 1n): CelResult {
   const level = depth as bigint;
   if (level < 0n) return new CelError('level must be non-negative');
-  const flat = elements.flatMap((element): readonly CelValue[] => {
+  if (flattenedSize(list, level) > MAX_ELEMENTS) return TOO_MANY_ELEMENTS;
+  return new ArrayList(flattened(elementsOf(list as CelList), level));
+}
+
+function flattened(elements: readonly CelValue[], level: bigint): readonly CelValue[] {
+  return elements.flatMap((element): readonly CelValue[] => {
     if (!(element instanceof CelList) || level === 0n) return [element];
-    const inner = level === 1n ? new ArrayList(elementsOf(element)) : flatten(elementsOf(element), level - 1n);
-    return inner instanceof CelList ? elementsOf(inner) : [];
+    return level === 1n ? elementsOf(element) : flattened(elementsOf(element), level - 1n);
   });
-  return new ArrayList(flat);
 }
 
 function distinct(elements: readonly CelValue[]): CelResult {
@@ -99,7 +101,7 @@ function distinct(elements: readonly CelValue[]): CelResult {
 
 function range(count: CelValue): CelResult {
   const size = count as bigint;
-  if (size > MAX_RANGE) return new CelError(`lists.range: size ${size} exceeds ${MAX_RANGE}`);
+  if (size > MAX_ELEMENTS) return new CelError(`lists.range: size ${size} exceeds ${MAX_ELEMENTS}`);
   return new ArrayList(Array.from({ length: Math.max(0, Number(size)) }, (_, index) => BigInt(index)));
 }
 
@@ -192,8 +194,8 @@ export const LISTS: readonly FunctionDeclaration[] = [
   ]),
   declare(
     'flatten',
-    ['list_flatten', 'list(list(T)).() -> list(T)', over((elements) => flatten(elements))],
-    ['list_flatten_int', 'list(dyn).(int) -> list(dyn)', over((elements, depth) => flatten(elements, depth))],
+    ['list_flatten', 'list(list(T)).() -> list(T)', (list) => flatten(list)],
+    ['list_flatten_int', 'list(dyn).(int) -> list(dyn)', (list, depth) => flatten(list, depth)],
   ),
   declare('distinct', ['list_distinct', 'list(T).() -> list(T)', over(distinct)]),
   declare('reverse', [

@@ -1,5 +1,6 @@
 import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { ArrayList } from '../values/collections.ts';
+import { MAX_CHARACTERS, TOO_MANY_CHARACTERS } from '../values/size-limits.ts';
 import { CelError, type CelList, type CelResult, type CelValue } from '../values/value.ts';
 import { formatText } from './format-text.ts';
 import { overlongMatch, patternOf } from '../patterns/patterns.ts';
@@ -55,22 +56,18 @@ function substring(text: Arg, start: Arg, end?: Arg): CelResult {
 
 function replace(text: Arg, old: Arg, by: Arg, limit: Arg = -1n): CelResult {
   const [source, part, replacement] = [text as string, old as string, by as string];
-  const most = limit as bigint;
-  if (most < 0n) return part === '' ? interleave(source, replacement, Infinity) : source.split(part).join(replacement);
-  if (part === '') return interleave(source, replacement, Number(most));
-  const pieces = source.split(part);
-  const cut = Math.min(pieces.length - 1, Number(most));
+  const most = (limit as bigint) < 0n ? Infinity : Number(limit);
+  const pieces = part === '' ? [...charsOf(source), ''] : source.split(part);
+  const cut = Math.min(part === '' ? pieces.length : pieces.length - 1, most);
+  if (source.length + cut * (replacement.length - part.length) > MAX_CHARACTERS) return TOO_MANY_CHARACTERS;
+  if (part === '') return interleave(pieces, replacement, cut);
   const head = pieces.slice(0, cut).map((piece) => piece + replacement);
   return head.join('') + pieces.slice(cut).join(part);
 }
 
-/** Inserts the replacement before each character and at the end, at most `most` times. */
-function interleave(source: string, replacement: string, most: number): string {
-  const chars = [...source];
-  let result = '';
-  for (let index = 0; index <= chars.length; index++)
-    result += (index < most ? replacement : '') + (chars[index] ?? '');
-  return result;
+/** Inserts the replacement before each of the first `most` pieces. */
+function interleave(pieces: readonly string[], replacement: string, most: number): string {
+  return pieces.map((piece, index) => (index < most ? replacement + piece : piece)).join('');
 }
 
 function split(text: Arg, separator: Arg, limit: Arg = -1n): CelResult {
@@ -84,8 +81,11 @@ function split(text: Arg, separator: Arg, limit: Arg = -1n): CelResult {
 
 function join(list: Arg, separator: Arg = ''): CelResult {
   const parts: string[] = [];
+  let length = 0;
   for (const element of list as CelList) {
     if (typeof element !== 'string') return new CelError(`join: invalid input: ${String(element)}`);
+    length += element.length + (parts.length === 0 ? 0 : (separator as string).length);
+    if (length > MAX_CHARACTERS) return TOO_MANY_CHARACTERS;
     parts.push(element);
   }
   return parts.join(separator as string);

@@ -1,5 +1,6 @@
 import { joinLists } from './collections.ts';
 import { NO_SUCH_OVERLOAD } from './compare.ts';
+import { MAX_CHARACTERS, MAX_ELEMENTS, TOO_MANY_CHARACTERS, TOO_MANY_ELEMENTS } from './size-limits.ts';
 import { isTimestamp } from './timestamp.ts';
 import { CelDuration, CelError, CelList, type CelResult, CelTimestamp, CelUint, type CelValue } from './value.ts';
 
@@ -29,10 +30,10 @@ export function timestampOf(nanoseconds: bigint): CelResult {
 export function add(left: CelValue, right: CelValue): CelResult {
   if (typeof left === 'bigint' && typeof right === 'bigint') return intOf(left + right);
   if (typeof left === 'number' && typeof right === 'number') return left + right;
-  if (typeof left === 'string' && typeof right === 'string') return left + right;
+  if (typeof left === 'string' && typeof right === 'string') return concatenate(left, right);
   if (left instanceof CelUint && right instanceof CelUint) return uintOf(left.value + right.value);
   if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.concat([left, right]);
-  if (left instanceof CelList && right instanceof CelList) return left.plus?.(right) ?? joinLists(left, right);
+  if (left instanceof CelList && right instanceof CelList) return addLists(left, right);
   if (left instanceof CelDuration) {
     if (right instanceof CelDuration) return durationOf(left.nanoseconds + right.nanoseconds);
     return right instanceof CelTimestamp ? timestampOf(left.nanoseconds + right.nanoseconds) : NO_SUCH_OVERLOAD;
@@ -41,6 +42,15 @@ export function add(left: CelValue, right: CelValue): CelResult {
     return timestampOf(left.nanoseconds + right.nanoseconds);
   }
   return NO_SUCH_OVERLOAD;
+}
+
+function concatenate(left: string, right: string): CelResult {
+  return left.length + right.length > MAX_CHARACTERS ? TOO_MANY_CHARACTERS : left + right;
+}
+
+function addLists(left: CelList, right: CelList): CelResult {
+  if (left.size + right.size > MAX_ELEMENTS) return TOO_MANY_ELEMENTS;
+  return left.plus?.(right) ?? joinLists(left, right);
 }
 
 export function subtract(left: CelValue, right: CelValue): CelResult {

@@ -40,9 +40,13 @@ class ConcatList extends CelList {
     return index < this.#first.size ? this.#first.at(index) : this.#second.at(index - this.#first.size);
   }
 
+  /** Without a generator for each list that this one was joined of. */
   override *[Symbol.iterator](): IterableIterator<CelValue> {
-    yield* this.#first;
-    yield* this.#second;
+    const left: CelList[] = [this];
+    for (let list = left.pop(); list !== undefined; list = left.pop()) {
+      if (list instanceof ConcatList) left.push(list.#second, list.#first);
+      else for (const element of list) yield element;
+    }
   }
 }
 

@@ -17,8 +17,12 @@ export function valueOfJson(json: unknown): CelValue {
   }
 }
 
+/** Whether a value is a list or a map: of these one is made for each place, which knows its size and keys from then on. */
+const isCollection = (json: unknown) => typeof json === 'object' && json !== null;
+
 class JsonList extends CelList {
   readonly #items: readonly unknown[];
+  readonly #made = new Map<number, CelValue>();
 
   constructor(items: readonly unknown[]) {
     super();
@@ -30,13 +34,17 @@ class JsonList extends CelList {
   }
 
   at(index: number): CelValue | undefined {
-    return index < this.#items.length ? valueOfJson(this.#items[index]) : undefined;
+    if (index >= this.#items.length) return undefined;
+    const item = this.#items[index];
+    return isCollection(item) ? onceMade(this.#made, index, item) : valueOfJson(item);
   }
 }
 
 class JsonMap extends CelMap {
   readonly typeName = 'map';
   readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #made = new Map<string, CelValue>();
+  #keys: readonly string[] | undefined;
 
   constructor(fields: Readonly<Record<string, unknown>>) {
     super();
@@ -44,16 +52,25 @@ class JsonMap extends CelMap {
   }
 
   get size(): number {
-    return Object.keys(this.#fields).length;
+    return this.keys().length;
   }
 
   get(key: CelValue): CelValue | undefined {
     if (typeof key !== 'string' || !Object.hasOwn(this.#fields, key)) return undefined;
     const value = this.#fields[key];
+    if (isCollection(value)) return onceMade(this.#made, key, value);
     return value === undefined ? undefined : valueOfJson(value);
   }
 
-  keys(): Iterable<CelValue> {
-    return Object.keys(this.#fields);
+  keys(): readonly string[] {
+    return (this.#keys ??= Object.keys(this.#fields));
   }
+}
+
+function onceMade<Key>(made: Map<Key, CelValue>, key: Key, json: unknown): CelValue {
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const value = valueOfJson(json);
+  made.set(key, value);
+  return value;
 }

@@ -88,6 +88,25 @@ describe('rules of custom resources', () => {
     expect(outcome(rule, spec, old)).toEqual(expected);
   });
 
+  it.each(['self.m.size() == 2', 'self.m.all(k, k != "")', 'self.o.all(k, self.m.all(l, self.m.size() == 2))'])(
+    'find the keys of a map once for each value: %s',
+    (rule) => {
+      let asked = 0;
+      const ownKeys = (fields: object) => [asked++, Reflect.ownKeys(fields)][1] as string[];
+      const map = { type: 'object', additionalProperties: { type: 'string' } };
+      const schema = {
+        type: 'object',
+        properties: { m: map, o: map },
+        'x-kubernetes-validations': [{ rule: `[1, 2, 3, 4].all(n, ${rule})` }],
+      };
+      const object = { m: new Proxy({ b: '1', c: '2' }, { ownKeys }), o: { a: '1', b: '2' } };
+      const compiled = compileSchemaRules(schema);
+      expect(errorsOf(compiled?.validate(object as never, undefined))).toEqual([]);
+      // Once for the rules, and once where the schema's own way through the object comes by.
+      expect(asked).toBeLessThanOrEqual(2);
+    },
+  );
+
   it.each<[string, ValidationRule, RegExp]>([
     ['an undefined field', { rule: 'self.x' }, /compilation failed: ERROR: <input>:1:5: undefined field 'x'/],
     ['another type', { rule: 'self.n' }, /cel expression must evaluate to a bool/],

@@ -90,6 +90,9 @@ class SchemaMap extends CelMap {
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #schema: JsonSchema;
   readonly #values: JsonSchema | undefined;
+  /** Lists and maps in this one: they know their sizes and keys when they are asked for again. */
+  readonly #made = new Map<string, CelResult>();
+  #keys: readonly string[] | undefined;
 
   constructor(fields: Readonly<Record<string, unknown>>, schema: JsonSchema) {
     super();
@@ -100,27 +103,34 @@ class SchemaMap extends CelMap {
   }
 
   get size(): number {
-    return [...this.keys()].length;
+    return this.keys().length;
   }
 
   get(key: CelValue): CelResult | undefined {
     if (typeof key !== 'string') return undefined;
     if (this.#values !== undefined) {
-      return Object.hasOwn(this.#fields, key) ? valueBySchema(this.#fields[key], this.#values) : undefined;
+      return Object.hasOwn(this.#fields, key) ? this.#valueOf(key, this.#values) : undefined;
     }
     const name = this.#nameOf(key);
     const schema = name === undefined ? undefined : propertyOf(this.#schema, name);
-    return name === undefined || schema === undefined ? undefined : valueBySchema(this.#fields[name], schema);
+    return name === undefined || schema === undefined ? undefined : this.#valueOf(name, schema);
   }
 
-  *keys(): Iterable<CelValue> {
-    for (const name of Object.keys(this.#fields)) {
-      if (this.#values !== undefined) yield name;
-      else {
-        const escaped = escapeName(name);
-        if (escaped !== undefined && propertyOf(this.#schema, name) !== undefined) yield escaped;
-      }
-    }
+  #valueOf(name: string, schema: JsonSchema): CelResult {
+    return onceMade(this.#made, name, this.#fields[name], schema);
+  }
+
+  keys(): readonly string[] {
+    return (this.#keys ??= this.#findKeys());
+  }
+
+  #findKeys(): readonly string[] {
+    const names = Object.keys(this.#fields);
+    if (this.#values !== undefined) return names;
+    return names
+      .filter((name) => propertyOf(this.#schema, name) !== undefined)
+      .map(escapeName)
+      .filter((name) => name !== undefined);
   }
 
   #nameOf(escaped: string): string | undefined {
@@ -129,6 +139,15 @@ class SchemaMap extends CelMap {
       .get(escaped)
       ?.find((name) => Object.hasOwn(this.#fields, name));
   }
+}
+
+function onceMade<Key>(made: Map<Key, CelResult>, key: Key, value: unknown, schema: JsonSchema): CelResult {
+  if (typeof value !== 'object') return valueBySchema(value, schema);
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const result = valueBySchema(value, schema);
+  made.set(key, result);
+  return result;
 }
 
 const names = new WeakMap<JsonSchema, ReadonlyMap<string, readonly string[]>>();
@@ -145,6 +164,7 @@ function namesOf(schema: JsonSchema): ReadonlyMap<string, readonly string[]> {
 class SchemaList extends CelList {
   protected readonly items: readonly unknown[];
   readonly #schema: JsonSchema;
+  readonly #made = new Map<number, CelResult>();
 
   constructor(items: readonly unknown[], schema: JsonSchema) {
     super();
@@ -158,7 +178,7 @@ class SchemaList extends CelList {
 
   at(index: number): CelValue | undefined {
     if (index < 0 || index >= this.items.length) return undefined;
-    const value = valueBySchema(this.items[index], this.#schema);
+    const value = onceMade(this.#made, index, this.items[index], this.#schema);
     return isError(value) ? null : value;
   }
 }
