@@ -6,10 +6,12 @@ import { type MirrorMeter, mirrorMeter } from './controllers/endpoint-slice-mirr
 import { type EndpointSliceMeter, endpointSliceMeter } from './controllers/endpoint-slice/meter.shell.ts';
 import { type TaintEvictionMeter, taintEvictionMeter } from './controllers/taint-eviction/meter.shell.ts';
 import { type TtlMeter, ttlMeter } from './controllers/ttl-after-finished/meter.shell.ts';
+import { type JobMeter, jobMeter } from './controllers/job/meter.shell.ts';
 import { type CommonMeters, createCommonMeters } from './controllers/meters.ts';
 
 /** What controllers report of their own work. Names, labels and buckets are Kubernetes'. */
 export interface Meters extends CommonMeters {
+  readonly job: JobMeter;
   readonly podGc: PodGcMeter;
   readonly taintEviction: TaintEvictionMeter;
   readonly ttl: TtlMeter;
@@ -23,6 +25,7 @@ export interface Meters extends CommonMeters {
 export function createMeters(metrics: Metrics): Meters {
   return {
     ...createCommonMeters(metrics),
+    job: jobMeter(metrics),
     podGc: podGcMeter(metrics),
     taintEviction: taintEvictionMeter(metrics),
     ttl: ttlMeter(metrics),

@@ -2,26 +2,10 @@ import { exponentialBuckets, type Metrics } from '@gantry/service';
 
 /** The meters that are no controller's folder's own. Names, labels and buckets are Kubernetes'. */
 export interface CommonMeters {
-  readonly job: JobMeter;
   readonly cronJob: CronJobMeter;
   readonly autoscaler: AutoscalerMeter;
   readonly nodes: NodeMeter;
   readonly ranges: RangeMeter;
-}
-
-type CompletionMode = 'Indexed' | 'NonIndexed';
-
-export interface JobMeter {
-  synced(sync: {
-    readonly mode: CompletionMode;
-    readonly result: 'success' | 'error';
-    readonly action: 'pods_created' | 'pods_deleted' | 'tracking';
-    readonly seconds: number;
-  }): void;
-  /** A Job has ended; `reason` is that of its condition. */
-  finished(mode: CompletionMode, result: 'succeeded' | 'failed', reason: string): void;
-  /** So many more pods are in the counters of a Job's status. */
-  podsFinished(mode: CompletionMode, result: 'succeeded' | 'failed', count: number): void;
 }
 
 export interface CronJobMeter {
@@ -66,40 +50,10 @@ export interface RangeMeter {
 
 export function createCommonMeters(metrics: Metrics): CommonMeters {
   return {
-    job: jobMeter(metrics),
     cronJob: cronJobMeter(metrics),
     autoscaler: autoscalerMeter(metrics),
     nodes: nodeMeter(metrics),
     ranges: rangeMeter(metrics),
-  };
-}
-
-function jobMeter(metrics: Metrics): JobMeter {
-  const syncLabels = ['completion_mode', 'result', 'action'];
-  const syncs = metrics.counter('job_controller_job_syncs_total', 'Reconciles of Jobs', syncLabels);
-  const seconds = metrics.histogram(
-    'job_controller_job_sync_duration_seconds',
-    'Time of one reconcile of a Job',
-    syncLabels,
-    exponentialBuckets(0.004, 2, 15),
-  );
-  const finished = metrics.counter('job_controller_jobs_finished_total', 'Jobs that have ended', [
-    'completion_mode',
-    'result',
-    'reason',
-  ]);
-  const pods = metrics.counter('job_controller_job_pods_finished_total', 'Ended pods that their Jobs have counted', [
-    'completion_mode',
-    'result',
-  ]);
-  return {
-    synced: ({ mode, result, action, seconds: took }) => {
-      const labels = { completion_mode: mode, result, action };
-      syncs.inc(labels);
-      seconds.observe(took, labels);
-    },
-    finished: (mode, result, reason) => finished.inc({ completion_mode: mode, result, reason }),
-    podsFinished: (mode, result, count) => pods.inc({ completion_mode: mode, result }, count),
   };
 }
 

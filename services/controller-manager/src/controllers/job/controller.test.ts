@@ -280,3 +280,106 @@ describe('an old view of pods', () => {
     expect(client.all(PODS)[0]?.metadata.finalizers).toEqual([TRACKING_FINALIZER]);
   });
 });
+
+describe('what Kubernetes counts of Jobs', () => {
+  /** The counters that are not 0, and those only, of a run of its own. */
+  const counted = async (work: (harness: ControllerHarness) => Promise<void>, name: string) => {
+    const own = createMetrics();
+    const harness = createControllerHarness();
+    harness.run([createJobController(createMeters(own).job)]);
+    await harness.clock.advance(100);
+    await work(harness);
+    const { text } = await own.render();
+    return text.split('\n').filter((line) => line.startsWith(`job_controller_${name}{`));
+  };
+  const end = async (harness: ControllerHarness, is: 'succeeded' | 'failed') => {
+    for (const pod of harness.client.all(PODS).filter(({ status }) => status?.phase === undefined))
+      await setPhase(harness, pod, is);
+    await harness.clock.advance(12_000);
+  };
+  const start = async ({ client, clock }: ControllerHarness, spec: Parameters<typeof exampleJob>[0]) => {
+    await client.put(JOBS, newJob(spec));
+    await clock.advance(2000);
+  };
+
+  it('are indexes that have ended, by what limits their failures', async () => {
+    const name = 'job_finished_indexes_total';
+    const each = { completionMode: 'Indexed', parallelism: 2, completions: 2 } as const;
+    const limited = async (harness: ControllerHarness) => {
+      await start(harness, { ...each, backoffLimitPerIndex: 0 });
+      const [first] = harness.client.all(PODS);
+      if (first !== undefined) await setPhase(harness, first, 'failed');
+      await end(harness, 'succeeded');
+    };
+    expect((await counted(limited, name)).sort()).toEqual([
+      'job_controller_job_finished_indexes_total{status="failed",backoffLimit="perIndex"} 1',
+      'job_controller_job_finished_indexes_total{status="succeeded",backoffLimit="perIndex"} 1',
+    ]);
+    const whole = async (harness: ControllerHarness) => {
+      await start(harness, each);
+      await end(harness, 'succeeded');
+    };
+    expect(await counted(whole, name)).toEqual([
+      'job_controller_job_finished_indexes_total{status="succeeded",backoffLimit="global"} 2',
+    ]);
+  });
+
+  it.each([
+    [undefined, 'recreate_terminating_or_failed'],
+    ['Failed', 'recreate_failed'],
+  ] as const)('are pods by why they are created: podReplacementPolicy %s', async (podReplacementPolicy, reason) => {
+    const replaced = async (harness: ControllerHarness) => {
+      await start(harness, {
+        parallelism: 1,
+        completions: 1,
+        ...(podReplacementPolicy === undefined ? {} : { podReplacementPolicy }),
+      });
+      const refused = StatusError.forbidden(PODS, '', 'exceeded quota');
+      harness.client.failNext(({ verb, resource }) => verb === 'create' && resource.resource === 'pods', refused, 1);
+      await end(harness, 'failed');
+      await harness.clock.advance(12_000);
+    };
+    expect((await counted(replaced, 'job_pods_creation_total')).sort()).toEqual([
+      'job_controller_job_pods_creation_total{reason="new",status="succeeded"} 1',
+      `job_controller_job_pods_creation_total{reason="${reason}",status="failed"} 1`,
+      `job_controller_job_pods_creation_total{reason="${reason}",status="succeeded"} 1`,
+    ]);
+  });
+
+  it('are ended pods that get and lose the finalizer, and failed ones on which a rule decided', async () => {
+    const rules = [{ action: 'Ignore' as const, onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }];
+    const failed = async (harness: ControllerHarness) => {
+      const { client, clock, stop } = harness;
+      await start(harness, { parallelism: 1, completions: 1, podFailurePolicy: { rules } });
+      const [pod] = client.all(PODS);
+      if (pod === undefined) return;
+      const status = podStatus({ is: 'failed' }, clock.now());
+      const conditions = [...(status.conditions ?? []), { type: 'DisruptionTarget', status: 'True' }];
+      await client.updateStatus(PODS, { ...pod, status: { ...status, conditions } }, stop.signal);
+      await clock.advance(12_000);
+      await end(harness, 'failed');
+    };
+    expect(await counted(failed, 'pod_failures_handled_by_failure_policy_total')).toEqual([
+      'job_controller_pod_failures_handled_by_failure_policy_total{action="Ignore"} 1',
+    ]);
+    expect((await counted(failed, 'terminated_pods_tracking_finalizer_total')).sort()).toEqual([
+      'job_controller_terminated_pods_tracking_finalizer_total{event="add"} 2',
+      'job_controller_terminated_pods_tracking_finalizer_total{event="delete"} 2',
+    ]);
+  });
+
+  it('are Jobs of other controllers, of the first 100 by name', async () => {
+    const many = async ({ client, clock }: ControllerHarness) => {
+      for (let i = 0; i < 103; i++) {
+        const job = newJob({ parallelism: 1, completions: 1, managedBy: `example.org/${i}` });
+        await client.put(JOBS, { ...job, metadata: { ...job.metadata, name: `j${i}` } });
+      }
+      await client.put(JOBS, newJob({ parallelism: 1, completions: 1, managedBy: 'kubernetes.io/job-controller' }));
+      await clock.advance(100);
+    };
+    const lines = await counted(many, 'jobs_by_external_controller_total');
+    expect(lines).toHaveLength(101);
+    expect(lines).toContain('job_controller_jobs_by_external_controller_total{controller_name="example.org/0"} 1');
+    expect(lines).toContain('job_controller_jobs_by_external_controller_total{controller_name="other"} 3');
+  });
+});

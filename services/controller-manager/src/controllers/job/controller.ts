@@ -8,13 +8,22 @@ import {
   type Result,
   resultOf,
 } from '@gantry/controller-runtime';
-import { type Job, type JobCondition, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
-import type { JobMeter } from '../meters.ts';
+import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
 import { claimCandidates, ownersOf } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
 import { JobMemory, type RememberedJob } from './job-memory.shell.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
-import { type Action, type ObservedJob, planJob, planOrphan, planOutcome, type StatusAction } from './plan.ts';
+import type { JobMeter } from './meter.shell.ts';
+import { modeOf, noteProgress, progressWatches } from './progress.shell.ts';
+import {
+  type Action,
+  creationReason,
+  type ObservedJob,
+  planJob,
+  planOrphan,
+  planOutcome,
+  type StatusAction,
+} from './plan.ts';
 import { changePods, claimPods, removeFinalizer } from './pod-writes.shell.ts';
 
 /** How long pods' changes are collected before a Job is looked at, as in Kubernetes. */
@@ -32,6 +41,7 @@ export function createJobController(meter: JobMeter): ControllerSpec {
     name: 'job',
     eventSource: 'job-controller',
     watches: [
+      ...progressWatches(meter),
       {
         resource: JOBS,
         keys: (job, old) => [job ?? old].flatMap((one) => (one === undefined ? [] : [keyOf(one)])),
@@ -81,6 +91,11 @@ async function reconcileJob(job: Job, memory: JobMemory, context: JobContext, si
   const report = (result: 'success' | 'error') =>
     meter.synced({ ...sync, result, seconds: (clock.monotonicMs() - startedMs) / 1000 });
   const changed = await changePods(job, plan.actions, remembered, context, signal);
+  if (changed.created + changed.refused > 0) {
+    const reason = creationReason(observed, now);
+    if (changed.created > 0) meter.podsCreated(reason, 'succeeded', changed.created);
+    if (changed.refused > 0) meter.podsCreated(reason, 'failed', changed.refused);
+  }
   const rest = changed.state === 'complete' ? plan.actions : planOutcome(observed, changed, now);
   await trackPods(job, rest, remembered, context, signal);
   report(changed.failure === undefined ? 'success' : 'error');
@@ -90,32 +105,9 @@ async function reconcileJob(job: Job, memory: JobMemory, context: JobContext, si
 
 type JobContext = ControllerContext & { readonly meter: JobMeter };
 
-function modeOf({ spec }: Job): 'Indexed' | 'NonIndexed' {
-  return spec?.completionMode === 'Indexed' ? 'Indexed' : 'NonIndexed';
-}
-
 function actionOf(actions: readonly Action[]): 'pods_created' | 'pods_deleted' | 'tracking' {
   if (actions.some(({ kind }) => kind === 'deletePod')) return 'pods_deleted';
   return actions.some(({ kind }) => kind === 'createPod') ? 'pods_created' : 'tracking';
-}
-
-/** Reports what a stored status has counted and ended. */
-function noteProgress(meter: JobMeter, { status: before }: Job, job: Job): void {
-  const mode = modeOf(job);
-  for (const result of ['succeeded', 'failed'] as const) {
-    const count = (job.status?.[result] ?? 0) - (before?.[result] ?? 0);
-    if (count > 0) meter.podsFinished(mode, result, count);
-  }
-  for (const [type, result] of [
-    ['Complete', 'succeeded'],
-    ['Failed', 'failed'],
-  ] as const) {
-    const isTrue = (conditions: readonly JobCondition[] = []) =>
-      conditions.find((one) => one.type === type && one.status === 'True');
-    const ended = isTrue(job.status?.conditions);
-    if (ended !== undefined && isTrue(before?.conditions) === undefined)
-      meter.finished(mode, result, ended.reason ?? '');
-  }
 }
 
 /** Carries out the actions on the status and the finalizers, each after the one before has succeeded. */
@@ -138,6 +130,7 @@ async function trackPods(
       current = stored;
     } else if (action.kind === 'remember') remembered.backoff = action.backoff;
     else if (action.kind === 'removeFinalizers') {
+      for (const handled of action.handled) meter.failureHandled(handled);
       const remove = (pod: Pod) => removeFinalizer(pod, remembered, context, signal);
       await executeActions(action.pods, remove, { pace: 'full' }, signal);
     } else if (action.kind === 'report') {

@@ -5,6 +5,8 @@ export interface PodFailureVerdict {
   /** Whether the failure counts toward the backoff limits. */
   readonly isCounted: boolean;
   readonly failsIndex: boolean;
+  /** That of the rule that decided. */
+  readonly action?: PodFailurePolicyRule['action'];
   /** Set when the whole Job fails: the message of its condition. */
   readonly failsJob?: string;
 }
@@ -16,15 +18,16 @@ export function judgePodFailure(policy: PodFailurePolicy | undefined, pod: Pod):
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const cause = findCause(rule, pod);
     if (cause === undefined) continue;
-    switch (rule.action) {
+    const { action } = rule;
+    switch (action) {
       case 'Ignore':
-        return { isCounted: false, failsIndex: false };
+        return { isCounted: false, failsIndex: false, action };
       case 'FailIndex':
-        return { isCounted: true, failsIndex: true };
+        return { isCounted: true, failsIndex: true, action };
       case 'Count':
-        return COUNTED;
+        return { ...COUNTED, action };
       case 'FailJob':
-        return { isCounted: true, failsIndex: false, failsJob: `${cause} matching FailJob rule at index ${index}` };
+        return { ...COUNTED, failsJob: `${cause} matching FailJob rule at index ${index}`, action };
     }
   }
   return COUNTED;

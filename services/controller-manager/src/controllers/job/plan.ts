@@ -1,5 +1,12 @@
 import type { Instant, Plan } from '@gantry/base';
-import { equalJson, type Job, type JobCondition, type JobStatus, type Pod } from '@gantry/objects';
+import {
+  equalJson,
+  type Job,
+  type JobCondition,
+  type JobStatus,
+  type Pod,
+  type PodFailurePolicyRule,
+} from '@gantry/objects';
 import { controllerOf } from '../ownership.ts';
 import type { BackoffRecord } from './backoff.ts';
 import { deadlineOf, findEnd } from './finish.ts';
@@ -24,7 +31,12 @@ export type Action =
 export type StatusAction =
   | { readonly kind: 'updateStatus'; readonly status: JobStatus }
   | { readonly kind: 'remember'; readonly backoff: BackoffRecord }
-  | { readonly kind: 'removeFinalizers'; readonly pods: readonly Pod[] }
+  /** `handled`: of the rules of the podFailurePolicy that decided on these pods. */
+  | {
+      readonly kind: 'removeFinalizers';
+      readonly pods: readonly Pod[];
+      readonly handled: readonly PodFailurePolicyRule['action'][];
+    }
   | { readonly kind: 'report'; readonly report: JobReport };
 
 /**
@@ -58,6 +70,16 @@ export function planOutcome(observed: ObservedJob, outcome: PodOutcome, now: Ins
   return statusActions(view, findEnd(view, now), outcome, now);
 }
 
+/** Why a pod is created: it is a new one, or it replaces one that has ended or is about to. */
+export type CreationReason = 'new' | 'recreate_terminating_or_failed' | 'recreate_failed';
+
+/** Why pods of a Job are created now, in the words of Kubernetes' metric. */
+export function creationReason(observed: ObservedJob, now: Instant): CreationReason {
+  const { failed, terminating } = viewJob(observed, now);
+  if (failed > 0 && observed.job.spec?.podReplacementPolicy === 'Failed') return 'recreate_failed';
+  return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
+}
+
 /** A pod whose Job is gone or has ended loses the finalizer with which the Job would have counted it. */
 export function planOrphan(pod: Pod, job: Job | undefined): Plan<Action> {
   const controller = controllerOf(pod);
@@ -66,7 +88,7 @@ export function planOrphan(pod: Pod, job: Job | undefined): Plan<Action> {
   if (controller !== undefined && job !== undefined && controller.uid === job.metadata.uid) {
     if (isManagedElsewhere(job) || !isJobFinished(job)) return { actions: [] };
   }
-  return { actions: [{ kind: 'removeFinalizers', pods: [pod] }] };
+  return { actions: [{ kind: 'removeFinalizers', pods: [pod], handled: [] }] };
 }
 
 const UNKNOWN_MODE: Action = {
@@ -85,13 +107,13 @@ function statusActions(
   now: Instant,
 ): StatusAction[] {
   const planned = planJobStatus(view, end, outcome, now);
-  const { first, firstReports, finalized, second, secondReports } = planned;
+  const { first, firstReports, finalized, handled, second, secondReports } = planned;
   const actions: StatusAction[] = [];
   if (!equalJson(first, view.job.status ?? {})) {
     actions.push({ kind: 'updateStatus', status: first }, { kind: 'remember', backoff: view.backoff });
   }
   for (const report of firstReports) actions.push({ kind: 'report', report });
-  if (finalized.length > 0) actions.push({ kind: 'removeFinalizers', pods: finalized });
+  if (finalized.length > 0) actions.push({ kind: 'removeFinalizers', pods: finalized, handled });
   if (!equalJson(second, first)) actions.push({ kind: 'updateStatus', status: second });
   for (const report of secondReports) actions.push({ kind: 'report', report });
   return actions;

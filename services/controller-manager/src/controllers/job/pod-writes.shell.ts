@@ -10,6 +10,8 @@ import { finalizerRemovalPatch, jobAdoptionPatch, jobReleasePatch } from './pod-
 /** What became of a plan's changes of pods. `complete` when all were carried out. */
 export interface ChangedPods extends PodOutcome {
   readonly state: 'complete' | 'stopped';
+  /** How many pods could not be created, but for a namespace that is terminating. */
+  readonly refused: number;
   /** Undefined also when the namespace is terminating: it refuses every creation. */
   readonly failure: { readonly error: unknown } | undefined;
 }
@@ -50,13 +52,19 @@ export async function changePods(
 ): Promise<ChangedPods> {
   const removed: Pod[] = [];
   let created = 0;
+  let refused = 0;
   const execute = async (action: Action) => {
     if (action.kind === 'deletePod') {
       if (action.finalizer === 'remove') await removeFinalizer(action.pod, remembered, context, signal);
       await deletePod(job, action.pod, context, signal);
       removed.push(action.pod);
     } else if (action.kind === 'createPod') {
-      await createPod(job, action.pod, context, signal);
+      try {
+        await createPod(job, action.pod, context, signal);
+      } catch (error) {
+        if (!isNamespaceTerminating(error)) refused += 1;
+        throw error;
+      }
       created += 1;
     }
   };
@@ -66,9 +74,10 @@ export async function changePods(
     const creations = actions.filter(({ kind }) => kind === 'createPod');
     await executeActions(creations, execute, {}, signal);
   } catch (error) {
-    return { removed, created, state: 'stopped', failure: isNamespaceTerminating(error) ? undefined : { error } };
+    const failure = isNamespaceTerminating(error) ? undefined : { error };
+    return { removed, created, refused, state: 'stopped', failure };
   }
-  return { removed, created, state: 'complete', failure: undefined };
+  return { removed, created, refused, state: 'complete', failure: undefined };
 }
 
 /** Takes the finalizer off a pod of a Job. A pod that is gone has none. */

@@ -1,5 +1,5 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { JobCondition, JobStatus, Pod } from '@gantry/objects';
+import type { JobCondition, JobStatus, Pod, PodFailurePolicyRule } from '@gantry/objects';
 import { isReady } from '../pods/pod-state.ts';
 import { newCondition, withCondition } from './conditions.ts';
 import { isComplete } from './finish.ts';
@@ -26,6 +26,8 @@ export interface PlannedStatus {
   readonly first: JobStatus;
   readonly firstReports: readonly JobReport[];
   readonly finalized: readonly Pod[];
+  /** Of the rules of the podFailurePolicy that decided on those that have failed. */
+  readonly handled: readonly PodFailurePolicyRule['action'][];
   readonly second: JobStatus;
   readonly secondReports: readonly JobReport[];
 }
@@ -66,7 +68,8 @@ export function planJobStatus(
   const isCounted = !tracking.isFull && uncounted.succeeded.length + uncounted.failed.length === 0;
   if (ending === undefined || !isCounted || terminating > 0) {
     const second = statusOf(tracking.counted, conditions);
-    return { first, firstReports, finalized: tracking.finalized, second, secondReports: [] };
+    const { finalized, handled } = tracking;
+    return { first, firstReports, finalized, handled, second, secondReports: [] };
   }
   const final = finalCondition(ending, now);
   const completionTime = final.type === 'Complete' ? final.lastTransitionTime : undefined;
@@ -75,6 +78,7 @@ export function planJobStatus(
     first,
     firstReports,
     finalized: tracking.finalized,
+    handled: tracking.handled,
     second,
     secondReports: finishReports(view, second, final),
   };

@@ -1,4 +1,4 @@
-import type { Job, JobCondition, Pod } from '@gantry/objects';
+import type { Job, JobCondition, Pod, PodFailurePolicyRule } from '@gantry/objects';
 import { judgePodFailure } from './failure-policy.ts';
 import { hasIndex } from './intervals.ts';
 import { completionIndex, hasFinalizer, isFailed, isIndexed, limitsEachIndex, validIndex } from './job-rules.ts';
@@ -19,6 +19,8 @@ export interface Counters {
 export interface Tracking {
   readonly recorded: Counters;
   readonly finalized: readonly Pod[];
+  /** Of the rules of the podFailurePolicy that decided on them. */
+  readonly handled: readonly PodFailurePolicyRule['action'][];
   readonly counted: Counters;
   /** Whether more pods wait than one look may record. */
   readonly isFull: boolean;
@@ -36,6 +38,7 @@ export function planTracking(view: JobView, end: JobCondition | undefined): Trac
   const succeeded = [...start.uncounted.succeeded];
   const failed = [...start.uncounted.failed];
   const finalized: Pod[] = [];
+  const handled: PodFailurePolicyRule['action'][] = [];
   let newIndexes = 0;
   let isFull = false;
   for (const pod of isIndexed(job) ? byIndex(open) : open) {
@@ -46,7 +49,11 @@ export function planTracking(view: JobView, end: JobCondition | undefined): Trac
       // The completed indexes in the status are enough: an index is not counted twice.
       if (isIndexed(job)) newIndexes += isNewIndex(view, pod) ? 1 : 0;
       else if (!uncounted.succeeded.includes(uid)) succeeded.push(uid);
-    } else if (countsAsFailed(view, pod, end) && !uncounted.failed.includes(uid)) failed.push(uid);
+    } else if (endsAsFailed(view, pod, end) && !uncounted.failed.includes(uid)) {
+      const { isCounted, action } = judgePodFailure(job.spec?.podFailurePolicy, pod);
+      if (isCounted) failed.push(uid);
+      if (action !== undefined) handled.push(action);
+    }
     if (newIndexes + succeeded.length + failed.length >= MAX_UNCOUNTED) {
       isFull = true;
       break;
@@ -54,7 +61,7 @@ export function planTracking(view: JobView, end: JobCondition | undefined): Trac
   }
   const recorded = { ...start, uncounted: { succeeded, failed } };
   for (const pod of finalized) waiting.delete(uidOf(pod));
-  return { recorded, finalized, counted: countWithoutFinalizer(recorded, waiting), isFull };
+  return { recorded, finalized, handled, counted: countWithoutFinalizer(recorded, waiting), isFull };
 }
 
 function countWithoutFinalizer({ succeeded, failed, uncounted }: Counters, waiting: ReadonlySet<string>): Counters {
@@ -79,10 +86,9 @@ function mayLoseFinalizer({ job, indexes }: JobView, pod: Pod, end: JobCondition
 }
 
 /** When a Job fails, its pods that have not ended fail with it. */
-function countsAsFailed({ job }: JobView, pod: Pod, end: JobCondition | undefined): boolean {
+function endsAsFailed({ job }: JobView, pod: Pod, end: JobCondition | undefined): boolean {
   if (!isFailed(pod, job) && (end === undefined || end.type === 'SuccessCriteriaMet')) return false;
-  if (isIndexed(job) && validIndex(pod, job) === undefined) return false;
-  return judgePodFailure(job.spec?.podFailurePolicy, pod).isCounted;
+  return !isIndexed(job) || validIndex(pod, job) !== undefined;
 }
 
 function isNewIndex({ job, indexes }: JobView, pod: Pod): boolean {
