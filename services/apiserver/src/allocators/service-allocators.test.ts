@@ -113,6 +113,35 @@ describe('the allocators', () => {
     expect(await claims()).toEqual(before);
   });
 
+  it('gives one number under two protocols one node port in a new Service, and one each in an update', async () => {
+    const ports = () => [
+      { name: 'tcp', port: 53 },
+      { name: 'udp', port: 53, protocol: 'UDP' },
+    ];
+    const made = draft('a', { type: 'NodePort', ports: ports() });
+    await store(made);
+    const nodePortsOf = ({ spec }: Service) => (spec?.ports ?? []).map(({ nodePort = 0 }) => nodePort);
+    expect(new Set(nodePortsOf(made)).size).toBe(1);
+    const old = draft('b', { ports: ports() });
+    await store(old);
+    const changed: Service & KubeObject = { ...old, spec: { ...old.spec, type: 'NodePort', ports: ports() } };
+    const definition = definitionOf('services');
+    await h.settle(allocators().claim({ definition, object: changed, old, dryRun: false }, never));
+    expect(new Set(nodePortsOf(changed)).size).toBe(2);
+    expect(nodePortsOf(changed)).not.toContain(0);
+  });
+
+  it('gives the first of two node ports of a number to a third port of it', async () => {
+    const ports = [
+      { name: 'a', port: 53, nodePort: 30_001 },
+      { name: 'b', port: 53, protocol: 'UDP', nodePort: 30_002 },
+      { name: 'c', port: 53, protocol: 'SCTP' },
+    ];
+    const made = draft('a', { type: 'NodePort', ports });
+    await store(made);
+    expect(made.spec?.ports?.[2]?.nodePort).toBe(30_001);
+  });
+
   it('repairs: claims used addresses, and gives back those that no Service needs', async () => {
     const stored = (await h.create('services', service('a'))) as Service;
     const kept = `addresses/${stored.spec?.clusterIP}`;

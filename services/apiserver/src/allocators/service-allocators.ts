@@ -58,7 +58,7 @@ export class ServiceAllocators implements Allocators {
     const work: Work = { owner: ownerOf(service), dryRun, signal, claimed: new Map(), created: [] };
     try {
       await this.#address(service, held, work);
-      await this.#ports(service, held, work);
+      await this.#ports(service, held, { ...work, isNew: old === undefined });
     } catch (error) {
       await this.#giveBack(work.created, work.owner);
       throw error;
@@ -160,7 +160,11 @@ export class ServiceAllocators implements Allocators {
     }
   }
 
-  async #ports(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
+  async #ports(
+    service: Service,
+    held: ReadonlySet<string>,
+    { isNew, ...work }: Work & { readonly isNew: boolean },
+  ): Promise<void> {
     const { spec } = service;
     if (spec === undefined || !needsNodePorts(spec)) return;
     const errors: FieldError[] = [];
@@ -178,13 +182,15 @@ export class ServiceAllocators implements Allocators {
     }
     if (errors.length > 0) throw invalidService(service, ...errors);
     const allocates = spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
-    // One number under two protocols has one node port.
+    // One number under two protocols has one node port in a new Service; ports of an update have one each, as in Kubernetes.
     const byNumber = new Map<number, number>();
-    for (const { port, nodePort = 0 } of spec.ports ?? []) if (nodePort !== 0) byNumber.set(port, nodePort);
+    for (const { port, nodePort = 0 } of isNew ? (spec.ports ?? []) : []) {
+      if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
+    }
     for (const port of allocates ? (spec.ports ?? []) : []) {
       if ((port.nodePort ?? 0) !== 0) continue;
       const nodePort = byNumber.get(port.port) ?? (await this.#freePort(work));
-      byNumber.set(port.port, nodePort);
+      if (isNew) byNumber.set(port.port, nodePort);
       port.nodePort = nodePort;
     }
     if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(work);

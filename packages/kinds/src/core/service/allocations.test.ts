@@ -67,4 +67,15 @@ describe('what was allocated for a service', () => {
     expect(updated({ ...OLD, clusterIPs: [] })).toMatchObject(addresses);
     expect(updated({ ...OLD, clusterIP: '10.96.0.8' }).clusterIPs).toEqual(['10.96.0.8']);
   });
+
+  it('comes back to both ports that had one node port under two protocols', () => {
+    const ports = [
+      { name: 'a', port: 53, protocol: 'TCP' },
+      { name: 'b', port: 54, protocol: 'UDP' },
+    ];
+    const spec: ServiceSpec = { type: 'NodePort', ports };
+    const out = cloneJson(spec);
+    carryServiceAllocations(out, { ...spec, ports: ports.map((port) => ({ ...port, nodePort: 30_053 })) });
+    expect(out.ports?.map(({ nodePort }) => nodePort)).toEqual([30_053, 30_053]);
+  });
 });

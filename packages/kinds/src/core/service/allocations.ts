@@ -37,7 +37,10 @@ function matchAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   }
 }
 
-/** Ports are told apart by name; a node port that the client gave to another port is not given twice. */
+/**
+ * Ports are told apart by name. A node port that the client gave to another port is not given twice; one that two ports had before,
+ * under two protocols, is both's again. As in Kubernetes (`patchAllocatedValues`).
+ */
 function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort[]): void {
   const byName = new Map(old.map((port) => [port.name ?? '', port.nodePort ?? 0]));
   const used = new Set(ports.map((port) => port.nodePort ?? 0));
@@ -45,7 +48,6 @@ function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort
     const before = byName.get(port.name ?? '') ?? 0;
     if ((port.nodePort ?? 0) !== 0 || before === 0 || used.has(before)) continue;
     port.nodePort = before;
-    used.add(before);
   }
 }
 

@@ -10,12 +10,32 @@ function hasOwnEndpoints({ clusterIP, selector = {} }: ServiceSpec): boolean {
   return clusterIP === 'None' && Object.keys(selector).length === 0;
 }
 
+/** How an update was settled, where its check depends on more than what came of it. Kubernetes does both in one pass. */
+const settled = new WeakMap<ServiceSpec, 'as-before' | 'families-left-out'>();
+
+/** Whether nothing is changed of a Service that prefers both families: Kubernetes neither adds nor checks any then. */
+function staysAsPreferred(spec: ServiceSpec, old: ServiceSpec): boolean {
+  return (
+    spec.ipFamilyPolicy === 'PreferDualStack' &&
+    (old.ipFamilyPolicy ?? 'PreferDualStack') === 'PreferDualStack' &&
+    spec.type === old.type &&
+    equalJson(spec.clusterIPs ?? [], old.clusterIPs ?? []) &&
+    equalJson(spec.ipFamilies ?? [], old.ipFamilies ?? [])
+  );
+}
+
 /**
  * Sets the policy and the families that the client left out, as Kubernetes does before it allocates. `old` is the spec before, where
  * there was one: its policy counts on. A family that the cluster does not have is left out, for `validateClusterFamilies` to report.
  */
 export function settleFamilies(spec: ServiceSpec, old?: ServiceSpec): void {
+  settled.delete(spec);
   if (spec.type === 'ExternalName') return;
+  if (old !== undefined && staysAsPreferred(spec, old)) {
+    settled.set(spec, 'as-before');
+    return;
+  }
+  if (old !== undefined && (spec.ipFamilies ?? []).length === 0) settled.set(spec, 'families-left-out');
   spec.ipFamilyPolicy ??= old?.ipFamilyPolicy ?? (hasOwnEndpoints(spec) ? 'RequireDualStack' : 'SingleStack');
   const isSingle = spec.ipFamilyPolicy === 'SingleStack';
   if (isSingle && old !== undefined) releaseSecond(spec, old);
@@ -44,12 +64,13 @@ function releaseSecond(spec: ServiceSpec, old: ServiceSpec): void {
 
 /** What does not fit together, or what the cluster cannot give although it is well said: reported alone, in Kubernetes' order. */
 export function validateClusterFamilies(spec: ServiceSpec, old?: ServiceSpec): FieldError[] {
-  if (spec.type === 'ExternalName') return [];
+  if (spec.type === 'ExternalName' || settled.get(spec) === 'as-before') return [];
   const errors = [...validateReleased(spec, old), ...validateCounts(spec), ...validateAddressFamilies(spec)];
   return errors.length > 0 || hasOwnEndpoints(spec) ? errors : validateConfigured(spec);
 }
 
-function validateReleased({ ipFamilyPolicy, ...spec }: ServiceSpec, old: ServiceSpec = {}): FieldError[] {
+function validateReleased(spec: ServiceSpec, old: ServiceSpec = {}): FieldError[] {
+  const { ipFamilyPolicy } = spec;
   if (ipFamilyPolicy === 'SingleStack') return [];
   const parts = [
     ['clusterIPs', 'cluster IP'],
@@ -58,6 +79,8 @@ function validateReleased({ ipFamilyPolicy, ...spec }: ServiceSpec, old: Service
   return parts.flatMap(([field, name]) => {
     const [after, before] = [spec[field] ?? [], old[field] ?? []];
     if (after.length === 0 || after.length >= before.length) return [];
+    // What the client left out it does not release.
+    if (field === 'ipFamilies' && settled.get(spec) === 'families-left-out') return [];
     return [invalid(POLICY, ipFamilyPolicy, `must be 'SingleStack' to release the secondary ${name}`)];
   });
 }

@@ -120,6 +120,43 @@ describe('a new Service is refused', () => {
         'families are specified',
     ],
     [
+      'two port numbers with one node port under one protocol',
+      {
+        type: 'NodePort',
+        ports: [
+          { name: 'a', port: 80, nodePort: 30_080 },
+          { name: 'b', port: 81, protocol: 'TCP', nodePort: 30_080 },
+        ],
+      },
+      {},
+      'spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated',
+    ],
+    [
+      'two port numbers with one node port under two protocols',
+      {
+        type: 'NodePort',
+        ports: [
+          { name: 'a', port: 80, nodePort: 30_080 },
+          { name: 'b', port: 81, protocol: 'UDP', nodePort: 30_080 },
+        ],
+      },
+      {},
+      'spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated',
+    ],
+    [
+      'a node port that a port of the number before the first one asks for',
+      {
+        type: 'NodePort',
+        ports: [
+          { name: 'a', port: 80, nodePort: 30_080 },
+          { name: 'b', port: 81 },
+          { name: 'c', port: 81, protocol: 'UDP', nodePort: 30_080 },
+        ],
+      },
+      {},
+      'spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated',
+    ],
+    [
       'a bad policy for traffic to an external name',
       { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy: 'Some' },
       {},
@@ -154,6 +191,14 @@ describe('a new Service gets', () => {
     const { object, message } = created(spec);
     expect(message).toBe('');
     expect(object.spec).toMatchObject(expected);
+  });
+
+  it('one node port for one number under two protocols, where it asks for that', () => {
+    const ports = [
+      { name: 'a', port: 53, nodePort: 30_053 },
+      { name: 'b', port: 53, protocol: 'UDP', nodePort: 30_053 },
+    ];
+    expect(created({ type: 'NodePort', ports }).message).toBe('');
   });
 
   it('no policy for traffic to an external name', () => {
@@ -222,6 +267,34 @@ describe('an update', () => {
     ],
   ])('%s', (_, old, spec, message) => {
     expect(updated(old, spec).message).toBe(message);
+  });
+
+  describe('of a Service that is headless and prefers both families', () => {
+    const both: ServiceSpec = { clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' };
+    const selecting: ServiceSpec = { ...both, selector: { a: 'b' } };
+    it.each<readonly [string, ServiceSpec, ServiceSpec, string, readonly string[]]>([
+      ['may bring a selector without a word of families', both, selecting, '', ['IPv4']],
+      [
+        'may bring a selector and leave the families as they are',
+        both,
+        { ...selecting, ipFamilies: ['IPv4', 'IPv6'] },
+        '',
+        ['IPv4', 'IPv6'],
+      ],
+      [
+        'may not release a family with its selector',
+        both,
+        { ...selecting, ipFamilies: ['IPv4'] },
+        'spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be \'SingleStack\' to release the secondary IP family',
+        ['IPv4'],
+      ],
+      ['stays in one family without its selector', selecting, { ...both, ipFamilies: ['IPv4'] }, '', ['IPv4']],
+      ['gets the second family where it leaves out both', selecting, both, '', ['IPv4', 'IPv6']],
+    ])('%s', (_, old, spec, message, families) => {
+      const { object, message: said } = updated(old, spec);
+      expect(said).toBe(message);
+      expect(object.spec?.ipFamilies).toEqual(families);
+    });
   });
 
   it('releases the second family at the word', () => {

@@ -31,6 +31,7 @@ import {
   isExternallyAccessible,
   needsHealthCheckPort,
   POLICIES,
+  validateAskedNodePorts,
   validateLoadBalancerClass,
   validateService,
 } from './spec.ts';
@@ -94,8 +95,11 @@ function dropUnusedPolicy(spec: ServiceSpec): void {
 }
 
 function validate(object: Service, old?: Service): readonly FieldError[] {
-  const early = validateEarly(object.spec ?? {}, old?.spec);
-  return early.length > 0 ? early : validateService(object, old);
+  const spec = object.spec ?? {};
+  const early = validateEarly(spec, old?.spec);
+  if (early.length > 0) return early;
+  const asked = old === undefined ? validateAskedNodePorts(spec) : [];
+  return asked.length > 0 ? asked : validateService(object, old);
 }
 
 /** What is wrong with addresses and families: Kubernetes finds it before it allocates, and tells it alone. */

@@ -55,7 +55,7 @@ export function validateService(object: Service, old?: Service): FieldError[] {
     ...validateClusterIps(spec),
     ...(spec.externalIPs ?? []).flatMap((address, i) => validateExternalIp(address, `spec.externalIPs[${i}]`)),
     ...validateType(spec),
-    ...validateDistinctPorts(spec),
+    ...validateDistinctPorts(spec, old?.spec),
     ...validateSourceRanges(spec),
     ...validateSourceRangesAnnotation(object, old),
     ...validateLoadBalancer(spec),
@@ -147,11 +147,31 @@ function validateType({ type = '', ports }: ServiceSpec): FieldError[] {
   );
 }
 
+/**
+ * Two port numbers of a new Service that ask for one node port, whatever their protocols. Kubernetes claims what is asked for in the
+ * order of the ports (`initNodePorts`), before it checks anything else of them: it reports the first one that is taken, alone.
+ */
+export function validateAskedNodePorts({ type, ports = [] }: ServiceSpec): FieldError[] {
+  if (type !== 'NodePort' && type !== 'LoadBalancer') return [];
+  const byNumber = new Map<number, number>();
+  const taken = new Set<number>();
+  for (const [i, { port, nodePort = 0 }] of ports.entries()) {
+    const known = byNumber.get(port);
+    const first = ports.find((other) => other.port === port && (other.nodePort ?? 0) !== 0)?.nodePort ?? 0;
+    const asked = known === undefined ? first : nodePort;
+    if (asked === 0 || asked === known) continue;
+    if (taken.has(asked)) return [invalid(`spec.ports[${i}].nodePort`, asked, 'provided port is already allocated')];
+    taken.add(asked);
+    if (known === undefined) byNumber.set(port, asked);
+  }
+  return [];
+}
+
 /** The first port that Kubernetes would allot in a dry run. */
 const FIRST_ALLOTTED = 32769;
 
-/** Node ports as they are once allotted, which Kubernetes does before it checks: ports of one number get the same one. */
-function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePort[] {
+/** Node ports as they are once allotted, which Kubernetes does before it checks: ports of one number get the same one in a new Service. */
+function allottedPorts({ ports = [], ...spec }: ServiceSpec, isNew: boolean): readonly ServicePort[] {
   const allots =
     spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
   if (!allots) return ports;
@@ -160,14 +180,14 @@ function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePo
   for (const { port, nodePort = 0 } of ports) if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
   return ports.map((one) => {
     if ((one.nodePort ?? 0) !== 0) return one;
-    const nodePort = byNumber.get(one.port) ?? next++;
+    const nodePort = (isNew ? byNumber.get(one.port) : undefined) ?? next++;
     byNumber.set(one.port, nodePort);
     return { ...one, nodePort };
   });
 }
 
-function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
-  const ports = allottedPorts(spec);
+function validateDistinctPorts(spec: ServiceSpec, old: ServiceSpec | undefined): FieldError[] {
+  const ports = allottedPorts(spec, old === undefined);
   const errors: FieldError[] = [];
   const isNodePortRepeated = repeatedAt(ports.map(({ nodePort, protocol }) => `${nodePort ?? 0}/${protocol ?? ''}`));
   const isPortRepeated = repeatedAt(ports.map(({ port, protocol }) => `${port}/${protocol ?? ''}`));
