@@ -239,6 +239,12 @@ describe('the condition DisruptionTarget of a pod', () => {
     ]);
   });
 
+  it('is of the generation of the pod, whatever had none', () => {
+    const { metadata } = pod('bare ready', 0);
+    const of = disrupted({}, { metadata: { ...metadata, generation: 3 } });
+    expect(planStaleCondition(of, NOW).actions).toMatchObject([{ condition: { observedGeneration: 3 } }]);
+  });
+
   it.each([
     ['the agent set it', disrupted({ reason: 'TerminationByKubelet' })],
     ['it is False', disrupted({ status: 'False' })],

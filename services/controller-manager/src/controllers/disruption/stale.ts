@@ -21,14 +21,13 @@ export function planStaleCondition(pod: Pod, now: Instant): Plan<ClearTarget> {
   const expiry = Date.parse(target.lastTransitionTime ?? '') + STALE_MS;
   if (expiry > now) return { actions: [], requeueAt: expiry };
   const { generation } = pod.metadata;
-  const observes = (pod.status?.observedGeneration ?? target.observedGeneration ?? 0) !== 0;
   const condition = {
     type: TARGET,
     status: 'False',
     reason: null,
     message: null,
     lastTransitionTime: formatTime(now),
-    observedGeneration: observes && generation !== undefined ? generation : null,
+    observedGeneration: generation ?? null,
   };
   return { actions: [{ kind: 'clearTarget', condition }] };
 }

@@ -72,6 +72,16 @@ describe('the end of a pod whose node is gone', () => {
     lastTransitionTime: '1970-01-01T00:16:40Z',
   };
 
+  it('is of the generation of the pod, as its condition is', () => {
+    const lost = pod('n');
+    const of = { ...lost, metadata: { ...lost.metadata, generation: 4 } };
+    const { actions } = planPodCollection({ pod: of, node: undefined, missingSince: NOW - QUARANTINE_MS }, NOW);
+    expect(actions[0]).toMatchObject({
+      kind: 'markFailed',
+      status: { observedGeneration: 4, conditions: [{ type: 'DisruptionTarget', observedGeneration: 4 }] },
+    });
+  });
+
   it('says no more than what changes', () => {
     const conditions = [
       { type: 'Ready', status: 'True', reason: 'R' },

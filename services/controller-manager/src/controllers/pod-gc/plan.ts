@@ -59,7 +59,7 @@ function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: 
  * Undefined when the pod has ended already.
  */
 export function failedStatus(
-  { status }: Pod,
+  { status, metadata: { generation } }: Pod,
   condition: PodCondition | undefined,
   now: Instant,
 ): PodStatus | undefined {
@@ -69,5 +69,9 @@ export function failedStatus(
     ...(condition === undefined ? [] : [condition]),
     ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
   ];
-  return { phase: 'Failed', ...(conditions.length === 0 ? {} : { conditions }) };
+  return {
+    phase: 'Failed',
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  };
 }
