@@ -4,7 +4,7 @@ import { selectsPods } from '../service-endpoints/service-rules.ts';
 import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
 import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
 import type { MirrorMeter } from './meter.shell.ts';
-import { isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
+import { groupMirror, isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
 
 /** Queues the Endpoints of a Service that has no selector, or had none. */
 const watchServices: WatchSpec<Service> = {
@@ -40,8 +40,9 @@ export function createEndpointSliceMirroringController(meter: MirrorMeter): Cont
       const startedAt = clock.now();
       const endpoints = cache.get(ENDPOINTS, key);
       const observed = { endpoints, service: cache.get(SERVICES, key), slices: slicesOf(key, MANAGER, cache) };
-      const { actions } = planMirror(observed);
-      const skipped = skippedAddresses(observed);
+      const grouped = groupMirror(observed);
+      const { actions } = planMirror(observed, grouped);
+      const skipped = skippedAddresses(grouped);
       const id = formatKey(key);
       const { updated } = meter.planned(id, observed.slices, actions);
       meter.mirrored(skipped.addresses, updated);

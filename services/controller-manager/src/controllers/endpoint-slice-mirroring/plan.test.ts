@@ -2,7 +2,18 @@ import type { Endpoints, EndpointSlice, EndpointSubset } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sketchService } from '../../testing/service-fixtures.ts';
-import { type Action, MANAGER, MAX_PORTS_OF_NAME, type ObservedMirror, planMirror, skippedAddresses } from './plan.ts';
+import {
+  type Action,
+  groupMirror,
+  MANAGER,
+  MAX_PORTS_OF_NAME,
+  type ObservedMirror,
+  planMirror,
+  skippedAddresses,
+} from './plan.ts';
+
+const plan = (observed: ObservedMirror) => planMirror(observed, groupMirror(observed));
+const skipped = (observed: ObservedMirror) => skippedAddresses(groupMirror(observed));
 
 function endpointsOf(subsets: EndpointSubset[], metadata: Partial<Endpoints['metadata']> = {}): Endpoints {
   return {
@@ -32,8 +43,8 @@ function apply(slices: readonly EndpointSlice[], actions: readonly Action[]): re
 }
 
 function settle(observed: ObservedMirror): readonly EndpointSlice[] {
-  const slices = apply(observed.slices, planMirror(observed).actions);
-  expect(planMirror({ ...observed, slices }).actions).toEqual([]);
+  const slices = apply(observed.slices, plan(observed).actions);
+  expect(plan({ ...observed, slices }).actions).toEqual([]);
   return slices;
 }
 
@@ -57,7 +68,7 @@ describe('mirrored Endpoints', () => {
       'endpoints.kubernetes.io/last-change-trigger-time': 't',
       'kubectl.kubernetes.io/last-applied-configuration': '{}',
     };
-    const { actions } = planMirror(observe(endpointsOf(subsets, { labels: { l: '1' }, annotations })));
+    const { actions } = plan(observe(endpointsOf(subsets, { labels: { l: '1' }, annotations })));
     expect(actions).toEqual([
       {
         kind: 'create',
@@ -134,9 +145,9 @@ describe('mirrored Endpoints', () => {
 
   it('are changed in the slice that is there, also when their ports change', () => {
     const slices = settle(observe(endpointsOf([{ addresses: many(1), ports: [port(80)] }])));
-    const more = planMirror(observe(endpointsOf([{ addresses: many(2), ports: [port(80)] }]), slices)).actions;
+    const more = plan(observe(endpointsOf([{ addresses: many(2), ports: [port(80)] }]), slices)).actions;
     expect(more).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' } } }]);
-    const moved = planMirror(observe(endpointsOf([{ addresses: many(1), ports: [port(81)] }]), slices)).actions;
+    const moved = plan(observe(endpointsOf([{ addresses: many(1), ports: [port(81)] }]), slices)).actions;
     expect(moved).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' }, ports: [port(81)] } }]);
   });
 
@@ -154,7 +165,7 @@ describe('mirrored Endpoints', () => {
     const [slice] = settle(observed);
     expect(slice?.endpoints).toHaveLength(1000);
     expect(slice?.endpoints?.every(({ conditions }) => conditions?.ready === true)).toBe(true);
-    expect(skippedAddresses(observed).reports).toEqual([
+    expect(skipped(observed).reports).toEqual([
       {
         reason: 'TooManyAddressesToMirror',
         message:
@@ -173,7 +184,7 @@ describe('mirrored Endpoints', () => {
     expect([slices.length, v4.length]).toEqual([2 * MAX_PORTS_OF_NAME, MAX_PORTS_OF_NAME]);
     expect(slices.flatMap((slice) => slice.ports ?? []).filter(({ name }) => name === 'admin')).toHaveLength(2);
     for (const { endpoints = [] } of v4) expect(endpoints).toHaveLength(999);
-    expect(skippedAddresses(observed)).toEqual({
+    expect(skipped(observed)).toEqual({
       addresses: 0,
       reports: [
         {
@@ -183,13 +194,30 @@ describe('mirrored Endpoints', () => {
         },
       ],
     });
-    expect(skippedAddresses(observe(endpointsOf([{ addresses, ports: ports.slice(0, 16) }]))).reports).toEqual([]);
+    expect(skipped(observe(endpointsOf([{ addresses, ports: ports.slice(0, 16) }]))).reports).toEqual([]);
+  });
+
+  it('are read once, for the plan and for what it leaves out', () => {
+    let reads = 0;
+    const addresses = many(3).map(({ ip }) => ({
+      get ip() {
+        reads++;
+        return ip;
+      },
+    }));
+    const observed = observe(endpointsOf([{ addresses, ports: [port(80)] }]));
+    const grouped = groupMirror(observed);
+    const before = reads;
+    expect(before).toBeGreaterThan(0);
+    expect(planMirror(observed, grouped).actions).toHaveLength(1);
+    expect(skippedAddresses(grouped)).toEqual({ addresses: 0, reports: [] });
+    expect(reads).toBe(before);
   });
 
   it('report addresses that are none', () => {
     const observed = observe(endpointsOf([{ addresses: [{ ip: 'host' }, { ip: '10.0.0.1' }], ports: [port(80)] }]));
     expect(addressesIn(settle(observed))).toEqual(['10.0.0.1']);
-    expect(skippedAddresses(observed).reports.map(({ message }) => message)).toEqual([
+    expect(skipped(observed).reports.map(({ message }) => message)).toEqual([
       'Skipped 1 invalid IP addresses when mirroring to EndpointSlices',
     ]);
   });

@@ -53,14 +53,21 @@ export interface Skipped {
 }
 
 /**
+ * The addresses of Endpoints by their ports and family, for the plan and for what it leaves out: an object may have tens of
+ * thousands of ports, so they are grouped once. Undefined when nothing is to be mirrored.
+ */
+export function groupMirror(observed: ObservedMirror): GroupedMirror | undefined {
+  const endpoints = mirrored(observed);
+  return endpoints === undefined ? undefined : { endpoints, ...groupAddresses(endpoints) };
+}
+
+/**
  * Endpoints that a user keeps for a Service without a selector are mirrored by slices: one for each set of ports and address
  * type, with at most 1,000 addresses, and with the labels and annotations of the Endpoints.
  */
-export function planMirror(observed: ObservedMirror): Plan<Action> {
-  const { slices } = observed;
-  const endpoints = mirrored(observed);
-  if (endpoints === undefined) return { actions: slices.map((slice) => ({ kind: 'delete', slice })) };
-  const { groups } = groupAddresses(endpoints);
+export function planMirror({ slices }: ObservedMirror, grouped: GroupedMirror | undefined): Plan<Action> {
+  if (grouped === undefined) return { actions: slices.map((slice) => ({ kind: 'delete', slice })) };
+  const { endpoints, groups } = grouped;
   const existing = Map.groupBy(slices, (slice) => keyOf(slice.addressType, slice.ports ?? []));
   const create: EndpointSlice[] = [];
   const update: EndpointSlice[] = [];
@@ -83,13 +90,12 @@ export function planMirror(observed: ObservedMirror): Plan<Action> {
 }
 
 /** What the plan leaves out: how many addresses, and how these and ports are reported. */
-export function skippedAddresses(observed: ObservedMirror): {
+export function skippedAddresses(grouped: GroupedMirror | undefined): {
   readonly addresses: number;
   readonly reports: readonly Skipped[];
 } {
-  const endpoints = mirrored(observed);
-  if (endpoints === undefined) return { addresses: 0, reports: [] };
-  const { invalid, skipped, skippedPorts } = groupAddresses(endpoints);
+  if (grouped === undefined) return { addresses: 0, reports: [] };
+  const { invalid, skipped, skippedPorts } = grouped;
   const reports: Skipped[] = [];
   if (invalid > 0) {
     const message = `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`;
@@ -128,12 +134,16 @@ interface Group {
   readonly endpoints: EndpointsById;
 }
 
-function groupAddresses({ subsets = [] }: Endpoints): {
+/** Endpoints that are mirrored, with their addresses by ports and family, and the numbers of what is left out. */
+export interface GroupedMirror {
+  readonly endpoints: Endpoints;
   readonly groups: ReadonlyMap<string, Group>;
   readonly invalid: number;
   readonly skipped: number;
   readonly skippedPorts: number;
-} {
+}
+
+function groupAddresses({ subsets = [] }: Endpoints): Omit<GroupedMirror, 'endpoints'> {
   const groups = new Map<string, Group>();
   let invalid = 0;
   let skipped = 0;

@@ -1,7 +1,7 @@
 import type { Endpoints } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
-import { planMirror } from '../endpoint-slice-mirroring/plan.ts';
+import { groupMirror, planMirror } from '../endpoint-slice-mirroring/plan.ts';
 import { planSlices } from '../endpoint-slice/plan.ts';
 import { planEndpoints } from '../endpoints/plan.ts';
 
@@ -62,7 +62,8 @@ describe('the work for a Service with many ports', () => {
       subsets: [{ addresses, ports }],
     };
     const { selector: _, ...spec } = sketchService().spec ?? {};
-    const { actions } = planMirror({ endpoints, service: { ...sketchService(), spec }, slices: [] });
+    const observed = { endpoints, service: { ...sketchService(), spec }, slices: [] };
+    const { actions } = planMirror(observed, groupMirror(observed));
     expect(actions).toHaveLength(1);
     expect(looks()).toBeLessThan(MOST);
   });
