@@ -1,11 +1,17 @@
 /**
- * Starts one cluster of its own through the project's scripts and removes it in the end. GANTRY_TEST_KEEP=1 leaves it
+ * Starts one cluster of its own through the project's scripts and removes it in the end: the run fails if the host's packet filters,
+ * routes, interfaces, networks and containers are not what they were before. GANTRY_TEST_KEEP=1 leaves it
  * running for the next run, which then starts at once. GANTRY_TEST_HOME is the folder of a cluster, or of anything with a
  * kubeconfig, that is tested as it is: nothing is started or removed.
  */
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { eventually } from './eventually.ts';
+import { compareHostStates, type HostState, readHostState } from './host-state.ts';
+import { sweepContainers } from './sweep-containers.ts';
+
+const SETTLED_MS = 30_000;
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -38,8 +44,28 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (given !== undefined) return async () => undefined;
   const keep = process.env['GANTRY_TEST_KEEP'] === '1';
   if (!keep) await script(root, home, 'down');
+  const before = keep ? undefined : await readHostState();
   await script(root, home, 'up');
   return async () => {
-    if (!keep) await script(root, home, 'down');
+    if (keep) return;
+    await script(root, home, 'down');
+    await sweepContainers();
+    if (before === undefined) process.stdout.write('what `down` leaves is compared on Linux, for root\n');
+    else await requireSame(before);
   };
+}
+
+/** Fails the run unless the host is as it was before `up`. The engine and the kernel may still be removing what they no longer need. */
+async function requireSame(before: HostState): Promise<void> {
+  try {
+    await eventually('the host is as it was before `up`', SETTLED_MS, async () => {
+      const { added, lost } = compareHostStates(before, (await readHostState()) ?? []);
+      if (added.length === 0 && lost.length === 0) return true;
+      throw new Error([...added.map((line) => `+ ${line}`), ...lost.map((line) => `- ${line}`)].join('\n'));
+    });
+  } catch (error) {
+    // Vitest reports what a teardown throws, and ends with success all the same.
+    process.exitCode = 1;
+    throw error;
+  }
 }

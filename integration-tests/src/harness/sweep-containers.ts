@@ -15,6 +15,11 @@ export async function setup(): Promise<() => Promise<void>> {
   return () => sweep(runtime);
 }
 
+/** Removes the containers and networks that tests have started beside the cluster. */
+export async function sweepContainers(): Promise<void> {
+  await sweep(await getContainerRuntimeClient());
+}
+
 async function sweep({ container }: ContainerRuntimeClient): Promise<void> {
   const { dockerode } = container;
   const label = Object.entries(CONTAINER_LABELS).map(([name, value]) => `${name}=${value}`);

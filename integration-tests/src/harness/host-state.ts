@@ -1,0 +1,99 @@
+import { readdir } from 'node:fs/promises';
+import { runProgram } from './process.ts';
+
+/** What a cluster may change on its host, as lines: packet filters, routes, interfaces, and the engine's networks and containers. */
+export type HostState = readonly string[];
+
+/** Lines that one of two states has more often than the other. */
+export interface Difference {
+  readonly added: readonly string[];
+  readonly lost: readonly string[];
+}
+
+/** Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. */
+export async function readHostState(): Promise<HostState | undefined> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
+  const [nft, iptables, ip6tables, routes, routes6, rules, networks, containers, interfaces] = await Promise.all([
+    output('nft', '--stateless', 'list', 'ruleset'),
+    output('iptables-save'),
+    output('ip6tables-save'),
+    output('ip', '-o', 'route', 'show', 'table', 'all'),
+    output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
+    output('ip', 'rule'),
+    output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
+    output('docker', 'ps', '--all', '--format', '{{.Names}} {{.Image}}'),
+    readdir('/sys/class/net'),
+  ]);
+  const named = (name: string, lines: readonly string[]) => lines.map((line) => `${name}: ${line}`);
+  return [
+    ...named('nft', rulesOfNft(nft)),
+    ...named('iptables', rulesOfIptables(iptables)),
+    ...named('ip6tables', rulesOfIptables(ip6tables)),
+    ...named('route', lastingRoutes(routes)),
+    ...named('route', lastingRoutes(routes6)),
+    ...named('rule', linesOf(rules)),
+    ...named('network', linesOf(networks)),
+    ...named('container', linesOf(containers)),
+    ...named('interface', interfaces),
+  ].toSorted();
+}
+
+async function output(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(program, args);
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** Each rule of `nft list ruleset` on a line of its own, after its table and chain. */
+export function rulesOfNft(text: string): readonly string[] {
+  const within: string[] = [];
+  const rules: string[] = [];
+  for (const line of linesOf(text)) {
+    if (line.startsWith('#')) continue;
+    if (line === '}') within.pop();
+    else {
+      rules.push([...within, line].join(' '));
+      if (line.endsWith('{')) within.push(line);
+    }
+  }
+  return rules;
+}
+
+/** The rules and chains of `iptables-save`, after their table, without counters. */
+export function rulesOfIptables(text: string): readonly string[] {
+  let table = '';
+  return linesOf(text).flatMap((line) => {
+    if (line.startsWith('#') || line === 'COMMIT') return [];
+    if (line.startsWith('*')) table = line.slice(1);
+    return line.startsWith('*') ? [line] : [`${table} ${line.replace(/\s*\[\d+:\d+\]/, '')}`];
+  });
+}
+
+/** Routes without what the kernel says of a bridge that has had a container at some time. */
+export function lastingRoutes(text: string): readonly string[] {
+  return linesOf(text)
+    .filter((line) => !/\b(?:fe80:|ff00:)/.test(line))
+    .map((line) => line.replace(/ linkdown\b/, '').trim());
+}
+
+/** What has come and what has gone between two states. */
+export function compareHostStates(before: HostState, after: HostState): Difference {
+  return { added: surplus(after, before), lost: surplus(before, after) };
+}
+
+function surplus(lines: HostState, others: HostState): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const line of others) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return lines.filter((line) => {
+    const count = counts.get(line) ?? 0;
+    counts.set(line, count - 1);
+    return count <= 0;
+  });
+}
