@@ -36,6 +36,15 @@ export function planSeats(levels: readonly LevelDemand[], total: number): readon
 /** How fast the smoothed demand falls: Kubernetes' coefficient for periods of 10 s. */
 const DECAY = 0.977;
 
+/** What a level wanted in a period, in seats. */
+export interface DemandOfPeriod {
+  readonly high: number;
+  readonly average: number;
+  readonly deviation: number;
+  /** Over this and earlier periods. */
+  readonly smooth: number;
+}
+
 /** The demand of one level over time: its average, its spread and its peak in a period. */
 export class Demand {
   #value = 0;
@@ -44,15 +53,16 @@ export class Demand {
   #sum = 0;
   #squares = 0;
   #high = 0;
-  smooth = 0;
+  #last: DemandOfPeriod = { high: 0, average: 0, deviation: 0, smooth: 0 };
 
   constructor(now: number) {
     this.#at = now;
     this.#startedAt = now;
   }
 
-  get high(): number {
-    return this.#high;
+  /** Of the period that has ended last. */
+  get last(): DemandOfPeriod {
+    return this.#last;
   }
 
   /** Takes note of a demand that holds from now on. */
@@ -62,20 +72,21 @@ export class Demand {
     if (value > this.#high) this.#high = value;
   }
 
-  /** Ends a period: returns its peak, with `smooth` brought up to date. */
-  endPeriod(now: number): number {
+  /** Ends a period: returns what was wanted in it. */
+  endPeriod(now: number): DemandOfPeriod {
     this.#integrate(now);
     const span = now - this.#startedAt;
     const average = span > 0 ? this.#sum / span : this.#value;
     const variance = span > 0 ? Math.max(0, this.#squares / span - average * average) : 0;
-    const envelope = Math.min(this.#high, average + Math.sqrt(variance));
-    this.smooth = Math.max(envelope, DECAY * this.smooth + (1 - DECAY) * envelope);
-    const high = this.#high;
+    const deviation = Math.sqrt(variance);
+    const envelope = Math.min(this.#high, average + deviation);
+    const smooth = Math.max(envelope, DECAY * this.#last.smooth + (1 - DECAY) * envelope);
+    this.#last = { high: this.#high, average, deviation, smooth };
     this.#startedAt = now;
     this.#sum = 0;
     this.#squares = 0;
     this.#high = this.#value;
-    return high;
+    return this.#last;
   }
 
   #integrate(now: number): void {

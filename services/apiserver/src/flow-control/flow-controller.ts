@@ -77,12 +77,7 @@ export class FlowController {
     signal: AbortSignal,
   ): Seats | Promise<Seats> {
     const seats = width <= 1 ? 1 : Math.min(width, level.maxWidth);
-    const started = level.tryStart(seats);
-    if (started !== undefined) {
-      this.#metrics.dispatched(level.settings.name, schema.name);
-      return started;
-    }
-    return this.#wait({ schema, level }, request, seats, signal);
+    return level.tryStart(schema.name, seats) ?? this.#wait({ schema, level }, request, seats, signal);
   }
 
   async #wait({ schema, level }: Classified, request: FlowRequest, width: number, signal: AbortSignal): Promise<Seats> {
@@ -91,7 +86,6 @@ export class FlowController {
     try {
       const seats = await level.wait(schema.name, schema.flowOf(request), width, signal);
       this.#metrics.waited(name, schema.name, 'true', (this.#clock.monotonicMs() - startedMs) / 1000);
-      this.#metrics.dispatched(name, schema.name);
       return seats;
     } catch (error) {
       if (error instanceof RejectedError) this.#metrics.rejected(name, schema.name, error.reason);

@@ -1,35 +1,20 @@
 import type { Metrics } from '@gantry/service';
-import type { PriorityLevel, Rejection } from './priority-level.ts';
+import type { PriorityLevel, Rejection, SchemaLoad } from './priority-level.ts';
 
 const LABELS = ['priority_level', 'flow_schema'] as const;
 const PREFIX = 'apiserver_flowcontrol_';
 
-/** Kubernetes' metrics of flow control. What an admitted request costs is one number that is counted up. */
+type Levels = () => Iterable<PriorityLevel>;
+
+/** Kubernetes' metrics of flow control. What an admitted request costs is numbers that are counted up. */
 export class FlowMetrics {
-  /** Requests that were not yet added to the metric, by level and schema. */
-  readonly #dispatched = new Map<string, Map<string, number>>();
   readonly #rejected;
   readonly #waits;
 
-  constructor(metrics: Metrics, levels: () => Iterable<PriorityLevel>) {
-    const each = (name: string, help: string, value: (level: PriorityLevel) => number): void => {
-      metrics.gauge(PREFIX + name, help, ['priority_level'], (gauge) => {
-        for (const level of levels()) gauge.set(value(level), { priority_level: level.settings.name });
-      });
-    };
-    each('current_executing_requests', 'Requests that execute.', (level) => level.executing);
-    each('current_executing_seats', 'Seats of requests that execute.', (level) => level.executingSeats);
-    each('current_inqueue_requests', 'Requests that wait.', (level) => level.waiting);
-    each('current_limit_seats', 'Seats after lending and borrowing.', (level) => level.limit);
-    each('nominal_limit_seats', 'Seats by the shares.', ({ settings }) => settings.nominal);
-    each('lower_limit_seats', 'Seats that are not lent.', ({ settings }) => settings.lower);
-    const dispatched = (): void => this.#flush(total);
-    metrics.gauge(`${PREFIX}upper_limit_seats`, 'Seats with all that may be borrowed.', ['priority_level'], (gauge) => {
-      // Before the counter that comes next is rendered.
-      dispatched();
-      for (const { settings } of levels()) gauge.set(settings.upper, { priority_level: settings.name });
-    });
-    const total = metrics.counter(`${PREFIX}dispatched_requests_total`, 'Requests that began to execute.', LABELS);
+  constructor(metrics: Metrics, levels: Levels) {
+    declareLevelGauges(metrics, levels);
+    declareSchemaGauges(metrics, levels);
+    declareDispatched(metrics, levels);
     this.#rejected = metrics.counter(`${PREFIX}rejected_requests_total`, 'Requests that were refused.', [
       ...LABELS,
       'reason',
@@ -40,15 +25,6 @@ export class FlowMetrics {
     ]);
   }
 
-  dispatched(level: string, schema: string): void {
-    let schemas = this.#dispatched.get(level);
-    if (schemas === undefined) {
-      schemas = new Map();
-      this.#dispatched.set(level, schemas);
-    }
-    schemas.set(schema, (schemas.get(schema) ?? 0) + 1);
-  }
-
   rejected(level: string, schema: string, reason: Rejection): void {
     this.#rejected.inc({ priority_level: level, flow_schema: schema, reason });
   }
@@ -56,11 +32,50 @@ export class FlowMetrics {
   waited(level: string, schema: string, execute: 'true' | 'false', seconds: number): void {
     this.#waits.observe(seconds, { priority_level: level, flow_schema: schema, execute });
   }
+}
 
-  #flush(total: ReturnType<Metrics['counter']>): void {
-    for (const [level, schemas] of this.#dispatched) {
-      for (const [schema, count] of schemas) total.inc({ priority_level: level, flow_schema: schema }, count);
+/** Seats of levels. */
+function declareLevelGauges(metrics: Metrics, levels: Levels): void {
+  const each = (name: string, help: string, value: (level: PriorityLevel) => number): void => {
+    metrics.gauge(PREFIX + name, help, ['priority_level'], (gauge) => {
+      for (const level of levels()) gauge.set(value(level), { priority_level: level.settings.name });
+    });
+  };
+  each('current_limit_seats', 'Seats after lending and borrowing.', (level) => level.limit);
+  each('nominal_limit_seats', 'Seats by the shares.', ({ settings }) => settings.nominal);
+  each('lower_limit_seats', 'Seats that are not lent.', ({ settings }) => settings.lower);
+  each('upper_limit_seats', 'Seats with all that may be borrowed.', ({ settings }) => settings.upper);
+  const period = 'in the last period of borrowing';
+  each('demand_seats_high_watermark', `The most seats that were wanted ${period}.`, ({ demand }) => demand.high);
+  each('demand_seats_average', `Seats that were wanted on average ${period}.`, ({ demand }) => demand.average);
+  each('demand_seats_stdev', `Standard deviation of the seats wanted ${period}.`, ({ demand }) => demand.deviation);
+  each('demand_seats_smoothed', 'Seats that are wanted, smoothed over periods.', ({ demand }) => demand.smooth);
+}
+
+/** Requests and seats of levels by flow schema. */
+function declareSchemaGauges(metrics: Metrics, levels: Levels): void {
+  const each = (name: string, help: string, value: (load: SchemaLoad) => number): void => {
+    metrics.gauge(PREFIX + name, help, LABELS, (gauge) => {
+      for (const level of levels()) {
+        for (const [flow_schema, load] of level.loads) {
+          gauge.set(value(load), { priority_level: level.settings.name, flow_schema });
+        }
+      }
+    });
+  };
+  each('current_executing_requests', 'Requests that execute.', (load) => load.executing);
+  each('current_executing_seats', 'Seats of requests that execute.', (load) => load.executingSeats);
+  each('current_inqueue_requests', 'Requests that wait.', (load) => load.waiting);
+  each('current_inqueue_seats', 'Seats of requests that wait.', (load) => load.waitingSeats);
+}
+
+/** Dispatched requests: levels count them. */
+function declareDispatched(metrics: Metrics, levels: Levels): void {
+  metrics.counter(`${PREFIX}dispatched_requests_total`, 'Requests that began to execute.', LABELS, (counter) => {
+    for (const level of levels()) {
+      for (const [flow_schema, load] of level.loads) {
+        counter.inc({ priority_level: level.settings.name, flow_schema }, load.dispatched);
+      }
     }
-    this.#dispatched.clear();
-  }
+  });
 }

@@ -30,7 +30,7 @@ function start(settings: Partial<LevelSettings> = {}) {
       request.state = 'started';
       request.seats = seats;
     };
-    const now = level.tryStart(width);
+    const now = level.tryStart('schema', width);
     if (now !== undefined) take(now);
     else {
       level.wait('schema', flow, width, signal).then(take, (error: unknown) => {
@@ -52,6 +52,23 @@ describe('a priority level', () => {
     await settle();
     expect(requests[2]?.state).toBe('started');
     expect(level.executingSeats).toBe(2);
+  });
+
+  it('counts the requests of each schema, and their seats', async () => {
+    const { ask, level, settle } = start({ nominal: 4 });
+    const stop = new AbortController();
+    const [wide, narrow, waits] = [ask('a', 3), ask('a', 1), ask('a', 2)];
+    const leaves = ask('a', 1, stop.signal);
+    const load = () => level.loads.get('schema');
+    expect(load()).toEqual({ executing: 2, executingSeats: 4, waiting: 2, waitingSeats: 3, dispatched: 2 });
+    stop.abort();
+    await settle();
+    expect(leaves.state).toBe('cancelled');
+    wide.seats?.release();
+    await settle();
+    expect(load()).toEqual({ executing: 2, executingSeats: 3, waiting: 0, waitingSeats: 0, dispatched: 3 });
+    for (const { seats } of [narrow, waits]) seats?.release();
+    expect(load()).toEqual({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0, dispatched: 3 });
   });
 
   it('refuses a flow whose queues are full, and lets others wait', async () => {
@@ -129,6 +146,18 @@ describe('a priority level', () => {
 });
 
 describe('lending', () => {
+  it('knows the peak, the average and the spread of a period', async () => {
+    const { ask, clock, level } = start({ nominal: 10 });
+    const request = ask('a', 2);
+    await clock.advance(5000);
+    request.seats?.release();
+    await clock.advance(5000);
+    expect(level.endPeriod()).toEqual({ high: 2, average: 1, deviation: 1, smooth: 2 });
+    await clock.advance(10_000);
+    expect(level.endPeriod()).toMatchObject({ high: 0, average: 0, deviation: 0 });
+    expect(level.demand.smooth).toBeCloseTo(0.977 * 2);
+  });
+
   const idle = { nominal: 100, lower: 50, upper: 200, high: 0, smooth: 0 };
 
   it('gives an idle level’s seats to one that wants them, up to its bound', () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '@gantry/base';
-import { Demand } from './borrowing.ts';
+import { Demand, type DemandOfPeriod } from './borrowing.ts';
 import { dealHand, hashFlow } from './shuffle-sharding.ts';
 
 /** Why a request was refused. */
@@ -37,6 +37,16 @@ export interface Seats extends Disposable {
   release(): void;
 }
 
+/** The requests of one flow schema at a level, and their seats. */
+export interface SchemaLoad {
+  executing: number;
+  executingSeats: number;
+  waiting: number;
+  waitingSeats: number;
+  /** Requests that began to execute, ever. */
+  dispatched: number;
+}
+
 interface Queue {
   readonly waiting: Waiting[];
   executing: number;
@@ -48,6 +58,7 @@ interface Queue {
 
 interface Waiting {
   readonly width: number;
+  readonly load: SchemaLoad;
   readonly queue: Queue;
   readonly start: () => void;
 }
@@ -66,6 +77,7 @@ export class PriorityLevel {
   readonly #demand: Demand;
   /** Queues with requests that wait or execute. */
   readonly #active = new Set<Queue>();
+  readonly #loads = new Map<string, SchemaLoad>();
   #settings: LevelSettings;
   #queues: Queue[] = [];
   #limit: number;
@@ -104,6 +116,15 @@ export class PriorityLevel {
     return this.#waiting;
   }
 
+  get demand(): DemandOfPeriod {
+    return this.#demand.last;
+  }
+
+  /** The load of each flow schema that has sent a request, by name. */
+  get loads(): ReadonlyMap<string, SchemaLoad> {
+    return this.#loads;
+  }
+
   /** New settings; requests that wait keep their place. */
   configure(settings: LevelSettings): void {
     const { queues, mode, nominal } = settings;
@@ -120,9 +141,8 @@ export class PriorityLevel {
   }
 
   /** Ends a period of borrowing: the most seats that were wanted in it, and the smoothed demand. */
-  endPeriod(): { readonly high: number; readonly smooth: number } {
-    const high = this.#demand.endPeriod(this.#clock.monotonicMs());
-    return { high, smooth: this.#demand.smooth };
+  endPeriod(): DemandOfPeriod {
+    return this.#demand.endPeriod(this.#clock.monotonicMs());
   }
 
   /** The widest request that makes sense: one that leaves room for the other queues of its hand. */
@@ -132,10 +152,11 @@ export class PriorityLevel {
   }
 
   /** Seats at once, where there is room and no request waits; undefined otherwise. */
-  tryStart(width: number): Seats | undefined {
+  tryStart(schema: string, width: number): Seats | undefined {
     if (this.#settings.mode !== 'exempt' && (this.#waiting > 0 || !this.#fits(width))) return undefined;
-    this.#begin(width);
-    return this.#seats(width, undefined);
+    const load = this.#loadOf(schema);
+    this.#begin(width, load);
+    return this.#seats(width, load, undefined);
   }
 
   /** Waits for seats; rejects with a RejectedError. */
@@ -144,14 +165,16 @@ export class PriorityLevel {
     if (mode !== 'queue') return Promise.reject(new RejectedError('concurrency-limit'));
     this.#advance();
     const queue = this.#choose(schema, flow);
+    const load = this.#loadOf(schema);
     if (queue.waiting.length >= queueLengthLimit) return Promise.reject(new RejectedError('queue-full'));
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         width,
+        load,
         queue,
         start: () => {
           settle();
-          resolve(this.#seats(width, queue));
+          resolve(this.#seats(width, load, queue));
         },
       };
       const leave = (reason: Rejection): void => {
@@ -177,13 +200,25 @@ export class PriorityLevel {
     return this.#executingSeats + width <= this.#limit;
   }
 
-  #begin(width: number): void {
+  #loadOf(schema: string): SchemaLoad {
+    let load = this.#loads.get(schema);
+    if (load === undefined) {
+      load = { executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0, dispatched: 0 };
+      this.#loads.set(schema, load);
+    }
+    return load;
+  }
+
+  #begin(width: number, load: SchemaLoad): void {
     this.#executing += 1;
     this.#executingSeats += width;
+    load.dispatched += 1;
+    load.executing += 1;
+    load.executingSeats += width;
     this.#noteDemand();
   }
 
-  #seats(width: number, queue: Queue | undefined): Seats {
+  #seats(width: number, load: SchemaLoad, queue: Queue | undefined): Seats {
     const startedMs = this.#clock.monotonicMs();
     let held = true;
     const release = (): void => {
@@ -191,6 +226,8 @@ export class PriorityLevel {
       held = false;
       this.#executing -= 1;
       this.#executingSeats -= width;
+      load.executing -= 1;
+      load.executingSeats -= width;
       if (queue !== undefined) {
         queue.executing -= 1;
         // It was charged what a request is taken to last; now that is known.
@@ -217,7 +254,7 @@ export class PriorityLevel {
   }
 
   #enqueue(waiting: Waiting): void {
-    const { queue, width } = waiting;
+    const { queue, width, load } = waiting;
     if (!this.#active.has(queue)) {
       // A queue that was empty starts now: it saves nothing up.
       queue.nextStart = this.#virtual;
@@ -227,18 +264,26 @@ export class PriorityLevel {
     queue.demanded += width;
     this.#waiting += 1;
     this.#waitingSeats += width;
+    load.waiting += 1;
+    load.waitingSeats += width;
     this.#noteDemand();
   }
 
   #leave(waiting: Waiting): void {
-    const { queue, width } = waiting;
+    const { queue } = waiting;
     queue.waiting.splice(queue.waiting.indexOf(waiting), 1);
-    queue.demanded -= width;
-    this.#waiting -= 1;
-    this.#waitingSeats -= width;
+    this.#waitsNoLonger(waiting);
     this.#forget(queue);
     this.#noteDemand();
     this.#dispatch();
+  }
+
+  #waitsNoLonger({ queue, width, load }: Waiting): void {
+    queue.demanded -= width;
+    this.#waiting -= 1;
+    this.#waitingSeats -= width;
+    load.waiting -= 1;
+    load.waitingSeats -= width;
   }
 
   #forget(queue: Queue): void {
@@ -252,12 +297,10 @@ export class PriorityLevel {
       const first = queue?.waiting[0];
       if (queue === undefined || first === undefined || !this.#fits(first.width)) return;
       queue.waiting.shift();
-      queue.demanded -= first.width;
+      this.#waitsNoLonger(first);
       queue.executing += 1;
       queue.nextStart += first.width * ESTIMATE_S;
-      this.#waiting -= 1;
-      this.#waitingSeats -= first.width;
-      this.#begin(first.width);
+      this.#begin(first.width, first.load);
       first.start();
     }
   }

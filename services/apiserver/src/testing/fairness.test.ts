@@ -87,7 +87,7 @@ describe('flow control', () => {
     });
     await once(held, 'secureConnect');
     held.write(`POST ${MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
-    const executing = 'apiserver_flowcontrol_current_executing_requests{priority_level="closed"} 1\n';
+    const executing = 'apiserver_flowcontrol_current_executing_requests{priority_level="closed",flow_schema="bob"} 1\n';
     while (!(await call('GET', '/metrics')).bytes.toString().includes(executing));
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } };
     const refused = await call('POST', MAPS, object, bob);
@@ -96,10 +96,11 @@ describe('flow control', () => {
     expect(refused.bytes.toString()).toBe('Too many requests, please try again later.\n');
     expect((await call('POST', MAPS, object, alice)).code).toBe(201);
     held.destroy();
-    const { bytes } = await call('GET', '/metrics');
-    expect(bytes.toString()).toContain(
-      'apiserver_flowcontrol_rejected_requests_total{priority_level="closed",flow_schema="bob",reason="concurrency-limit"} 1',
-    );
+    const text = (await call('GET', '/metrics')).bytes.toString();
+    const labels = 'priority_level="closed",flow_schema="bob"';
+    expect(text).toContain(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="concurrency-limit"} 1\n`);
+    expect(text).toContain(`apiserver_flowcontrol_dispatched_requests_total{${labels}} 1\n`);
+    expect(text).toContain('apiserver_flowcontrol_nominal_limit_seats{priority_level="closed"} 1\n');
   });
 
   it('says in the status of a schema whether its level exists', async () => {
