@@ -45,8 +45,20 @@ export function followFieldPath(
 }
 
 function step(schema: JsonSchema | undefined, name: string): JsonSchema | undefined | 'nowhere' {
-  if (schema?.properties !== undefined && Object.keys(schema.properties).length > 0) {
-    return propertyOf(schema, name) ?? 'nowhere';
-  }
-  return schema?.additionalProperties === undefined ? 'nowhere' : valuesOf(schema);
+  const found = propertyOf(schema, name);
+  if (found !== undefined) return found;
+  if (schema === undefined || hasProperties(schema) || schema.additionalProperties === undefined) return 'nowhere';
+  return valuesOf(schema);
+}
+
+/** Looked for once for each schema: many paths may lead through one that has very many properties. */
+const known = new WeakMap<object, boolean>();
+
+function hasProperties({ properties }: JsonSchema): boolean {
+  if (properties === undefined) return false;
+  const before = known.get(properties);
+  if (before !== undefined) return before;
+  const isThere = Object.keys(properties).length > 0;
+  known.set(properties, isThere);
+  return isThere;
 }

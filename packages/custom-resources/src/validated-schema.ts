@@ -10,16 +10,32 @@ export function schemaForObjects(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A schema as it is held against defaults: whether a number or a text is meant, Kubernetes does not look there. */
-export function schemaForDefaults(schema: JsonSchema): JsonSchema {
-  return rewrite(schema, (one) => {
-    delete one['x-kubernetes-int-or-string'];
-  });
+/**
+ * Makes schemas as they are held against defaults: whether a number or a text is meant, Kubernetes does not look there. Defaults of
+ * parts of one schema share what is made.
+ */
+export function schemasForDefaults(): (schema: JsonSchema) => JsonSchema {
+  const made = new Map<JsonSchema, JsonSchema>();
+  return (schema) =>
+    rewrite(
+      schema,
+      (one) => {
+        delete one['x-kubernetes-int-or-string'];
+      },
+      made,
+    );
 }
 
-function rewrite(schema: JsonSchema, change: (schema: Mutable) => void): JsonSchema {
+function rewrite(
+  schema: JsonSchema,
+  change: (schema: Mutable) => void,
+  made = new Map<JsonSchema, JsonSchema>(),
+): JsonSchema {
+  const known = made.get(schema);
+  if (known !== undefined) return known;
   const out: Mutable = { ...schema };
-  const inner = (one: JsonSchema) => rewrite(one, change);
+  made.set(schema, out);
+  const inner = (one: JsonSchema) => rewrite(one, change, made);
   for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
     const list = schema[word];
     if (list !== undefined) out[word] = list.map(inner);

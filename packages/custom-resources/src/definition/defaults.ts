@@ -2,8 +2,8 @@ import { append } from '@gantry/base';
 import { coerceEmbedded, validateEmbedded } from '../embedded.ts';
 import { DecodeError, type JsonSchema, META_FIELDS, asResourceRoot, itemsOf } from '@gantry/apimachinery';
 import { pruneValue } from '../prune.ts';
-import { validateRulesOf } from '../rules/schema-rules.ts';
-import { schemaForDefaults } from '../validated-schema.ts';
+import { rulesOfParts, type RulesOfPart } from '../rules/schema-rules.ts';
+import { schemasForDefaults } from '../validated-schema.ts';
 import { validateValue } from '../validate-value.ts';
 import { type FieldError, cloneJson, equalJson, formatFieldError, invalid } from '@gantry/objects';
 
@@ -14,18 +14,27 @@ interface Place {
   readonly insideMetadata: boolean;
   /** The resource in which there is nothing but a value at this place. */
   readonly surround: (value: unknown) => unknown;
+  /** What is made of the parts of the schema, once for each. */
+  readonly schemaForDefaults: (schema: JsonSchema) => JsonSchema;
+  readonly validateRules: RulesOfPart;
 }
 
 /** Defaults that are not what their schema asks for. `schema` is a resource's. */
 export function validateDefaults(schema: JsonSchema, path: string): FieldError[] {
   const root = asResourceRoot(schema);
-  return validateWithin(root, path, { resource: root, insideMetadata: false, surround: (value) => value });
+  return validateWithin(root, path, {
+    resource: root,
+    insideMetadata: false,
+    surround: (value) => value,
+    schemaForDefaults: schemasForDefaults(),
+    validateRules: rulesOfParts(),
+  });
 }
 
 function validateWithin(schema: JsonSchema, path: string, around: Place): FieldError[] {
   const isResource = schema['x-kubernetes-embedded-resource'] === true;
   const place: Place = isResource
-    ? { resource: schema, insideMetadata: false, surround: (value) => withTypeMeta(value) }
+    ? { ...around, resource: schema, insideMetadata: false, surround: (value) => withTypeMeta(value) }
     : around;
   const errors: FieldError[] = [];
   if (schema.default !== undefined && schema.default !== null) {
@@ -62,13 +71,13 @@ function validateDefault(schema: JsonSchema, value: unknown, path: string, place
     const embedded = validateEmbedded(value, schema, path);
     if (embedded.length > 0) return [...errors, ...embedded];
   }
-  const wrong = validateValue(value, schemaForDefaults(schema), path);
+  const wrong = validateValue(value, place.schemaForDefaults(schema), path);
   if (wrong.length > 0) return [...errors, ...wrong];
   const isResource = schema === place.resource;
   // As if it had always been there; and, where rules compare, as if it came anew.
-  const kept = validateRulesOf(schema, { value, old: value, isResource, path });
+  const kept = place.validateRules(schema, { value, old: value, isResource, path });
   if (kept.length > 0) return [...errors, ...kept];
-  return [...errors, ...validateRulesOf(schema, { value, old: undefined, isResource, path })];
+  return [...errors, ...place.validateRules(schema, { value, old: undefined, isResource, path })];
 }
 
 function wrongMetadata(object: unknown, schema: JsonSchema): string | undefined {

@@ -2,7 +2,7 @@ import { append, repeatedAt } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, type ValidationRule, givenEmpty, isJsonObject, itemsOf } from '@gantry/apimachinery';
 import { type FieldError, forbidden, invalid, notSupported, required } from '@gantry/objects';
-import { findUnsupported } from './structural.ts';
+import { unsupportedFinder } from './structural.ts';
 
 /** Kubernetes prints a struct of its own here. */
 const PRINTED_STRUCT = {};
@@ -16,11 +16,13 @@ interface Surroundings {
   /** Why no default may stand here; undefined where one may. */
   readonly noDefaults: string | undefined;
   readonly insideMetadata: boolean;
+  readonly findUnsupported: ReturnType<typeof unsupportedFinder>;
 }
 
 /** What is wrong with a schema by itself, with its rules' texts; the rules' expressions are looked at elsewhere. */
 export function validateOpenApiSchema(schema: JsonSchema, path: string): FieldError[] {
-  return validateSchema(schema, path, { noDefaults: undefined, insideMetadata: false }, 'root');
+  const around = { noDefaults: undefined, insideMetadata: false, findUnsupported: unsupportedFinder() };
+  return validateSchema(schema, path, around, 'root');
 }
 
 function validateSchema(
@@ -61,7 +63,9 @@ function validateSchema(
     ...validateKeys(schema, path),
   ]);
   for (const [i, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
-    append(errors, validateRuleTexts(rule, schema, `${path}.x-kubernetes-validations[${i}]`));
+    const follows = (fieldPath: string) =>
+      around.findUnsupported(schema) !== undefined || typeof followFieldPath(schema, fieldPath) !== 'string';
+    append(errors, validateRuleTexts(rule, follows, `${path}.x-kubernetes-validations[${i}]`));
   }
   return errors;
 }
@@ -74,7 +78,8 @@ function propertySurroundings(
 ): Surroundings {
   const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
   if (!isResource || !META_FIELDS.has(name)) return around;
-  return { noDefaults: level === 'root' ? `in top-level ${name}` : around.noDefaults, insideMetadata: true };
+  const noDefaults = level === 'root' ? `in top-level ${name}` : around.noDefaults;
+  return { ...around, noDefaults, insideMetadata: true };
 }
 
 function validateKeywords(schema: JsonSchema, path: string, around: Surroundings): FieldError[] {
@@ -201,18 +206,23 @@ function validateKeys(schema: JsonSchema, path: string): FieldError[] {
   return errors;
 }
 
+/** Kubernetes shows all keys with each wrong one. Here the first errors do, so that a message is no square of its list. */
+const SHOWN_WITH_ALL = 4;
+
 function validateKeyNames(keys: readonly string[], items: JsonSchema, path: string): FieldError[] {
   const at = `${path}.x-kubernetes-list-map-keys`;
   const isRepeated = repeatedAt(keys);
+  let shown = 0;
+  const wrong = (key: string, why: string) => invalid(at, shown++ < SHOWN_WITH_ALL ? keys : [key], why);
   return keys.flatMap((key, i) => {
     const errors: FieldError[] = [];
     const property = items.properties?.[key];
-    if (property === undefined) errors.push(invalid(at, keys, 'entries must all be names of item properties'));
+    if (property === undefined) errors.push(wrong(key, 'entries must all be names of item properties'));
     else if (property.type === 'array' || property.type === 'object') {
       const why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
       errors.push(invalid(`${path}.items.properties[${key}].type`, items.type, why));
     }
-    if (isRepeated(i)) errors.push(invalid(at, keys, 'must not contain duplicate entries'));
+    if (isRepeated(i)) errors.push(wrong(key, 'must not contain duplicate entries'));
     return errors;
   });
 }
@@ -223,11 +233,12 @@ function validateNullability(schema: JsonSchema, items: JsonSchema, listType: st
     errors.push(forbidden(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`));
   }
   if (listType !== 'map') return errors;
+  const isRequired = new Set(items.required);
   for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
     const property = items.properties?.[key];
     if (property === undefined) continue;
     const at = `${path}.items.properties[${key}]`;
-    if (!(items.required ?? []).includes(key) && (property.default ?? null) === null) {
+    if (!isRequired.has(key) && (property.default ?? null) === null) {
       const why = 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property';
       errors.push(required(`${at}.default`, why));
     }
@@ -239,7 +250,8 @@ function validateNullability(schema: JsonSchema, items: JsonSchema, listType: st
   return errors;
 }
 
-function validateRuleTexts(rule: ValidationRule, schema: JsonSchema, path: string): FieldError[] {
+/** `follows` tells whether a path leads somewhere, as far as that can be told. */
+function validateRuleTexts(rule: ValidationRule, follows: (fieldPath: string) => boolean, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { rule: expression = '', message = '', messageExpression = '', reason, fieldPath = '' } = rule;
   const hasBreak = (text: string) => /[\n\r]/.test(text.trim());
@@ -258,11 +270,7 @@ function validateRuleTexts(rule: ValidationRule, schema: JsonSchema, path: strin
     errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must be non-empty if specified'));
   }
   if (/[\n\r]/.test(fieldPath)) errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must not contain line breaks'));
-  if (
-    fieldPath !== '' &&
-    findUnsupported(schema) === undefined &&
-    typeof followFieldPath(schema, fieldPath) === 'string'
-  ) {
+  if (fieldPath !== '' && !follows(fieldPath)) {
     errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must be a valid path'));
   }
   return errors;

@@ -1,4 +1,4 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append, type InTurns, repeatedAt } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, itemsOf, validateWebhookService, validateWebhookUrl, valuesOf } from '@gantry/apimachinery';
 import {
@@ -57,21 +57,45 @@ const ROOT_WORDS: readonly string[] = [
   'XValidations',
 ];
 
-/** Everything wrong with the spec, as Kubernetes looks at it: what all versions share stands above them. */
+/**
+ * Everything wrong with the spec, as Kubernetes looks at it: what all versions share stands above them. In pieces, since a schema may
+ * be as large as a request: of each version, and of each way to look at its schema.
+ */
 export function validateDefinitionSpec(
   spec: CustomResourceDefinitionSpec,
   old: CustomResourceDefinitionSpec | undefined,
-): FieldError[] {
+): InTurns<readonly FieldError[]> {
+  return () => validateSpec(spec, old);
+}
+
+/** Pieces of a computation whose result is a T. */
+type Pieces<T> = Generator<undefined, T, undefined>;
+type Versions = readonly CustomResourceDefinitionVersion[];
+type Shared = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
+
+/** What all versions have alike; undefined when they differ. */
+function* sharedBy<K extends Shared>(
+  versions: Versions,
+  key: K,
+): Pieces<CustomResourceDefinitionVersion[K] | undefined> {
+  const first = versions[0]?.[key];
+  if (first === undefined || (Array.isArray(first) && first.length === 0)) return undefined;
+  for (const version of versions.slice(1)) {
+    if (!equalJson(version[key], first)) return undefined;
+    yield;
+  }
+  return first;
+}
+
+function* validateSpec(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec | undefined,
+): Pieces<readonly FieldError[]> {
   const versions = spec.versions ?? [];
-  const shared = <K extends 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'>(key: K) => {
-    const first = versions[0]?.[key];
-    const isEmpty = first === undefined || (Array.isArray(first) && first.length === 0);
-    return !isEmpty && versions.every((version) => equalJson(version[key], first)) ? first : undefined;
-  };
-  const schema = shared('schema');
-  const subresources = shared('subresources');
-  const columns = shared('additionalPrinterColumns');
-  const fields = shared('selectableFields');
+  const schema = yield* sharedBy(versions, 'schema');
+  const subresources = yield* sharedBy(versions, 'subresources');
+  const columns = yield* sharedBy(versions, 'additionalPrinterColumns');
+  const fields = yield* sharedBy(versions, 'selectableFields');
   const own = versions.map((version): CustomResourceDefinitionVersion => {
     const { schema: a, subresources: b, additionalPrinterColumns: c, selectableFields: d, ...rest } = version;
     return {
@@ -93,29 +117,27 @@ export function validateDefinitionSpec(
     const detail = 'must be false in order to use defaults in the schema';
     errors.push(invalid('spec.preserveUnknownFields', true, detail));
   }
-  const before = new Map((old?.versions ?? []).map((version) => [version.name, version.schema]));
   const context: SchemaContext = {
     allowance: new Allowance(),
-    isUnchanged: (name) => {
-      const version = versions.find((one) => one.name === name);
-      return version !== undefined && before.has(name) && equalJson(version.schema, before.get(name));
-    },
+    isUnchanged: unchangedSchemas(versions, old?.versions ?? []),
   };
+  const firstNamed = firstByName(own);
   for (const [i, version] of own.entries()) {
     const path = `spec.versions[${i}]`;
     const label = dns1035Label(version.name ?? '');
     if (label.length > 0) errors.push(invalid(`${path}.name`, version.name ?? '', label.join(',')));
     // By the name, as Kubernetes looks it up: of two versions of one name the first counts for both.
-    const named = own.find(({ name }) => name === version.name) ?? version;
+    const named = firstNamed.get(version.name) ?? version;
     const hasStatus = (named.subresources ?? subresources)?.status !== undefined;
-    append(errors, validateVersion(version, path, hasStatus, context));
+    append(errors, yield* validateVersion(version, path, hasStatus, context));
+    yield;
   }
   append(errors, validateVersionSet(own));
   append(errors, [...validateNamesRequired(spec.names), ...validateNames(spec.names, 'spec.names')]);
   const anyStatus = versions.some((version) => version.subresources?.status !== undefined);
   append(
     errors,
-    validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', {
+    yield* validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', {
       hasStatus: anyStatus,
       version: versions[0]?.name ?? '',
       context,
@@ -144,6 +166,26 @@ interface SchemaContext {
   readonly isUnchanged: (version: string) => boolean;
 }
 
+/** Of versions of one name the first. */
+function firstByName(versions: Versions): ReadonlyMap<string, CustomResourceDefinitionVersion> {
+  return new Map(versions.toReversed().map((version) => [version.name, version]));
+}
+
+/** Whether the schema of the first version of a name is what it was: compared once. */
+function unchangedSchemas(versions: Versions, old: Versions): (name: string) => boolean {
+  const firstNamed = firstByName(versions);
+  const before = new Map(old.map((version) => [version.name, version.schema]));
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const version = firstNamed.get(name);
+    const isUnchanged = version !== undefined && before.has(name) && equalJson(version.schema, before.get(name));
+    known.set(name, isUnchanged);
+    return isUnchanged;
+  };
+}
+
 function schemaIn(version: CustomResourceDefinitionVersion): JsonSchema | undefined {
   return version.schema?.openAPIV3Schema as JsonSchema | undefined;
 }
@@ -170,15 +212,15 @@ function validateScope(scope: string | undefined): FieldError[] {
     : [notSupported('spec.scope', scope, ['Cluster', 'Namespaced'])];
 }
 
-function validateVersion(
+function* validateVersion(
   version: CustomResourceDefinitionVersion,
   path: string,
   hasStatus: boolean,
   context: SchemaContext,
-): FieldError[] {
+): Pieces<FieldError[]> {
   const errors = validateDeprecation(version, path);
   const schema = schemaIn(version);
-  append(errors, validateSchema(schema, `${path}.schema`, { hasStatus, version: version.name ?? '', context }));
+  append(errors, yield* validateSchema(schema, `${path}.schema`, { hasStatus, version: version.name ?? '', context }));
   append(errors, validateSubresources(version.subresources, `${path}.subresources`));
   append(errors, validateColumns(version.additionalPrinterColumns ?? [], `${path}.additionalPrinterColumns`));
   const fields = version.selectableFields ?? [];
@@ -212,12 +254,13 @@ function validateDeprecation(
 
 function validateVersionSet(versions: readonly CustomResourceDefinitionVersion[]): FieldError[] {
   const errors: FieldError[] = [];
-  const printed = versions.length === 0 ? null : versions.map(printedVersion);
+  // Only for a message: of large schemas that takes longer than all else.
+  const printed = () => (versions.length === 0 ? null : versions.map(printedVersion));
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
-    errors.push(invalid('spec.versions', printed, 'must contain unique version names'));
+    errors.push(invalid('spec.versions', printed(), 'must contain unique version names'));
   }
   if (versions.filter(({ storage }) => storage).length !== 1) {
-    errors.push(invalid('spec.versions', printed, 'must have exactly one version marked as storage version'));
+    errors.push(invalid('spec.versions', printed(), 'must have exactly one version marked as storage version'));
   }
   const first = versions[0]?.name ?? '';
   const label = first === '' ? [] : dns1035Label(first);
@@ -261,23 +304,29 @@ export function validateNames(names: CustomResourceDefinitionNames | undefined, 
   return errors;
 }
 
-function validateSchema(
+function* validateSchema(
   schema: JsonSchema | undefined,
   path: string,
   of: { readonly hasStatus: boolean; readonly version: string; readonly context: SchemaContext },
-): FieldError[] {
+): Pieces<FieldError[]> {
   if (schema === undefined) return [];
   const at = `${path}.openAPIV3Schema`;
   const { isUnchanged, allowance } = of.context;
   const isStored = isUnchanged(of.version);
+  yield;
   const refused = isStored ? undefined : refusePatterns(schema, allowance);
   if (refused !== undefined) return [forbidden(at, refused)];
   const errors = of.hasStatus ? validateRoot(schema, at) : [];
   if (schema.nullable === true) errors.push(forbidden(`${at}.nullable`, 'nullable cannot be true at the root'));
+  yield;
   const unsupported = findUnsupported(schema);
+  yield;
   const structural = unsupported === undefined ? validateStructural(schema, at) : [];
+  yield;
   const shape = unsupported !== undefined || structural.length > 0 ? structural : validateDefaults(schema, at);
+  yield;
   const words = validateOpenApiSchema(schema, at);
+  yield;
   append(errors, [...shape, ...words]);
   if (errors.length === 0 && unsupported !== undefined) return [invalid(at, '', unsupported)];
   if (unsupported !== undefined || shape.length > 0) return errors;

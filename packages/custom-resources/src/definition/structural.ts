@@ -25,14 +25,32 @@ const UNSUPPORTED: readonly (readonly [keyof JsonSchema, string])[] = [
 
 /** What no structural schema could say; undefined when there is nothing of that kind. */
 export function findUnsupported(schema: JsonSchema | undefined): string | undefined {
-  if (schema === undefined) return undefined;
+  return unsupportedFinder()(schema);
+}
+
+/** The same for several parts of one schema, each of which is looked at once. */
+export function unsupportedFinder(): (schema: JsonSchema | undefined) => string | undefined {
+  const known = new Map<JsonSchema, string | undefined>();
+  const find = (schema: JsonSchema | undefined): string | undefined => {
+    if (schema === undefined || known.has(schema)) return schema && known.get(schema);
+    const found = firstUnsupported(schema, find);
+    known.set(schema, found);
+    return found;
+  };
+  return find;
+}
+
+function firstUnsupported(
+  schema: JsonSchema,
+  find: (inner: JsonSchema | undefined) => string | undefined,
+): string | undefined {
   const word = UNSUPPORTED.find(([name]) =>
     name === 'additionalItems' ? schema[name] !== undefined : isSet(schema[name]),
   );
   if (word !== undefined) return `OpenAPIV3Schema '${word[1]}' is not supported`;
   const { not, allOf = [], anyOf = [], oneOf = [], items, properties = {} } = schema;
   for (const one of [not, ...allOf, ...anyOf, ...oneOf]) {
-    const found = findUnsupported(one);
+    const found = find(one);
     if (found !== undefined) return found;
   }
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
@@ -40,7 +58,7 @@ export function findUnsupported(schema: JsonSchema | undefined): string | undefi
   }
   if (Array.isArray(items) && items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
   for (const one of [itemsOf(schema), ...Object.values(properties), valuesOf(schema)]) {
-    const found = findUnsupported(one);
+    const found = find(one);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -55,7 +73,10 @@ function isSet(value: unknown): boolean {
 export function validateStructural(schema: JsonSchema, path: string): FieldError[] {
   const text = (error: FieldError) => `${error.field}: ${formatFieldError(error)}`;
   const errors = [...validateStructure(schema, 'root', path), ...validateCompleteness(schema, path)];
-  return errors.sort((a, b) => (text(a) < text(b) ? -1 : 1));
+  return errors
+    .map((error) => ({ error, text: text(error) }))
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
+    .map(({ error }) => error);
 }
 
 function validateStructure(schema: JsonSchema | undefined, level: Level, path: string): FieldError[] {

@@ -46,12 +46,26 @@ export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefine
 }
 
 /** What the rules in a schema say against one value; `path` is where it stands. */
-export function validateRulesOf(
+export type RulesOfPart = (
   schema: JsonSchema,
   of: { readonly value: unknown; readonly old: unknown; readonly isResource: boolean; readonly path: string },
-): readonly FieldError[] {
-  const { value, old, isResource, path } = of;
-  const node = compileNode(schema, schema, isResource);
+) => readonly FieldError[];
+
+/** Validates values of several parts of one schema, whose rules are compiled once. */
+export function rulesOfParts(): RulesOfPart {
+  const known: KnownNodes = new Map();
+  return (schema, { value, old, isResource, path }) =>
+    validatePart({ node: compileNode(schema, schema, isResource, known), schema, value, old, path });
+}
+
+function validatePart(of: {
+  readonly node: RuleNode | undefined;
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  readonly old: unknown;
+  readonly path: string;
+}): readonly FieldError[] {
+  const { node, schema, value, old, path } = of;
   if (node === undefined) return [];
   return atOnce(function* (turn) {
     const run = new RulesRun(turn);
@@ -73,12 +87,34 @@ interface RuleNode {
   readonly allOf: readonly RuleNode[];
 }
 
+/** Nodes of schemas that have their own rules, as resources or as other values. */
+type KnownNodes = Map<JsonSchema, { readonly isResource: boolean; readonly node: RuleNode | undefined }>;
+
 /** `rules` has the rules; `schema` says what the values are: in allOf the two differ. */
-function compileNode(rules: JsonSchema, schema: JsonSchema, isResource: boolean): RuleNode | undefined {
+function compileNode(
+  rules: JsonSchema,
+  schema: JsonSchema,
+  isResource: boolean,
+  known?: KnownNodes,
+): RuleNode | undefined {
+  if (known === undefined || rules !== schema) return makeNode(rules, schema, isResource, known);
+  const before = known.get(schema);
+  if (before?.isResource === isResource) return before.node;
+  const node = makeNode(rules, schema, isResource, known);
+  known.set(schema, { isResource, node });
+  return node;
+}
+
+function makeNode(
+  rules: JsonSchema,
+  schema: JsonSchema,
+  isResource: boolean,
+  known: KnownNodes | undefined,
+): RuleNode | undefined {
   const inner = (ruled: JsonSchema | undefined, typed: JsonSchema | undefined) =>
     ruled === undefined || typed === undefined
       ? undefined
-      : compileNode(ruled, typed, typed['x-kubernetes-embedded-resource'] === true);
+      : compileNode(ruled, typed, typed['x-kubernetes-embedded-resource'] === true, known);
   const properties = new Map<string, RuleNode>();
   for (const [name, property] of Object.entries(rules.properties ?? {})) {
     const node = inner(property, propertyOf(schema, name));
@@ -87,7 +123,7 @@ function compileNode(rules: JsonSchema, schema: JsonSchema, isResource: boolean)
   const items = inner(itemsOf(rules), itemsOf(schema));
   const values = inner(valuesOf(rules), valuesOf(schema));
   const allOf = (rules.allOf ?? [])
-    .map((one) => compileNode(one, schema, isResource))
+    .map((one) => compileNode(one, schema, isResource, known))
     .filter((one) => one !== undefined);
   const own = rules['x-kubernetes-validations'] ?? [];
   if (own.length === 0 && !items && !values && properties.size === 0 && allOf.length === 0) return undefined;

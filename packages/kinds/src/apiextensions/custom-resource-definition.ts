@@ -194,19 +194,23 @@ export const customResourceDefinitions = defineResource(CUSTOM_RESOURCE_DEFINITI
       const mismatch = Object.entries({ generateName, name })
         .filter(([, value]) => value !== '' && value !== wanted)
         .map(([field, value]) => invalid(`metadata.${field}`, value, must));
-      return [...mismatch, ...validateDefinitionSpec(crd.spec, undefined), ...validateCommon(crd, undefined)];
+      return function* (turn) {
+        const spec = yield* validateDefinitionSpec(crd.spec, undefined)(turn);
+        return [...mismatch, ...spec, ...validateCommon(crd, undefined)];
+      };
     },
-    validateUpdate: (crd, old) => {
-      const established = definitionCondition(old, 'Established')?.status === 'True';
-      return [
-        ...validateDefinitionSpec(crd.spec, old.spec),
-        ...(established ? immutable('spec.scope', crd.spec.scope, old.spec.scope) : []),
-        ...(established ? immutable('spec.names.kind', crd.spec.names?.kind, old.spec.names.kind) : []),
-        ...immutable('spec.group', crd.spec.group, old.spec.group),
-        ...immutable('spec.names.plural', crd.spec.names?.plural, old.spec.names.plural),
-        ...validateCommon(crd, old),
-      ];
-    },
+    validateUpdate: (crd, old) =>
+      function* (turn) {
+        const established = definitionCondition(old, 'Established')?.status === 'True';
+        return [
+          ...(yield* validateDefinitionSpec(crd.spec, old.spec)(turn)),
+          ...(established ? immutable('spec.scope', crd.spec.scope, old.spec.scope) : []),
+          ...(established ? immutable('spec.names.kind', crd.spec.names?.kind, old.spec.names.kind) : []),
+          ...immutable('spec.group', crd.spec.group, old.spec.group),
+          ...immutable('spec.names.plural', crd.spec.names?.plural, old.spec.names.plural),
+          ...validateCommon(crd, old),
+        ];
+      },
     warnings,
   },
   subresources: [

@@ -1,3 +1,4 @@
+import { errorsOf } from '@gantry/apimachinery';
 import { must } from '@gantry/base';
 import { customDefinitions } from '@gantry/custom-resources';
 import { checkPolicyTypes, findKind } from '@gantry/kinds';
@@ -92,7 +93,7 @@ export const expressionCases: readonly ParserCase[] = [
       largest,
       prepare: (size) => {
         const crd = definitionWith(schemaOf(size));
-        return () => definitions.strategy.validateCreate?.(crd);
+        return () => errorsOf(definitions.strategy.validateCreate?.(crd));
       },
     }),
   ),

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { errorsOf } from '@gantry/apimachinery';
 import { must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { customDefinitions, validateDefinitionSpec } from '@gantry/custom-resources';
@@ -199,7 +200,7 @@ const pathCases = casesOf('custom-resources/parseJsonPath', MAX_TEXT, PATHS, (js
   const definition = definitionOf({ type: 'object' }, jsonPath);
   const object = asObject({ apiVersion: 'b.c/v1', kind: 'A', metadata: { name: 'a', namespace: 'b' }, ...NESTED });
   return () => {
-    validateDefinitionSpec(definition.spec, undefined);
+    errorsOf(validateDefinitionSpec(definition.spec, undefined));
     const columns = customDefinitions(definition, {})[0]?.columns ?? [];
     return columns.map(({ value }) => value(object, NOW));
   };
@@ -237,7 +238,7 @@ const schemaCases = Object.entries(SCHEMAS).map(
     largest: shape.startsWith('deep') ? DEEPEST : WIDEST,
     prepare: (size) => {
       const definition = definitionOf({ type: 'object', properties: { spec: schemaOf(size) } });
-      return () => [validateDefinitionSpec(definition.spec, undefined), customDefinitions(definition, {})];
+      return () => [errorsOf(validateDefinitionSpec(definition.spec, undefined)), customDefinitions(definition, {})];
     },
   }),
 );
