@@ -1,3 +1,4 @@
+import { freezeContainer, prepareContainers } from '@gantry/etcd/testing';
 import { DEPLOYMENTS } from '@gantry/objects';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Cluster, type Container, nginxDeployment } from './harness/cluster.ts';
@@ -28,7 +29,7 @@ const FAULTS = [
   {
     name: 'a pause longer than its lease',
     strike: async (leader: Container, component: Component) => {
-      await cluster.docker(['pause', leader.id]);
+      await freezeContainer((await prepareContainers()).container.getById(leader.id));
       // However long etcd takes on this machine to end the lease: until then the leader could go on with it.
       await successorOf(leader, component);
       await cluster.docker(['unpause', leader.id]);

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TlsMaterial } from '@gantry/tls';
 import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
 import type { Issue } from './certificates.ts';
+import { freezeContainer } from './freeze-container.ts';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
@@ -157,7 +158,7 @@ class Member implements ClusterMember {
   }
 
   async freeze(): Promise<void> {
-    await this.#handle().pause();
+    await freezeContainer(this.#handle());
     this.#state = 'frozen';
   }
 

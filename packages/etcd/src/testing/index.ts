@@ -8,5 +8,6 @@ export {
   REAPER_IMAGE,
   startEtcdCluster,
 } from './etcd-cluster.ts';
+export { freezeContainer } from './freeze-container.ts';
 export { MemoryEtcd, type TransactionFault } from './memory-etcd.ts';
 export { describeEtcd, type EtcdFixture } from './etcd-contract.ts';
