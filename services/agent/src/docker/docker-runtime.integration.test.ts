@@ -9,6 +9,7 @@ import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker } from './docker-runtime.ts';
+import { createTestNetwork } from './testing/test-network.ts';
 
 const silent = () => undefined;
 
@@ -24,12 +25,7 @@ describeRuntime('docker runtime that cannot read control groups', () => dockerUn
 async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'network'): Promise<RuntimeUnderTest> {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
-  const third = randomBytes(1)[0] ?? 0;
-  const network = await docker.createNetwork({
-    Name: cluster,
-    Labels: { [LABEL]: cluster },
-    IPAM: { Config: [{ Subnet: `10.213.${third}.0/24` }] },
-  });
+  const { network, address } = await createTestNetwork(docker, { name: cluster, labels: { [LABEL]: cluster } });
   const made: string[] = [];
   // Below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: cluster, Labels: { [LABEL]: cluster } });
@@ -47,7 +43,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     cluster,
     network: cluster,
     nameServer,
-    addresses: [`10.213.${third}.130`, `10.213.${third}.131`],
+    addresses: [address(130), address(131)],
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',
     kill: async (id) => {

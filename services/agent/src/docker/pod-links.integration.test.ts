@@ -9,6 +9,7 @@ import { connectDocker } from './docker-runtime.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { findPodBridge, type PodBridge } from './pod-bridge.ts';
 import { connectCommands, portName } from './pod-links.ts';
+import { createTestNetwork } from './testing/test-network.ts';
 
 const silent = () => undefined;
 
@@ -22,11 +23,10 @@ const MTU = 1380;
 /** A network of its own, which the end of the test removes with all that is on it. */
 async function podNetwork() {
   const cluster = `links-${randomBytes(4).toString('hex')}`;
-  const third = randomBytes(1)[0] ?? 0;
-  const network = await docker.createNetwork({
-    Name: cluster,
-    IPAM: { Config: [{ Subnet: `10.212.${third}.0/24`, IPRange: `10.212.${third}.0/26` }] },
-    Options: { 'com.docker.network.driver.mtu': String(MTU) },
+  const { network, address } = await createTestNetwork(docker, {
+    name: cluster,
+    engineBits: 26,
+    driver: { 'com.docker.network.driver.mtu': String(MTU) },
   });
   onTestFinished(async () => {
     const left = await docker.listContainers({ all: true, filters: { label: [`gantry.cluster=${cluster}`] } });
@@ -35,7 +35,6 @@ async function podNetwork() {
   });
   const bridge = await findPodBridge(await network.inspect());
   if (bridge === undefined) throw new Error('the bridge was not found');
-  const address = (last: number) => `10.212.${third}.${last}`;
   const sandbox = (uid: string, last: number, nameServer: NameServer = 'network', attempt = 0): SandboxSpec => ({
     owner: { cluster, node: 'n' },
     pod: { uid, namespace: 'default', name: uid },

@@ -13,6 +13,7 @@ import type { CrashWorld } from '../../testing/crash-matrix.ts';
 import type { MortalCalls } from '../../testing/mortal-agent.ts';
 import { mortalEngine } from '../../testing/mortal-engine.ts';
 import { nodeOf } from '../../testing/pods.ts';
+import { createTestNetwork } from './test-network.ts';
 
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
@@ -37,12 +38,7 @@ interface DockerNode extends AssembledNode {
 export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
   const docker = new Docker({ socketPath: SOCKET });
   const run = `crash-${randomBytes(4).toString('hex')}`;
-  const subnet = `10.214.${randomBytes(1)[0] ?? 0}`;
-  const network = await docker.createNetwork({
-    Name: run,
-    Labels: { [LABEL]: run },
-    IPAM: { Config: [{ Subnet: `${subnet}.0/24` }] },
-  });
+  const { network, address } = await createTestNetwork(docker, { name: run, labels: { [LABEL]: run } });
   // Below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: run, Labels: { [LABEL]: run } });
   const volume = await docker.getVolume(run).inspect();
@@ -83,7 +79,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
         privilege: 'no-sys-resource',
         sandboxImage: PAUSE,
         podNetwork: run,
-        podCidr: `${subnet}.${(started % RANGES) * (256 / RANGES)}/28`,
+        podCidr: `${address((started % RANGES) * (256 / RANGES))}/28`,
         parallelCalls: 2,
         pressures: () => [],
       });

@@ -1,0 +1,55 @@
+import { randomInt } from 'node:crypto';
+import type Docker from 'dockerode';
+
+/** Subnets of tests: 10.212.0.0/24 to 10.215.255.0/24. */
+const FIRST_BLOCK = 212;
+const SUBNETS = 4 * 256;
+
+export interface TestNetworkOptions {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Options of Docker's bridge driver, such as its MTU. */
+  readonly driver?: Readonly<Record<string, string>>;
+  /** The engine assigns addresses of the first part of the subnet only: how many bits of an address are that part's. */
+  readonly engineBits?: number;
+  /** From 0 to 1023: which subnet is tried first. A random one, unless told. */
+  readonly first?: number;
+}
+
+/** A network of the engine, with a subnet that no other one has. */
+export interface TestNetwork {
+  readonly network: Docker.Network;
+  /** Such as `10.213.7.0/24`. */
+  readonly subnet: string;
+  /** The address of the subnet with this last number, from 0 to 255; the gateway's is 1. */
+  address(last: number): string;
+}
+
+/**
+ * Makes a network with a subnet of 256 addresses. The engine says which subnets are free: of two tests that try the same one,
+ * the later one goes on with the next. Throws the engine's error when it is another one, and when all subnets are taken.
+ */
+export async function createTestNetwork(docker: Docker, options: TestNetworkOptions): Promise<TestNetwork> {
+  const { name, labels = {}, driver = {}, engineBits, first = randomInt(SUBNETS) } = options;
+  for (let tried = 1; ; tried++) {
+    const index = (first + tried - 1) % SUBNETS;
+    const prefix = `10.${FIRST_BLOCK + Math.floor(index / 256)}.${index % 256}`;
+    const subnet = `${prefix}.0/24`;
+    const range = engineBits === undefined ? {} : { IPRange: `${prefix}.0/${engineBits}` };
+    try {
+      const network = await docker.createNetwork({
+        Name: name,
+        Labels: { ...labels },
+        IPAM: { Config: [{ Subnet: subnet, ...range }] },
+        Options: { ...driver },
+      });
+      return { network, subnet, address: (last) => `${prefix}.${last}` };
+    } catch (error) {
+      if (!isTaken(error) || tried === SUBNETS) throw error;
+    }
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('Pool overlaps');
+}
