@@ -19,6 +19,9 @@ const JOURNEYS = [
 /** One computes while the other waits. With more of them, machines with two processors answer late. */
 const JOURNEYS_AT_ONCE = 2;
 
+/** They wait for containers, leases and packets most of the time. */
+const PARTS_AT_ONCE = 2;
+
 /** Files that make objects of the cluster, such as Nodes, and leave its containers alone: all run at the same time. */
 const TOGETHER = ['15-kubectl', '16-clients', '18-count'].map(file);
 
@@ -63,7 +66,9 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 60_000 } },
-          fileParallelism: false,
+          // Names, networks and labels of what a file starts are its own, and it looks at nothing else's.
+          fileParallelism: true,
+          maxWorkers: PARTS_AT_ONCE,
           sequence: { groupOrder: 1 },
         },
       },
