@@ -3,16 +3,15 @@ import {
   MUTATING_ADMISSION_POLICY_BINDINGS,
   type MutatingAdmissionPolicyBinding,
 } from '@gantry/objects';
-import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
+import { defineResource } from '@gantry/apimachinery';
+import { admissionConfiguration, policyBindingColumns } from './admission-configuration.ts';
 import {
   defaultMatchResources,
-  staticSuffixWarnings,
   validateMatchResources,
   validateMutableOperations,
   validateParamRef,
   validatePolicyName,
 } from './match-resources.ts';
-import { formatParamRef } from './policies.ts';
 
 function validate({ spec }: MutatingAdmissionPolicyBinding): FieldError[] {
   const { policyName, paramRef, matchResources } = spec ?? {};
@@ -28,27 +27,12 @@ export const mutatingAdmissionPolicyBindings = defineResource(MUTATING_ADMISSION
   categories: ['api-extensions'],
   schema: 'admissionregistration.v1.MutatingAdmissionPolicyBinding',
   strategy: {
+    ...admissionConfiguration,
     applyDefaults: (object) => {
       object.spec ??= {};
       defaultMatchResources(object.spec.matchResources);
     },
     validate,
-    finalizers: 'qualified',
-    metadataOnUpdate: 'object',
-    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
-    allowUnconditionalUpdate: false,
-    hasGeneration: true,
   },
-  columns: [
-    nameColumn,
-    column(
-      'PolicyName',
-      'PolicyName indicates the policy definition which the policy binding binded to',
-      ({ spec }) => spec?.policyName ?? '',
-    ),
-    column('ParamRef', 'ParamRef indicates the param resource which sets the configuration param', ({ spec }) =>
-      formatParamRef(spec?.paramRef),
-    ),
-    ageColumn,
-  ],
+  columns: policyBindingColumns,
 });

@@ -1,12 +1,14 @@
 import { MUTATING_ADMISSION_POLICIES } from '@gantry/objects';
 import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
-import { defaultMatchResources, staticSuffixWarnings } from './match-resources.ts';
+import { admissionConfiguration } from './admission-configuration.ts';
+import { defaultMatchResources } from './match-resources.ts';
 import { paramKindColumn, validateMutatingPolicy } from './policies.ts';
 
 export const mutatingAdmissionPolicies = defineResource(MUTATING_ADMISSION_POLICIES, {
   categories: ['api-extensions'],
   schema: 'admissionregistration.v1.MutatingAdmissionPolicy',
   strategy: {
+    ...admissionConfiguration,
     applyDefaults: (object) => {
       const spec = (object.spec ??= {});
       spec.failurePolicy ??= 'Fail';
@@ -14,11 +16,6 @@ export const mutatingAdmissionPolicies = defineResource(MUTATING_ADMISSION_POLIC
     },
     validateCreate: ({ spec }) => validateMutatingPolicy(spec ?? {}, undefined),
     validateUpdate: ({ spec }, old) => validateMutatingPolicy(spec ?? {}, old.spec ?? {}),
-    finalizers: 'qualified',
-    metadataOnUpdate: 'object',
-    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
-    allowUnconditionalUpdate: false,
-    hasGeneration: true,
   },
   columns: [
     nameColumn,

@@ -8,15 +8,14 @@ import {
   notSupported,
   required,
 } from '@gantry/objects';
-import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
+import { defineResource } from '@gantry/apimachinery';
+import { admissionConfiguration, policyBindingColumns } from './admission-configuration.ts';
 import {
   defaultMatchResources,
-  staticSuffixWarnings,
   validateMatchResources,
   validateParamRef,
   validatePolicyName,
 } from './match-resources.ts';
-import { formatParamRef } from './policies.ts';
 
 const ACTIONS = ['Audit', 'Deny', 'Warn'];
 
@@ -49,27 +48,12 @@ export const validatingAdmissionPolicyBindings = defineResource(VALIDATING_ADMIS
   categories: ['api-extensions'],
   schema: 'admissionregistration.v1.ValidatingAdmissionPolicyBinding',
   strategy: {
+    ...admissionConfiguration,
     applyDefaults: (object) => {
       object.spec ??= { policyName: '', validationActions: [] };
       defaultMatchResources(object.spec.matchResources);
     },
     validate,
-    finalizers: 'qualified',
-    metadataOnUpdate: 'object',
-    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
-    allowUnconditionalUpdate: false,
-    hasGeneration: true,
   },
-  columns: [
-    nameColumn,
-    column(
-      'PolicyName',
-      'PolicyName indicates the policy definition which the policy binding binded to',
-      ({ spec }) => spec.policyName ?? '',
-    ),
-    column('ParamRef', 'ParamRef indicates the param resource which sets the configuration param', ({ spec }) =>
-      formatParamRef(spec.paramRef),
-    ),
-    ageColumn,
-  ],
+  columns: policyBindingColumns,
 });

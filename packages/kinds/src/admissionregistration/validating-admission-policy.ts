@@ -5,7 +5,8 @@ import {
   required,
 } from '@gantry/objects';
 import { METADATA_AND_SPEC, PART_VERBS, ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
-import { defaultMatchResources, staticSuffixWarnings } from './match-resources.ts';
+import { admissionConfiguration } from './admission-configuration.ts';
+import { defaultMatchResources } from './match-resources.ts';
 import { paramKindColumn, validateValidatingPolicy } from './policies.ts';
 import { validateConditions } from '../fields/conditions.ts';
 import { restoreField } from '../fields/restore-field.ts';
@@ -29,6 +30,7 @@ export const validatingAdmissionPolicies = defineResource(VALIDATING_ADMISSION_P
   categories: ['api-extensions'],
   schema: 'admissionregistration.v1.ValidatingAdmissionPolicy',
   strategy: {
+    ...admissionConfiguration,
     applyDefaults: (object) => {
       const spec = (object.spec ??= {});
       spec.failurePolicy ??= 'Fail';
@@ -42,11 +44,6 @@ export const validatingAdmissionPolicies = defineResource(VALIDATING_ADMISSION_P
     },
     validateCreate: ({ metadata, spec }) => validateValidatingPolicy(metadata.name, spec ?? {}, undefined),
     validateUpdate: ({ metadata, spec }, old) => validateValidatingPolicy(metadata.name, spec ?? {}, old.spec ?? {}),
-    finalizers: 'qualified',
-    metadataOnUpdate: 'object',
-    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
-    allowUnconditionalUpdate: false,
-    hasGeneration: true,
   },
   subresources: [
     {

@@ -26,6 +26,7 @@ import { validateReplicatedTemplate } from '../pod-spec/template.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
 import { surprisingName } from '../workloads/name-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
+import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { workloadColumns } from '../workloads/columns.ts';
 
 function applyDefaults(object: Deployment): void {
@@ -142,14 +143,7 @@ export const deployments = defineResource(DEPLOYMENTS, {
     generationWith: 'annotations',
   },
   subresources: [
-    {
-      name: 'scale',
-      group: 'autoscaling',
-      version: 'v1',
-      kind: 'Scale',
-      verbs: PART_VERBS,
-      scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.spec.selector' },
-    },
+    scaleOfSelector,
     {
       name: 'status',
       resetFields: { drop: [['spec'], ['metadata', 'labels']] },

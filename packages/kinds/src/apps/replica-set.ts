@@ -14,6 +14,7 @@ import { validateReplicatedTemplate } from '../pod-spec/template.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
 import { surprisingName } from '../workloads/name-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
+import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { workloadColumns } from '../workloads/columns.ts';
 
 function applyDefaults(object: ReplicaSet): void {
@@ -62,14 +63,7 @@ export const replicaSets = defineResource(REPLICA_SETS, {
     hasGeneration: true,
   },
   subresources: [
-    {
-      name: 'scale',
-      group: 'autoscaling',
-      version: 'v1',
-      kind: 'Scale',
-      verbs: PART_VERBS,
-      scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.spec.selector' },
-    },
+    scaleOfSelector,
     {
       name: 'status',
       verbs: PART_VERBS,

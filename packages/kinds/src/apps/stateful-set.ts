@@ -15,7 +15,6 @@ import {
   required,
 } from '@gantry/objects';
 import {
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -32,6 +31,7 @@ import {
 import { defaultClaimSpec, validateClaimSpec } from '../core/volumes/claim-spec.ts';
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validatePodTemplate } from '../pod-spec/template.ts';
 import { isDecremented } from '../workloads/replica-counts.ts';
@@ -272,17 +272,7 @@ export const statefulSets = defineResource(STATEFUL_SETS, {
     warnings,
     hasGeneration: true,
   },
-  subresources: [
-    scaleOfSelector,
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: validateStatus,
-    },
-  ],
+  subresources: [scaleOfSelector, statusSubresource(validateStatus)],
   podTemplate: ({ spec }) => spec?.template,
   columns: [
     nameColumn,

@@ -3,12 +3,13 @@ import {
   type AutoscalingHorizontalPodAutoscaler as AutoscalerV1,
   type HorizontalPodAutoscaler as AutoscalerV2,
 } from '@gantry/objects';
-import { PART_VERBS, defineResource } from '@gantry/apimachinery';
+import { defineResource } from '@gantry/apimachinery';
 import { applyAutoscalerDefaults } from './horizontal-pod-autoscaler.ts';
 import { autoscalerColumns } from './columns.ts';
 import { CARRIED, toV1, toV2 } from './conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 
 /** What the stored version holds of it, with its defaults. */
 function stored(object: AutoscalerV1): AutoscalerV2 {
@@ -52,15 +53,6 @@ export const horizontalPodAutoscalersV1 = defineResource(AUTOSCALING_HORIZONTAL_
     validateUpdate: (object, old) => validateAutoscaler(toV2(object), toV2(old)),
     metadataOnUpdate: 'change',
   },
-  subresources: [
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: (object) => validateAutoscalerStatus(toV2(object)),
-    },
-  ],
+  subresources: [statusSubresource((object) => validateAutoscalerStatus(toV2(object)))],
   columns: autoscalerColumns(toV2),
 });

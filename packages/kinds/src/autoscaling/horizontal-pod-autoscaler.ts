@@ -1,9 +1,10 @@
-import { PART_VERBS, defineResource, givenEmpty } from '@gantry/apimachinery';
+import { defineResource, givenEmpty } from '@gantry/apimachinery';
 import { HORIZONTAL_POD_AUTOSCALERS, type HPAScalingRules, type HorizontalPodAutoscaler } from '@gantry/objects';
 import { autoscalerColumns } from './columns.ts';
 import { cpuMetric } from './conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 
 const UP: HPAScalingRules = {
   stabilizationWindowSeconds: 0,
@@ -51,15 +52,6 @@ export const horizontalPodAutoscalers = defineResource(HORIZONTAL_POD_AUTOSCALER
     validateUpdate: validateAutoscaler,
     metadataOnUpdate: 'change',
   },
-  subresources: [
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: validateAutoscalerStatus,
-    },
-  ],
+  subresources: [statusSubresource(validateAutoscalerStatus)],
   columns: autoscalerColumns((object) => object),
 });

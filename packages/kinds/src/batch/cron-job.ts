@@ -11,7 +11,6 @@ import {
 } from '@gantry/objects';
 import {
   describedAs,
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -26,6 +25,7 @@ import { scheduleFault } from './cron-schedule.ts';
 import { timeZoneFault } from './time-zone.ts';
 import { defaultJobTemplate, jobWarnings, validateJobSpec } from './job-spec.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 import { formatContainers } from '../workloads/columns.ts';
 
 const POLICIES = ['Allow', 'Forbid', 'Replace'];
@@ -146,15 +146,7 @@ export const cronJobs = defineResource(CRON_JOBS, {
     warnings,
     hasGeneration: true,
   },
-  subresources: [
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-    },
-  ],
+  subresources: [statusSubresource()],
   podTemplate: ({ spec }) => spec?.jobTemplate?.spec?.template,
   columns: [
     nameColumn,

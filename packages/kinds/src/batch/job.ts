@@ -3,7 +3,6 @@ import type { Instant } from '@gantry/base';
 import { type FieldError, JOBS, type Job, type JobSpec, dns1123Label, invalid, required } from '@gantry/objects';
 import {
   describedAs,
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -18,6 +17,7 @@ import { defaultJobSpec, defaultJobTemplate, jobWarnings, validateJobSpec } from
 import { isJobCondition, validateJobStatusChange } from './job-status.ts';
 import { validateJobChange } from './job-update.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 import { workloadColumns } from '../workloads/columns.ts';
 
 const UID = 'batch.kubernetes.io/controller-uid';
@@ -158,16 +158,7 @@ export const jobs = defineResource(JOBS, {
     hasGeneration: true,
     defaultPropagation: 'orphan',
   },
-  subresources: [
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: validateJobStatusChange,
-    },
-  ],
+  subresources: [statusSubresource(validateJobStatusChange)],
   podTemplate: ({ spec }) => spec?.template,
   columns: [
     nameColumn,

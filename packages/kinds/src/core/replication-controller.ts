@@ -11,7 +11,6 @@ import {
 } from '@gantry/objects';
 import {
   describedAs,
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -20,6 +19,7 @@ import {
   unsupported,
 } from '@gantry/apimachinery';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validatePodTemplate } from '../pod-spec/template.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
@@ -100,17 +100,7 @@ export const replicationControllers = defineResource(REPLICATION_CONTROLLERS, {
     hasGeneration: true,
     defaultPropagation: 'orphan',
   },
-  subresources: [
-    scaleOfSelector,
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: (object, old) => validateReplicaCounts(object.status, old.status),
-    },
-  ],
+  subresources: [scaleOfSelector, statusSubresource((object, old) => validateReplicaCounts(object.status, old.status))],
   podTemplate: ({ spec }) => spec?.template,
   quota: countedByName('replicationcontrollers'),
   columns: [

@@ -14,9 +14,7 @@ import {
   required,
 } from '@gantry/objects';
 import {
-  METADATA_AND_SPEC,
   describedAs,
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -24,7 +22,7 @@ import {
   nameColumn,
   unsupported,
 } from '@gantry/apimachinery';
-import { keepAllButStatus, validateFlowConditions } from './conditions.ts';
+import { flowStatus, flowStrategy, validateFlowConditions } from './status.ts';
 import { MANDATORY_FLOW_SCHEMAS } from './built-in-objects.ts';
 import { validateFlowPaths, validateFlowResources } from './rules.ts';
 
@@ -115,27 +113,8 @@ function validateAccount({ serviceAccount }: FlowcontrolSubject, path: string): 
 
 export const flowSchemas = defineResource(FLOW_SCHEMAS, {
   schema: 'flowcontrol.v1.FlowSchema',
-  strategy: {
-    applyDefaults,
-    prepareForCreate: (object) => {
-      object.status = {};
-    },
-    prepareForUpdate: (object, old) => {
-      object.status = old.status ?? {};
-    },
-    validate,
-    metadataOnUpdate: 'object',
-    hasGeneration: true,
-  },
-  subresources: [
-    {
-      name: 'status',
-      resetFields: METADATA_AND_SPEC,
-      verbs: PART_VERBS,
-      prepareForUpdate: keepAllButStatus,
-      validateUpdate: (object) => validateFlowConditions(object.status?.conditions),
-    },
-  ],
+  strategy: { ...flowStrategy, applyDefaults, validate },
+  subresources: [flowStatus],
   columns: [
     nameColumn,
     column(

@@ -13,17 +13,8 @@ import {
   invalid,
   required,
 } from '@gantry/objects';
-import {
-  METADATA_AND_SPEC,
-  describedAs,
-  PART_VERBS,
-  ageColumn,
-  column,
-  defineResource,
-  nameColumn,
-  unsupported,
-} from '@gantry/apimachinery';
-import { keepAllButStatus, validateFlowConditions } from './conditions.ts';
+import { describedAs, ageColumn, column, defineResource, nameColumn, unsupported } from '@gantry/apimachinery';
+import { flowStatus, flowStrategy, validateFlowConditions } from './status.ts';
 import { MANDATORY_PRIORITY_LEVELS } from './built-in-objects.ts';
 
 const MAX_QUEUES = 10_000_000;
@@ -168,27 +159,8 @@ function ofQueues(field: 'queues' | 'handSize' | 'queueLengthLimit') {
 
 export const priorityLevelConfigurations = defineResource(PRIORITY_LEVEL_CONFIGURATIONS, {
   schema: 'flowcontrol.v1.PriorityLevelConfiguration',
-  strategy: {
-    applyDefaults,
-    prepareForCreate: (object) => {
-      object.status = {};
-    },
-    prepareForUpdate: (object, old) => {
-      object.status = old.status ?? {};
-    },
-    validate,
-    metadataOnUpdate: 'object',
-    hasGeneration: true,
-  },
-  subresources: [
-    {
-      name: 'status',
-      resetFields: METADATA_AND_SPEC,
-      verbs: PART_VERBS,
-      prepareForUpdate: keepAllButStatus,
-      validateUpdate: (object) => validateFlowConditions(object.status?.conditions),
-    },
-  ],
+  strategy: { ...flowStrategy, applyDefaults, validate },
+  subresources: [flowStatus],
   columns: [
     nameColumn,
     column(

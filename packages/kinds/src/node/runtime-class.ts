@@ -19,7 +19,7 @@ import {
   validateLabels,
 } from '@gantry/apimachinery';
 import { validateResourceRequirements } from '../pod-spec/compute-resources.ts';
-import { DEPRECATED_NODE_LABELS } from './node-labels.ts';
+import { oldLabelAdvice } from '../fields/deprecated-labels.ts';
 import { validateTolerations } from '../pod-spec/tolerations.ts';
 
 function validate({ handler = '', overhead, scheduling }: RuntimeClass): FieldError[] {
@@ -48,7 +48,7 @@ function validateDistinct(tolerations: readonly Toleration[]): FieldError[] {
 
 function warnings({ scheduling }: RuntimeClass): string[] {
   return Object.keys(scheduling?.nodeSelector ?? {}).flatMap((key) => {
-    const why = DEPRECATED_NODE_LABELS[key];
+    const why = oldLabelAdvice(key);
     return why === undefined ? [] : [`scheduling.nodeSelector: ${why}`];
   });
 }

@@ -9,7 +9,6 @@ import {
   pathSegment,
 } from '@gantry/objects';
 import {
-  PART_VERBS,
   ageColumn,
   column,
   defineResource,
@@ -20,6 +19,7 @@ import {
 import { validateConditions } from '../fields/conditions.ts';
 import { validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
 import { restoreField } from '../fields/restore-field.ts';
+import { statusSubresource } from '../fields/status-subresource.ts';
 
 const EVICTION_POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
 const STATUS_COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
@@ -81,16 +81,7 @@ export const podDisruptionBudgets = defineResource(POD_DISRUPTION_BUDGETS, {
     allowUnconditionalUpdate: false,
     hasGeneration: true,
   },
-  subresources: [
-    {
-      name: 'status',
-      verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        restoreField(object, old, 'spec');
-      },
-      validateUpdate: validateStatus,
-    },
-  ],
+  subresources: [statusSubresource(validateStatus)],
   columns: [
     nameColumn,
     column('Min Available', 'The minimum number of pods that must be available.', ({ spec }) =>

@@ -1,5 +1,10 @@
 import { repeatedAt } from '@gantry/base';
-import { type FieldError, duplicate, required } from '@gantry/objects';
+import { type FieldError, type KubeObject, duplicate, required } from '@gantry/objects';
+import { METADATA_AND_SPEC, PART_VERBS } from '@gantry/apimachinery';
+
+interface FlowObject extends KubeObject {
+  status?: { readonly conditions?: readonly { readonly type?: string }[] };
+}
 
 /** Rules on the conditions of both kinds of flow control: each type once. */
 export function validateFlowConditions(conditions: readonly { readonly type?: string }[] | undefined): FieldError[] {
@@ -13,7 +18,7 @@ export function validateFlowConditions(conditions: readonly { readonly type?: st
 }
 
 /** Keeps everything but the status as it was: what an update of the status may change. */
-export function keepAllButStatus<S>(
+function keepAllButStatus<S>(
   object: { metadata: { managedFields?: unknown }; spec?: S },
   old: { metadata: object; spec?: S },
 ): void {
@@ -22,3 +27,24 @@ export function keepAllButStatus<S>(
   if (old.spec === undefined) delete object.spec;
   else object.spec = old.spec;
 }
+
+/** What the strategies of both kinds of flow control have: the object's own verbs leave its status alone. */
+export const flowStrategy = {
+  prepareForCreate: (object: FlowObject) => {
+    object.status = {};
+  },
+  prepareForUpdate: (object: FlowObject, old: FlowObject) => {
+    object.status = old.status ?? {};
+  },
+  metadataOnUpdate: 'object',
+  hasGeneration: true,
+} as const;
+
+/** The status of both kinds of flow control. */
+export const flowStatus = {
+  name: 'status',
+  resetFields: METADATA_AND_SPEC,
+  verbs: PART_VERBS,
+  prepareForUpdate: keepAllButStatus,
+  validateUpdate: ({ status }: FlowObject) => validateFlowConditions(status?.conditions),
+};
