@@ -132,7 +132,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     patch: ['.', 'schema', 'values', 'decode'],
     'managed-fields': ['.', 'schema', 'values', 'decode', 'patch'],
     'field-selectors': ['.'],
-    openapi: ['.', 'schema'],
+    openapi: ['.', 'schema', 'protobuf'],
     validation: ['.', 'values'],
     'index.ts': ANYTHING,
   },

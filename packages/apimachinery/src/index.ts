@@ -19,6 +19,7 @@ export {
   decodeObject,
 } from './decode/decode-object.ts';
 export { parsePlainBody } from './decode/plain-body.ts';
+export { varint } from './protobuf/varint.ts';
 export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
 export { parseJson } from './values/exact-number.ts';
@@ -106,6 +107,7 @@ export {
   validateLabelRequirement,
   validateLabelSelector,
   validateLabels,
+  valueCountErrors,
 } from './validation/labels.ts';
 export { validateFinalizerName, validateObjectMeta } from './validation/object-meta.ts';
 export {

@@ -2,6 +2,7 @@ import { append, type InTurns } from '@gantry/base';
 import { type FieldError, type KubeObject, invalid } from '@gantry/objects';
 import { validateEmbedded } from './embedded.ts';
 import type { JsonSchema } from '@gantry/apimachinery';
+import { goType } from './go-type.ts';
 import { validateUniqueItems } from './list-uniqueness.ts';
 import type { CompiledRules } from './rules/schema-rules.ts';
 import { schemaForObjects } from './validated-schema.ts';
@@ -173,14 +174,6 @@ function at(object: KubeObject, path: string): { readonly value?: unknown; reado
 /** How Kubernetes tells that a value has another Go type than the one that is read. */
 function accessorError(path: string, value: unknown, expected: string): string {
   return `${path} accessor error: ${goValue(value)} is of the type ${goType(value)}, expected ${expected}`;
-}
-
-function goType(value: unknown): string {
-  if (value === null) return '<nil>';
-  if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
-  if (typeof value === 'boolean') return 'bool';
-  return typeof value === 'string' ? 'string' : 'map[string]interface {}';
 }
 
 function goValue(value: unknown): string {

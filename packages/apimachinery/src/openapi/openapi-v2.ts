@@ -1,4 +1,5 @@
 import type { JsonObject } from '@gantry/objects';
+import { varint } from '../protobuf/varint.ts';
 import { mapValues, mergeOpenApiV2Parts, type OpenApiV2Part } from './openapi-v2-json.ts';
 
 /**
@@ -117,17 +118,6 @@ function flag(field: number): Uint8Array {
 
 function message(field: number, content: Uint8Array): Uint8Array {
   return concat([varint(field * 8 + 2), varint(content.length), content]);
-}
-
-function varint(value: number): Uint8Array {
-  const out: number[] = [];
-  let rest = value;
-  while (rest >= 128) {
-    out.push((rest % 128) + 128);
-    rest = Math.floor(rest / 128);
-  }
-  out.push(rest);
-  return Uint8Array.from(out);
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {

@@ -48,31 +48,36 @@ export function validateLabelRequirement(
   path: string,
   operators: 'known' | 'any' = 'known',
 ): FieldError[] {
-  const errors: FieldError[] = [];
-  const values = requirement.values ?? [];
-  switch (requirement.operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-      }
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-      }
-      break;
-    default:
-      if (operators === 'any') break;
-      errors.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
-  }
-  const key = requirement.key ?? '';
+  const { key = '', operator = '', values = [] } = requirement;
+  const counted = valueCountErrors(operator, values, path);
+  const errors: FieldError[] = [...(counted ?? [])];
+  if (counted === undefined && operators === 'known')
+    errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'));
   append(errors, invalidAll(`${path}.key`, key, qualifiedName(key)));
   values.forEach((value, i) => {
     append(errors, invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
   });
   return errors;
+}
+
+/** Whether the operators that all selectors have got values, or got none; undefined for another operator. */
+export function valueCountErrors(
+  operator: string,
+  values: readonly string[],
+  path: string,
+): readonly FieldError[] | undefined {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length > 0) return [];
+      return [required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")];
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length === 0) return [];
+      return [forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+    default:
+      return undefined;
+  }
 }
 
 /** Whether a selector without requirements: `{}` selects everything, which workloads must not. */

@@ -4,6 +4,10 @@ import { type Token, type TokenKind } from './lexer.ts';
 /** Thrown when parsing cannot continue; the issue has been reported. */
 export class SyntaxFailure extends Error {}
 
+const CONSTANTS = ['true', 'false', 'null'] as const;
+/** What messages name by its kind. */
+const VALUES = ['NUM_FLOAT', 'NUM_INT', 'NUM_UINT', 'STRING', 'BYTES', 'IDENTIFIER'] as const;
+
 /** In the order in which messages list expected tokens. */
 const ORDER: readonly TokenKind[] = [
   '[',
@@ -18,36 +22,13 @@ const ORDER: readonly TokenKind[] = [
   '!',
   '?',
   ':',
-  'true',
-  'false',
-  'null',
-  'NUM_FLOAT',
-  'NUM_INT',
-  'NUM_UINT',
-  'STRING',
-  'BYTES',
-  'IDENTIFIER',
+  ...CONSTANTS,
+  ...VALUES,
   'ESC_IDENTIFIER',
 ];
 
 /** Tokens that may start an expression. */
-export const EXPRESSION_START: readonly TokenKind[] = [
-  '[',
-  '{',
-  '(',
-  '.',
-  '-',
-  '!',
-  'true',
-  'false',
-  'null',
-  'NUM_FLOAT',
-  'NUM_INT',
-  'NUM_UINT',
-  'STRING',
-  'BYTES',
-  'IDENTIFIER',
-];
+export const EXPRESSION_START: readonly TokenKind[] = ['[', '{', '(', '.', '-', '!', ...CONSTANTS, ...VALUES];
 
 /** Tokens that may follow a complete operand in every context. */
 const OPERATORS: ReadonlySet<TokenKind> = new Set<TokenKind>([
@@ -55,16 +36,7 @@ const OPERATORS: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ...(['+', '-', '*', '/', '%', '?', '.', '['] as const),
 ]);
 
-const LITERAL_NAMES: ReadonlySet<string> = new Set([
-  'NUM_FLOAT',
-  'NUM_INT',
-  'NUM_UINT',
-  'STRING',
-  'BYTES',
-  'IDENTIFIER',
-  'ESC_IDENTIFIER',
-  '<EOF>',
-]);
+const LITERAL_NAMES: ReadonlySet<string> = new Set([...VALUES, 'ESC_IDENTIFIER', '<EOF>']);
 
 /**
  * A token stream with the error recovery of cel-go's parser, so that messages match: one extra token is dropped, a missing one

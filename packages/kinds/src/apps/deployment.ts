@@ -23,11 +23,10 @@ import {
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validateReplicatedTemplate } from '../pod-spec/template.ts';
-import { templateWarnings } from '../pod-spec/warnings.ts';
-import { surprisingName } from '../workloads/name-warnings.ts';
+import { replicatedWarnings } from './replicated-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
-import { workloadColumns } from '../workloads/columns.ts';
+import { readyColumn, workloadColumns } from '../workloads/columns.ts';
 
 function applyDefaults(object: Deployment): void {
   const spec = (object.spec ??= { selector: {}, template: {} });
@@ -135,10 +134,7 @@ export const deployments = defineResource(DEPLOYMENTS, {
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
-    warnings: ({ metadata, spec }, old) => [
-      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
-      ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
-    ],
+    warnings: replicatedWarnings,
     hasGeneration: true,
     generationWith: 'annotations',
   },
@@ -155,11 +151,7 @@ export const deployments = defineResource(DEPLOYMENTS, {
   podTemplate: ({ spec }) => spec?.template,
   columns: [
     nameColumn,
-    column(
-      'Ready',
-      'Number of the pod with ready state',
-      (object) => `${object.status?.readyReplicas ?? 0}/${object.spec?.replicas ?? 0}`,
-    ),
+    readyColumn,
     column(
       'Up-to-date',
       describedAs('apps.v1.DeploymentStatus', 'updatedReplicas'),

@@ -11,8 +11,7 @@ import {
 } from '@gantry/apimachinery';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validateReplicatedTemplate } from '../pod-spec/template.ts';
-import { templateWarnings } from '../pod-spec/warnings.ts';
-import { surprisingName } from '../workloads/name-warnings.ts';
+import { replicatedWarnings } from './replicated-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { workloadColumns } from '../workloads/columns.ts';
@@ -56,10 +55,7 @@ export const replicaSets = defineResource(REPLICA_SETS, {
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
-    warnings: ({ metadata, spec }, old) => [
-      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
-      ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
-    ],
+    warnings: replicatedWarnings,
     hasGeneration: true,
   },
   subresources: [

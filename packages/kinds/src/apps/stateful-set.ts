@@ -16,7 +16,6 @@ import {
 } from '@gantry/objects';
 import {
   ageColumn,
-  column,
   defineResource,
   invalidAll,
   isEmptySelector,
@@ -38,7 +37,7 @@ import { isDecremented } from '../workloads/replica-counts.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
 import { claimSpecWarnings } from '../pod-spec/volume-warnings.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
-import { templateColumns } from '../workloads/columns.ts';
+import { readyColumn, templateColumns } from '../workloads/columns.ts';
 
 const CLAIM_POLICIES = ['Delete', 'Retain'];
 const CHANGEABLE = [
@@ -274,14 +273,5 @@ export const statefulSets = defineResource(STATEFUL_SETS, {
   },
   subresources: [scaleOfSelector, statusSubresource(validateStatus)],
   podTemplate: ({ spec }) => spec?.template,
-  columns: [
-    nameColumn,
-    column(
-      'Ready',
-      'Number of the pod with ready state',
-      ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
-    ),
-    ageColumn,
-    ...templateColumns,
-  ],
+  columns: [nameColumn, readyColumn, ageColumn, ...templateColumns],
 });

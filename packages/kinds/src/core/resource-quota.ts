@@ -26,6 +26,7 @@ import {
   validateAnyResourceName,
 } from '../pod-spec/compute-resources.ts';
 import { countedByName } from '../fields/counted-by-name.ts';
+import { keepSpec } from '../fields/status-subresource.ts';
 
 /** What is counted as objects, and so in whole numbers. */
 const COUNTED: ReadonlySet<string> = new Set([
@@ -202,9 +203,7 @@ export const resourceQuotas = defineResource(RESOURCE_QUOTAS, {
     {
       name: 'status',
       verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        object.spec = { ...old.spec };
-      },
+      prepareForUpdate: keepSpec,
       validateUpdate: validateStatus,
     },
   ],

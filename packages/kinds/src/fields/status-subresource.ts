@@ -15,3 +15,8 @@ export function statusSubresource<T extends KubeObject & { spec?: unknown }>(
     ...(validateUpdate === undefined ? {} : { validateUpdate }),
   };
 }
+
+/** Puts the spec back to what is stored; an object always has one then. */
+export function keepSpec<S extends object>(object: { spec?: S }, old: { spec?: S }): void {
+  object.spec = { ...old.spec } as S;
+}

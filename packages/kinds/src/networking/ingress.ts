@@ -19,6 +19,7 @@ import {
 import { PART_VERBS, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../fields/ip.ts';
 import { validateTypedReference } from '../fields/references.ts';
+import { keepSpec } from '../fields/status-subresource.ts';
 
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
@@ -163,9 +164,7 @@ export const ingresses = defineResource(INGRESSES, {
     {
       name: 'status',
       verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        object.spec = { ...old.spec };
-      },
+      prepareForUpdate: keepSpec,
       validateUpdate: validateStatus,
       warnings: loadBalancerWarnings,
     },

@@ -8,13 +8,12 @@ import {
   type PodAffinity,
   type PodAffinityTerm,
   dns1123Label,
-  forbidden,
   invalid,
   labelValue,
   qualifiedName,
   required,
 } from '@gantry/objects';
-import { invalidAll, validateLabelSelector } from '@gantry/apimachinery';
+import { invalidAll, validateLabelSelector, valueCountErrors } from '@gantry/apimachinery';
 import { validateLabelKeys } from './label-keys.ts';
 
 const OPERATOR = 'not a valid selector operator';
@@ -56,33 +55,18 @@ function validateTerm(term: NodeSelectorTerm, path: string): FieldError[] {
 
 function validateRequirement(requirement: NodeSelectorRequirement, path: string): FieldError[] {
   const { key = '', operator = '', values = [] } = requirement;
-  const errors: FieldError[] = [];
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-      }
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-      }
-      break;
-    case 'Gt':
-    case 'Lt':
-      if (values.length !== 1) {
-        errors.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
-      }
-      break;
-    default:
-      errors.push(invalid(`${path}.operator`, operator, OPERATOR));
-  }
+  const errors: FieldError[] = [...(valueCountErrors(operator, values, path) ?? validateBound(operator, values, path))];
   values.forEach((value, i) => {
     append(errors, invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
   });
   return [...errors, ...invalidAll(`${path}.key`, key, qualifiedName(key))];
+}
+
+/** Rules on operators that selectors of nodes alone have. */
+function validateBound(operator: string, values: readonly string[], path: string): readonly FieldError[] {
+  if (operator !== 'Gt' && operator !== 'Lt') return [invalid(`${path}.operator`, operator, OPERATOR)];
+  if (values.length === 1) return [];
+  return [required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'")];
 }
 
 function validateFieldRequirement(requirement: NodeSelectorRequirement, path: string): FieldError[] {

@@ -5,6 +5,18 @@ interface Workload extends KubeObject {
   spec?: { selector?: LabelSelector; template?: PodTemplateSpec };
 }
 
+interface Replicated extends KubeObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: { readonly readyReplicas?: number };
+}
+
+/** How many of the wanted pods are ready: `1/3`. */
+export const readyColumn: Column<Replicated> = column(
+  'Ready',
+  'Number of the pod with ready state',
+  ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
+);
+
 /** The wide columns of everything that makes pods from a template; `selector` describes the last. */
 export function workloadColumns(selector: string): readonly Column<Workload>[] {
   return [

@@ -1,6 +1,5 @@
 import type { BackOffEntry } from '../plan/back-off.ts';
-import type { PodMemory, Stopping, UpdateAttempt } from '../plan/pod-memory.ts';
-import { MAX_RESTART_DELAY_MS } from '../plan/restart-delay.ts';
+import { emptyMemory, type PodMemory, type Stopping, type UpdateAttempt } from '../plan/pod-memory.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
 /** A stop that is under way. */
@@ -38,20 +37,14 @@ export interface WorkerMemory extends PodMemory {
 /** An empty memory. */
 export function createWorkerMemory(): WorkerMemory {
   return {
+    ...emptyMemory,
     stopping: new Map(),
     hooked: new Map(),
     failedPostStart: new Set(),
     backOffs: new Map(),
-    volumes: 'absent',
     volumesSyncedMs: 0,
     volumesKey: '',
-    rejection: undefined,
-    resize: { kind: 'fits' },
     updates: new Map(),
-    predecessor: 'absent',
-    eviction: undefined,
-    remains: 'kept',
-    maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),
     releasedFor: undefined,
   };

@@ -1,6 +1,7 @@
 import type { Authorizer, PathAuthorizer } from '../auth/authz/authorizer.ts';
 import { parseBoolean } from '../http/query.ts';
 import type { AuthenticatedExchange } from './authenticated-exchange.ts';
+import { METHOD_VERBS } from './request-info.ts';
 
 /** What a request is about by the form of its path alone, whether anything is served there or not. */
 export type RequestAttributes =
@@ -15,15 +16,6 @@ export type RequestAttributes =
       readonly name: string;
     }
   | { readonly kind: 'path'; readonly verb: string };
-
-const VERBS: Readonly<Record<string, string>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
 
 /** Subresources of Namespaces: what else follows a namespace's name is a resource in it. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
@@ -45,7 +37,7 @@ export function requestAttributes(method: string, path: string, query: URLSearch
   const inNamespace = parts[0] === 'namespaces' && parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '');
   const [resource = '', name = '', subresource = ''] = inNamespace ? parts.slice(2) : parts;
   const isWatch = parseBoolean(query, 'watch') === true;
-  const verb = isLegacyWatch ? 'watch' : verbOf(VERBS[method] ?? '', name, isWatch);
+  const verb = isLegacyWatch ? 'watch' : verbOf(METHOD_VERBS[method] ?? '', name, isWatch);
   return { kind: 'resource', verb, group, version, resource, subresource, namespace, name };
 }
 

@@ -103,6 +103,16 @@ function wantedVerb(route: ResourceRoute, method: string, watch: boolean): Verb 
   }
 }
 
+/** What a method asks of one object behind the server: through a proxy, or of an extension server. */
+export const METHOD_VERBS: Readonly<Record<string, Verb>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
 function namedVerb(method: string): Verb | undefined {
   switch (method) {
     case 'GET':

@@ -29,6 +29,7 @@ export {
   EVERYTHING,
   deleteBody,
   jsonBody,
+  requestContext,
 } from './contract/registry.ts';
 export type { ComponentHealth, RegistryDependencies, RegistrySettings, StoreHealth } from './contract/dependencies.ts';
 export { createRegistry } from './create-registry.ts';

@@ -19,63 +19,53 @@ export function exchange<T>(
   { transport, signal }: { readonly transport: Transport; readonly signal: AbortSignal },
 ): Promise<T> {
   signal.throwIfAborted();
-  return transport === 'udp'
-    ? exchangeOverUdp(upstream, packet, accept, signal)
-    : exchangeOverTcp(upstream, packet, accept, signal);
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const receive = (bytes: Buffer) => {
+    const accepted = accept(bytes);
+    if (accepted !== undefined) resolve(accepted);
+  };
+  const open = transport === 'udp' ? openUdp : openTcp;
+  const close = open(upstream, packet, { receive, fail: reject });
+  return promise.finally(() => {
+    signal.removeEventListener('abort', onAbort);
+    close();
+  });
+}
+
+/** What comes of a packet that was sent. */
+interface Receiver {
+  receive(bytes: Buffer): void;
+  fail(error: Error): void;
 }
 
 /** A socket for each query: with its random port, a response cannot be guessed. Connected: packets of others do not reach it. */
-function exchangeOverUdp<T>(
-  { address, port }: Upstream,
-  packet: Buffer,
-  accept: (bytes: Buffer) => T | undefined,
-  signal: AbortSignal,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+function openUdp({ address, port }: Upstream, packet: Buffer, { receive, fail }: Receiver): () => void {
   const socket = createSocket(isIP(address) === 6 ? 'udp6' : 'udp4');
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  socket.on('error', reject);
-  socket.on('message', (bytes) => {
-    const accepted = accept(bytes);
-    if (accepted !== undefined) resolve(accepted);
-  });
+  socket.on('error', fail);
+  socket.on('message', receive);
   socket.connect(port, address, () => socket.send(packet));
-  return promise.finally(() => {
-    signal.removeEventListener('abort', onAbort);
-    socket.close();
-  });
+  return () => socket.close();
 }
 
-function exchangeOverTcp<T>(
-  { address, port }: Upstream,
-  packet: Buffer,
-  accept: (bytes: Buffer) => T | undefined,
-  signal: AbortSignal,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+function openTcp({ address, port }: Upstream, packet: Buffer, { receive, fail }: Receiver): () => void {
   const socket = createConnection({ host: address, port });
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   let received = Buffer.alloc(0);
-  socket.on('error', reject);
-  socket.on('close', () => reject(new ConnectionEndedError(`${address} closed the connection`)));
+  socket.on('error', fail);
+  socket.on('close', () => fail(new ConnectionEndedError(`${address} closed the connection`)));
   socket.on('data', (bytes) => {
     received = Buffer.concat([received, bytes]);
     while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
       const end = 2 + received.readUInt16BE(0);
-      const accepted = accept(received.subarray(2, end));
+      receive(received.subarray(2, end));
       received = received.subarray(end);
-      if (accepted !== undefined) resolve(accepted);
     }
   });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(packet.length);
   socket.write(Buffer.concat([length, packet]));
-  return promise.finally(() => {
-    signal.removeEventListener('abort', onAbort);
-    socket.destroy();
-  });
+  return () => socket.destroy();
 }
 
 /** The server closed the connection before it answered. */

@@ -33,6 +33,7 @@ import { defaultClaimSpec, validateClaimSpec } from './claim-spec.ts';
 import { diffClaimSpecs } from './changed-specs.ts';
 import { shortModes, storageClassOf } from './storage-objects.ts';
 import { claimQuota } from './claim-quota.ts';
+import { keepSpec } from '../../fields/status-subresource.ts';
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 const RESIZE_STATES = [
@@ -214,9 +215,7 @@ export const persistentVolumeClaims = defineResource(PERSISTENT_VOLUME_CLAIMS, {
     {
       name: 'status',
       verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        object.spec = { ...old.spec };
-      },
+      prepareForUpdate: keepSpec,
       validateUpdate: validateStatus,
     },
   ],

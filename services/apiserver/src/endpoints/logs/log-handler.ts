@@ -1,7 +1,7 @@
 import { anySignal, type Clock } from '@gantry/base';
 import { type KubeObject, type Node, type Pod, StatusError } from '@gantry/objects';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
-import type { RegistryReader } from '../../registry/index.ts';
+import { type RegistryReader, requestContext } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
@@ -38,13 +38,7 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
     const { definition, namespace, name } = route;
     const target = { definition, namespace, name, subresource: 'log' };
     authorizer.authorize(exchange, 'get', target, undefined);
-    const context = {
-      user: exchange.user,
-      signal: exchange.signal,
-      fence: undefined,
-      warn: (text: string) => exchange.warnings.add(text),
-      audit: exchange.audit,
-    };
+    const context = requestContext(exchange);
     const found = await registry.get(context, { ...target, subresource: '' }, '');
     const pod = found.object as Pod;
     const options = parseLogOptions(exchange.query, name);

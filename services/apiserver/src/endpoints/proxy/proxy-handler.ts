@@ -1,10 +1,15 @@
 import { posix } from 'node:path';
-import type { Verb } from '@gantry/apimachinery';
 import { StatusError } from '@gantry/objects';
-import { type RegistryReader, type RegistryStreams, type RequestContext, streamOptions } from '../../registry/index.ts';
+import {
+  type RegistryReader,
+  type RegistryStreams,
+  type RequestContext,
+  requestContext,
+  streamOptions,
+} from '../../registry/index.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
-import type { ResourceRoute } from '../request-info.ts';
+import { METHOD_VERBS, type ResourceRoute } from '../request-info.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
 import { type BackendOptions, findBackend } from './find-backend.ts';
 import { forward, UnreachableError } from './forward.ts';
@@ -14,15 +19,6 @@ import { upgradeOf } from '../../http/upgrades.ts';
 /** Serves the proxies of pods, services and nodes, with all that is behind them. */
 export type ProxyHandler = (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>;
 
-const VERBS: Readonly<Record<string, Verb>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
-
 interface ProxyOptions extends BackendOptions {
   readonly registry: RegistryReader & RegistryStreams;
 }
@@ -31,17 +27,11 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
   return async (exchange, route) => {
     const { method, query } = exchange;
     const { definition, namespace, name } = route;
-    const context: RequestContext = {
-      user: exchange.user,
-      signal: exchange.signal,
-      fence: undefined,
-      warn: (text) => exchange.warnings.add(text),
-      audit: exchange.audit,
-    };
+    const context = requestContext(exchange);
     const target = { definition, namespace, name, subresource: 'proxy' };
     const path = pathBehind(exchange.path, definition.namespaced ? 8 : 6);
     const asked = new URLSearchParams(path === '' ? {} : { path });
-    await options.registry.connect(context, target, VERBS[method] ?? '', streamOptions(target, asked));
+    await options.registry.connect(context, target, METHOD_VERBS[method] ?? '', streamOptions(target, asked));
     if (query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
     const own: RequestContext = {
       ...context,

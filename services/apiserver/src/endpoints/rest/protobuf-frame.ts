@@ -1,3 +1,4 @@
+import { varint } from '@gantry/apimachinery';
 import { StatusError } from '@gantry/objects';
 
 /**
@@ -13,17 +14,6 @@ function field(number: number, value: Uint8Array): Buffer {
 
 function text(number: number, value: string): Buffer {
   return value === '' ? Buffer.alloc(0) : field(number, Buffer.from(value));
-}
-
-function varint(value: number): Buffer {
-  const out: number[] = [];
-  let rest = value;
-  while (rest >= 128) {
-    out.push((rest % 128) + 128);
-    rest = Math.floor(rest / 128);
-  }
-  out.push(rest);
-  return Buffer.from(out);
 }
 
 function typeMeta(apiVersion: string, kind: string): Buffer {

@@ -7,6 +7,7 @@ import {
   type DeleteBody,
   type Registry,
   type RequestContext,
+  requestContext,
   type Target,
   type WatchRequest,
 } from '../../registry/index.ts';
@@ -56,7 +57,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const form = formOf(exchange, route, 'single');
       if (parseBoolean(exchange.query, 'export') === true) throw StatusError.badRequest(NO_EXPORT);
       const resourceVersion = exchange.query.get('resourceVersion') ?? '';
-      const response = await registry.get(contextOf(exchange), targetOf(route), resourceVersion);
+      const response = await registry.get(requestContext(exchange), targetOf(route), resourceVersion);
       await sendObject(exchange, 200, response, form, route.definition, tables);
     },
     list: async (exchange, route) => {
@@ -65,7 +66,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const request = { ...options, namespace: route.namespace };
       await sendList(
         exchange,
-        await registry.list(contextOf(exchange), route.definition, request),
+        await registry.list(requestContext(exchange), route.definition, request),
         form,
         route.definition,
         dependencies,
@@ -77,14 +78,14 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const form = formOf(exchange, route, 'single', rows);
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
-      const response = await registry.create(contextOf(exchange), targetOf(route), body, options);
+      const response = await registry.create(requestContext(exchange), targetOf(route), body, options);
       await sendObject(exchange, 201, response, form, route.definition, tables);
     },
     update: async (exchange, route) => {
       const form = formOf(exchange, route, 'single');
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
-      const { response, created } = await registry.update(contextOf(exchange), targetOf(route), body, options);
+      const { response, created } = await registry.update(requestContext(exchange), targetOf(route), body, options);
       await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
     },
     patch: async (exchange, route) => {
@@ -93,7 +94,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const sent = { type, read: () => readBody(dependencies, exchange, type) };
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
-      const { response, created } = await registry.patch(contextOf(exchange), targetOf(route), sent, options);
+      const { response, created } = await registry.patch(requestContext(exchange), targetOf(route), sent, options);
       await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
     },
     delete: (exchange, route) => deleteOne(dependencies, exchange, route),
@@ -117,11 +118,6 @@ function formOf(
   const isCustom = definition.publishedSchema !== undefined;
   const accept = header(exchange.req, 'accept');
   return negotiateOutput(accept, streams, tables, isCustom ? 'no-protobuf' : 'any-form');
-}
-
-function contextOf(exchange: AuthenticatedExchange, signal: AbortSignal = exchange.signal): RequestContext {
-  const { user, audit, warnings } = exchange;
-  return { user, signal, fence: undefined, warn: (text) => warnings.add(text), audit };
 }
 
 function targetOf(route: ResourceRoute): Target {
@@ -150,7 +146,7 @@ async function watch(
   try {
     const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
     const isOver = () => signal.aborted && !exchange.signal.aborted;
-    const items = await openWatch(registry, contextOf(exchange, signal), route.definition, request).catch(
+    const items = await openWatch(registry, requestContext(exchange, signal), route.definition, request).catch(
       (error: unknown) => {
         // Its own time was over before it was open: a watch without events, as Kubernetes answers it.
         if (isOver() && isReason(error, 'Timeout')) return nothing();
@@ -252,7 +248,7 @@ async function deleteOne(
       return deletion;
     },
   };
-  const { response, gone } = await registry.delete(contextOf(exchange), targetOf(route), body);
+  const { response, gone } = await registry.delete(requestContext(exchange), targetOf(route), body);
   if (!gone || definition.strategy.deletionResponse === 'object') {
     const code = !gone && orphanDependents === false ? 202 : 200;
     await sendObject(exchange, code, response, form, definition, tables);
@@ -282,6 +278,6 @@ async function deleteMany(
   const list = parseListOptions(exchange.query);
   const body = deleteBodyOf(dependencies, exchange);
   const request = { ...list, namespace: route.namespace };
-  const response = await registry.deleteCollection(contextOf(exchange), route.definition, request, body);
+  const response = await registry.deleteCollection(requestContext(exchange), route.definition, request, body);
   await sendList(exchange, response, form, route.definition, dependencies);
 }

@@ -10,6 +10,7 @@ import {
   type RegistryReader,
   type RegistryStreams,
   type RequestContext,
+  requestContext,
   streamOptions,
   type Target,
 } from '../../registry/index.ts';
@@ -36,13 +37,7 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
   const memory = new MessageMemory();
   return async (exchange, { definition, namespace, name, subresource }, verb) => {
     const target = { definition, namespace, name, subresource: subresource?.name ?? '' };
-    const context: RequestContext = {
-      user: exchange.user,
-      signal: exchange.signal,
-      fence: undefined,
-      warn: (text) => exchange.warnings.add(text),
-      audit: exchange.audit,
-    };
+    const context = requestContext(exchange);
     const options = streamOptions(target, exchange.query);
     await registry.connect(context, target, verb, options);
     if (exchange.query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');

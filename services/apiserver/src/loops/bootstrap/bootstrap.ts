@@ -5,6 +5,8 @@ import {
   ownServiceAddresses,
   type ResourceRef,
   type Service,
+  type ServicePort,
+  type ServiceSpec,
   type ServiceCIDR,
   StatusError,
 } from '@gantry/objects';
@@ -218,6 +220,19 @@ function ownAddresses(serviceCidr: string) {
   return must(ownServiceAddresses(serviceCidr), `${JSON.stringify(serviceCidr)} as the range of Services`);
 }
 
+/** A Service without a selector, at an address that the cluster has chosen. */
+function fixedAddress(address: string, ports: readonly ServicePort[]): ServiceSpec {
+  return {
+    type: 'ClusterIP',
+    clusterIP: address,
+    clusterIPs: [address],
+    ipFamilies: ['IPv4'],
+    ipFamilyPolicy: 'SingleStack',
+    ports: [...ports],
+    sessionAffinity: 'None',
+  };
+}
+
 function kubernetesService(serviceCidr: string): KubeObject {
   const address = ownAddresses(serviceCidr).kubernetes;
   const service: Service & KubeObject = {
@@ -228,15 +243,7 @@ function kubernetesService(serviceCidr: string): KubeObject {
       namespace: 'default',
       labels: { component: 'apiserver', provider: 'kubernetes' },
     },
-    spec: {
-      type: 'ClusterIP',
-      clusterIP: address,
-      clusterIPs: [address],
-      ipFamilies: ['IPv4'],
-      ipFamilyPolicy: 'SingleStack',
-      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 }],
-      sessionAffinity: 'None',
-    },
+    spec: fixedAddress(address, [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 }]),
   };
   return service;
 }
@@ -257,19 +264,11 @@ function dnsService(serviceCidr: string): KubeObject {
       },
       annotations: { 'prometheus.io/port': '9153', 'prometheus.io/scrape': 'true' },
     },
-    spec: {
-      type: 'ClusterIP',
-      clusterIP: address,
-      clusterIPs: [address],
-      ipFamilies: ['IPv4'],
-      ipFamilyPolicy: 'SingleStack',
-      ports: [
-        { name: 'dns', port: 53, protocol: 'UDP', targetPort: 53 },
-        { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: 53 },
-        { name: 'metrics', port: 9153, protocol: 'TCP', targetPort: 9153 },
-      ],
-      sessionAffinity: 'None',
-    },
+    spec: fixedAddress(address, [
+      { name: 'dns', port: 53, protocol: 'UDP', targetPort: 53 },
+      { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: 53 },
+      { name: 'metrics', port: 9153, protocol: 'TCP', targetPort: 9153 },
+    ]),
   };
   return service;
 }

@@ -18,6 +18,15 @@ export interface RequestContext {
   readonly audit: RequestAudit;
 }
 
+/** The context of a request that came over HTTP; `signal` ends it, unless told the request's own. */
+export function requestContext(
+  exchange: Pick<RequestContext, 'user' | 'signal' | 'audit'> & { readonly warnings: Set<string> },
+  signal: AbortSignal = exchange.signal,
+): RequestContext {
+  const { user, audit, warnings } = exchange;
+  return { user, signal, fence: undefined, warn: (text) => warnings.add(text), audit };
+}
+
 /** Options of writes, validated by the endpoint that parsed them. */
 export interface WriteOptions {
   readonly dryRun: boolean;
