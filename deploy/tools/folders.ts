@@ -209,7 +209,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     runtime: [],
     files: ['runtime'],
     identity: ['runtime'],
-    node: ['runtime', 'spec'],
+    node: ['files', 'runtime', 'spec'],
     logs: ['runtime', 'identity'],
     usage: ['runtime', 'identity'],
     streams: ['runtime', 'identity'],

@@ -22,9 +22,11 @@ export async function namesIn(folder: string, absent = MISSING): Promise<readonl
   return names === ABSENT ? [] : names;
 }
 
-const ABSENT = Symbol('absent');
+/** In place of the result of work on something that is absent. */
+export const ABSENT = Symbol('absent');
 
-async function unlessAbsent<T>(work: Promise<T>, absent: readonly string[]): Promise<T | typeof ABSENT> {
+/** The result of work on a file or folder. `absent` are the codes of errors that mean that it is not there; others are thrown. */
+export async function unlessAbsent<T>(work: Promise<T>, absent = MISSING): Promise<T | typeof ABSENT> {
   try {
     return await work;
   } catch (error) {

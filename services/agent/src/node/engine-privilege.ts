@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfThere } from '../files/if-there.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -31,10 +32,12 @@ export async function enginePrivilege(
 }
 
 async function readResult(file: string): Promise<ProbeResult | undefined> {
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as ProbeResult;
+    return JSON.parse(text) as ProbeResult;
   } catch {
-    // Not probed yet, or not written completely: probe again.
+    // Not written completely: probe again.
     return undefined;
   }
 }

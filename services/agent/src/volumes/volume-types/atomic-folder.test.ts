@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -30,6 +30,19 @@ describe('writeAtomically', () => {
     const { mode, gid } = await stat(join(folder, 'deep/b'));
     expect({ mode: mode & 0o7777, gid }).toEqual({ mode: 0o440, gid: group });
     expect((await stat(join(folder, 'deep'))).mode & 0o7777).toBe(0o2755);
+  });
+
+  it('puts a file in place of a folder', async () => {
+    await writeAtomically(folder, [file('a/b', '1')], 'v1', undefined, signal);
+    await writeAtomically(folder, [file('a', '1')], 'v2', undefined, signal);
+    expect(await readFile(join(folder, 'a'), 'utf8')).toBe('1');
+  });
+
+  it('is not new when its version cannot be read: the error is thrown, and all stays', async () => {
+    await writeFile(join(folder, '..data'), 'no link');
+    const written = writeAtomically(folder, [file('a', '1')], 'v1', undefined, signal);
+    await expect(written).rejects.toMatchObject({ code: 'EINVAL' });
+    expect(await readdir(folder)).toEqual(['..data']);
   });
 
   it('changes nothing when the content is equal', async () => {

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readlink, rename, rm, symlink, writeFile, chmod, chown, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ABSENT, unlessAbsent } from '../../files/if-there.ts';
 import { giveToGroup } from './file-owner.ts';
 
 /** A file of a volume. */
@@ -13,6 +14,8 @@ export interface VolumeFile {
 }
 
 const DATA = '..data';
+/** Of a path that is not there, leads through a file, or is a folder. */
+const NO_SUCH_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
 /**
  * Replaces the content of `folder` by `files`, all at one moment, as kubelet does: it fills a new hidden folder and renames
@@ -59,24 +62,19 @@ async function writeFiles(folder: string, files: readonly VolumeFile[]): Promise
 }
 
 async function currentVersion(folder: string): Promise<string | undefined> {
-  try {
-    return await readlink(join(folder, DATA));
-  } catch {
-    // The folder is new.
-    return undefined;
-  }
+  const version = await unlessAbsent(readlink(join(folder, DATA)));
+  // The folder is new.
+  return version === ABSENT ? undefined : version;
 }
 
 async function isEqual(folder: string, files: readonly VolumeFile[]): Promise<boolean> {
-  try {
-    const found = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-    if (found.length !== files.length) return false;
-    for (const file of files) if (!(await readFile(join(folder, file.path))).equals(file.content)) return false;
-    return true;
-  } catch {
-    // Something is missing: not equal.
-    return false;
+  const entries = await unlessAbsent(readdir(folder, { recursive: true, withFileTypes: true }));
+  if (entries === ABSENT || entries.filter((entry) => entry.isFile()).length !== files.length) return false;
+  for (const file of files) {
+    const content = await unlessAbsent(readFile(join(folder, file.path)), NO_SUCH_FILE);
+    if (content === ABSENT || !content.equals(file.content)) return false;
   }
+  return true;
 }
 
 async function linkNames(folder: string, names: ReadonlySet<string>): Promise<void> {
