@@ -391,4 +391,19 @@ describe('the autoscaler', () => {
       'the HPA was unable to compute the replica count: unable to get metric hits: unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered',
     );
   });
+
+  it('says that it could not be read whether custom metrics are served', async () => {
+    const metrics = [
+      { type: 'Pods', pods: { metric: { name: 'hits' }, target: { type: 'AverageValue', averageValue: '1' } } },
+    ];
+    const site = await createSite({ autoscaler: { metrics } });
+    site.answers.set('/apis/custom.metrics.k8s.io', () => {
+      throw StatusError.unavailable('the server is stopping');
+    });
+    site.start();
+    await site.clock.advance(SYNC_MS);
+    expect(conditionOf(site, 'ScalingActive')?.message).toBe(
+      'the HPA was unable to compute the replica count: unable to get metric hits: unable to fetch metrics from custom metrics API: the server is currently unable to handle the request (get custom.metrics.k8s.io)',
+    );
+  });
 });

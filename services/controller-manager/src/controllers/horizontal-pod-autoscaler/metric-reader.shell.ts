@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gantry/objects';
+import { type JsonObject, StatusError } from '@gantry/objects';
 import { externalMetric, objectMetric, podsMetrics, resourceMetrics } from './metric-answers.ts';
 import { MetricError } from './metric-error.ts';
 import type { MetricQuery, MetricReading } from './metric-readings.ts';
@@ -108,9 +108,12 @@ async function readExternal(
 
 /** The path of the version of custom metrics that is served: the preferred one, if it is known here. */
 async function customRoot(read: ReadPath, signal: AbortSignal): Promise<string> {
-  const none = `unable to fetch metrics from custom metrics API: no custom metrics API (${CUSTOM}) registered`;
-  const group = await read(`/apis/${CUSTOM}`, signal).catch(() => {
-    throw new MetricError(none);
+  const failure = 'unable to fetch metrics from custom metrics API';
+  const none = `${failure}: no custom metrics API (${CUSTOM}) registered`;
+  const group = await read(`/apis/${CUSTOM}`, signal).catch((error: unknown) => {
+    throw new MetricError(
+      error instanceof StatusError && error.reason === 'NotFound' ? none : `${failure}: ${readFailure(error, CUSTOM)}`,
+    );
   });
   const versions = [group.preferredVersion, ...(Array.isArray(group.versions) ? group.versions : [])];
   const version = versions
