@@ -109,15 +109,18 @@ export function createWorkerServices(
   const pods = new NodePodView(source);
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
-  const imagesFolder = join(self.shared.path, 'images');
-  const pulled = new PulledImages(imagesFolder);
-  const sharing = new HostPulls({ folder: join(imagesFolder, 'pulls'), clock, logger });
+  const images = imagesOf(self, runtime, { clock, logger });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const tokens = new TokenSource(client, clock);
   const persistent = persistentFolders(self, self.name, client, events);
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
-  const eviction = nodeEviction({ config, clock, logger }, self, parts, { pods, volumes, pulled, events });
+  const eviction = nodeEviction({ config, clock, logger }, self, parts, {
+    pods,
+    volumes,
+    pulled: images.pulled,
+    events,
+  });
   const initial = () => expectedNode({ name: self.name, engineName: self.engineName, engine }, shares);
   const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
@@ -151,14 +154,25 @@ export function createWorkerServices(
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
-    puller: new ImagePuller({ images: runtime.images, records: pulled, sharing, clock }),
-    pulled,
+    ...images,
     addresses: new AddressPool(config.podCidr, clock, random),
     events,
     clock,
     random,
     logger,
   };
+}
+
+/** What this host has pulled, and what pulls for all of its nodes. */
+function imagesOf(
+  { shared }: Self,
+  { images }: Runtime,
+  { clock, logger }: Pick<AgentEnvironment, 'clock' | 'logger'>,
+): Pick<WorkerServices, 'puller'> & { readonly pulled: PulledImages } {
+  const folder = join(shared.path, 'images');
+  const pulled = new PulledImages(folder);
+  const sharing = new HostPulls({ folder: join(folder, 'pulls'), clock, logger });
+  return { puller: new ImagePuller({ images, records: pulled, sharing, clock }), pulled };
 }
 
 /** How much a node does at once, and what one container may do. */

@@ -2,9 +2,10 @@ import { errorMessage } from '@gantry/base';
 import type { Container, Pod } from '@gantry/objects';
 import type { StartContainer } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
+import type { ImageInfo } from '../runtime/images.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { localhostProfileName } from '../spec/security.ts';
-import { containerSpec } from '../spec/container-spec.ts';
+import { containerSpec, type ContainerSpecInput } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
@@ -12,7 +13,7 @@ import { runHook } from '../probes/run-hook.ts';
 import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
-import { ensureImage } from './ensure-image.ts';
+import { ensureImage, type EnsureImageContext } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -42,8 +43,8 @@ export async function startContainer(
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
-  const { runtime, events, facts, clock } = services;
-  const { container, attempt } = action;
+  const { runtime, events, facts } = services;
+  const { container } = action;
   // A sandbox that an earlier version made must not get new containers.
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
@@ -54,45 +55,18 @@ export async function startContainer(
   const path = containerPath(pod, container.name);
   const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     events.event(pod, type, reason, message, path);
-  const { config, puller, pulled } = services;
-  const imageContext = { pod, config, images: runtime.images, puller, pulled, record, clock };
-  const recordOfPod: typeof record = (type, reason, message) => events.event(pod, type, reason, message);
-  await services.imageVolumes.mount(pod, container, { ...imageContext, record: recordOfPod }, services, signal);
-  const image = await ensureImage(container, imageContext, signal);
-  const { namespace = '' } = pod.metadata;
-  const linked = await services.services.inNamespaces(
-    [API_NAMESPACE, namespace],
-    // A static pod does not wait for the API server, which it may be.
-    isStaticPod(pod) ? 'now' : 'listed',
-    signal,
-  );
-  const base = { ...services.baseEnvironment, ...serviceVariables(pod, linked) };
-  const volumeText = (volume: string, file: string) => services.volumes.text(pod, volume, file);
-  const context = { pod, podAddress, facts, source: services.config, volumeText, base };
-  const environment = await containerEnvironment(container, context, signal);
-  const handler = await runtimeHandler(pod, services, signal);
-  const profile = localhostProfileName(pod, container);
-  const localhostProfile = profile === undefined ? undefined : await services.seccomp.read(profile);
+  const image = await fetchImages(pod, container, record, services, signal);
+  const environment = await variablesOf(pod, container, podAddress, services, signal);
+  const security = await securityOf(pod, container, services, signal);
   await using prepared = await prepareMounts(pod, action, environment, podAddress, services);
   const { mounts, terminationMessagePath } = prepared;
+  const { owner, engine, privilege, processLimit } = services;
   const spec = containerSpec({
-    owner: services.owner,
-    pod,
-    container,
-    attempt,
-    sandboxId: action.sandboxId,
-    restartDelayMs: action.restartDelayMs,
-    environment,
-    mounts,
-    image,
-    engine: services.engine,
-    privilege: services.privilege,
-    ...(handler === undefined ? {} : { runtime: handler }),
+    ...action,
+    ...{ owner, pod, environment, mounts, image, engine, privilege, processLimit, terminationMessagePath },
+    ...security,
     ...(targetId === undefined ? {} : { targetId }),
     capacityBytes: facts.memoryBytes,
-    processLimit: services.processLimit,
-    ...(localhostProfile === undefined ? {} : { localhostProfile }),
-    terminationMessagePath,
   });
   const id = await services.starts.use(
     async () => {
@@ -106,6 +80,57 @@ export async function startContainer(
   );
   record('Normal', 'Started', 'Container started');
   return { id, ...(await runPostStart(pod, container, id, podAddress, services, signal)) };
+}
+
+/** The container's image, with those of its image volumes in place. */
+async function fetchImages(
+  pod: Pod,
+  container: Container,
+  record: EnsureImageContext['record'],
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<ImageInfo> {
+  const { config, puller, pulled, runtime, clock, events } = services;
+  const context = { pod, config, images: runtime.images, puller, pulled, record, clock };
+  const recordOfPod: typeof record = (type, reason, message) => events.event(pod, type, reason, message);
+  await services.imageVolumes.mount(pod, container, { ...context, record: recordOfPod }, services, signal);
+  return await ensureImage(container, context, signal);
+}
+
+async function variablesOf(
+  pod: Pod,
+  container: Container,
+  podAddress: string,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const { namespace = '' } = pod.metadata;
+  const linked = await services.services.inNamespaces(
+    [API_NAMESPACE, namespace],
+    // A static pod does not wait for the API server, which it may be.
+    isStaticPod(pod) ? 'now' : 'listed',
+    signal,
+  );
+  const base = { ...services.baseEnvironment, ...serviceVariables(pod, linked) };
+  const volumeText = (volume: string, file: string) => services.volumes.text(pod, volume, file);
+  const { facts, config: source } = services;
+  return await containerEnvironment(container, { pod, podAddress, facts, source, volumeText, base }, signal);
+}
+
+/** What the pod asks of the engine by name: a low-level runtime, and a seccomp profile of this node. */
+async function securityOf(
+  pod: Pod,
+  container: Container,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<Pick<ContainerSpecInput, 'runtime' | 'localhostProfile'>> {
+  const runtime = await runtimeHandler(pod, services, signal);
+  const profile = localhostProfileName(pod, container);
+  const localhostProfile = profile === undefined ? undefined : await services.seccomp.read(profile);
+  return {
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(localhostProfile === undefined ? {} : { localhostProfile }),
+  };
 }
 
 /** The container's postStart hook, if it has one. Its failure is not the start's: the container runs, and is to be stopped. */

@@ -69,55 +69,15 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
     handle as never,
   );
   const connections = new Connections(options.limits ?? LIMITS, options.clock);
-  // A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself.
-  const sockets = new Map<Duplex, 'idle' | 'busy' | 'http2'>();
-  const sessions = new Set<ServerHttp2Session>();
-  const state: { listening: 'yes' | 'no' } = { listening: 'yes' };
-  const accepted = acceptWithin(server, connections);
-  server.on('secureConnection', (socket) => {
-    sockets.set(socket, socket.alpnProtocol === 'h2' ? 'http2' : 'idle');
-    socket.setNoDelay(true);
-    socket.on('error', () => socket.destroy());
-    socket.once('close', () => sockets.delete(socket));
-    const one = accepted.get(idOf(socket));
-    if (one === undefined) return;
-    one.close = () => socket.destroy();
-    if (one.connection !== undefined) recordConnection(socket, one.connection);
-  });
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
-    followSession(session, accepted, options.clock);
-  });
-  server.on('request', (request, response) => {
-    if (request.httpVersionMajor >= 2) return;
-    const socket = request.socket;
-    sockets.set(socket, 'busy');
-    const connection = connectionOf(socket);
-    connection?.begin();
-    response.once('close', () => {
-      connection?.end();
-      if (!sockets.has(socket)) return;
-      sockets.set(socket, 'idle');
-      if (state.listening === 'no') socket.destroy();
-    });
-  });
+  const state: OpenConnections = { listening: 'yes', sockets: new Map(), sessions: new Set() };
+  const { sockets, sessions } = state;
+  followConnections(server, state, acceptWithin(server, connections), options.clock);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.set(socket, 'busy');
     connectionOf(socket)?.begin();
     handle(request, responseOn(request, socket, head));
   });
-  server.setTimeout(0);
-  const shouldUpgradeCallback = ({ url = '' }: IncomingMessage): boolean =>
-    options.mayUpgrade(url.replace(/[?#].*$/s, ''));
-  Object.assign(server, {
-    keepAliveTimeout: LIMITS.idleMs,
-    headersTimeout: HEADERS_MS,
-    // Bodies have limits of their own; what is sent through a proxy may take long.
-    requestTimeout: 0,
-    connectionsCheckingInterval: CHECK_HEADERS_MS,
-    shouldUpgradeCallback,
-  });
+  setLimits(server, options.mayUpgrade);
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
   const pings = new Pings(options.clock);
   const sweep = async (signal: AbortSignal): Promise<void> => {
@@ -150,6 +110,64 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       for (const socket of sockets.keys()) socket.destroy();
     },
   };
+}
+
+/** What the server has open. */
+interface OpenConnections {
+  listening: 'yes' | 'no';
+  /** A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself. */
+  readonly sockets: Map<Duplex, 'idle' | 'busy' | 'http2'>;
+  readonly sessions: Set<ServerHttp2Session>;
+}
+
+/** Keeps `state` up to date, and tells accepted connections when a request of HTTP/1.1 begins and ends. */
+function followConnections(
+  server: Http2SecureServer,
+  state: OpenConnections,
+  accepted: ReadonlyMap<string, Accepted>,
+  clock: Clock,
+): void {
+  const { sockets, sessions } = state;
+  server.on('secureConnection', (socket) => {
+    sockets.set(socket, socket.alpnProtocol === 'h2' ? 'http2' : 'idle');
+    socket.setNoDelay(true);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => sockets.delete(socket));
+    const one = accepted.get(idOf(socket));
+    if (one === undefined) return;
+    one.close = () => socket.destroy();
+    if (one.connection !== undefined) recordConnection(socket, one.connection);
+  });
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    followSession(session, accepted, clock);
+  });
+  server.on('request', (request, response) => {
+    if (request.httpVersionMajor >= 2) return;
+    const socket = request.socket;
+    sockets.set(socket, 'busy');
+    const connection = connectionOf(socket);
+    connection?.begin();
+    response.once('close', () => {
+      connection?.end();
+      if (!sockets.has(socket)) return;
+      sockets.set(socket, 'idle');
+      if (state.listening === 'no') socket.destroy();
+    });
+  });
+}
+
+/** Time has no limit but those named here: bodies have limits of their own, and what is sent through a proxy may take long. */
+function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['mayUpgrade']): void {
+  server.setTimeout(0);
+  Object.assign(server, {
+    keepAliveTimeout: LIMITS.idleMs,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: 0,
+    connectionsCheckingInterval: CHECK_HEADERS_MS,
+    shouldUpgradeCallback: ({ url = '' }: IncomingMessage): boolean => mayUpgrade(url.replace(/[?#].*$/s, '')),
+  });
 }
 
 /** Counts connections from their first byte, and closes those that are refused. */

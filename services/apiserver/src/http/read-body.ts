@@ -118,19 +118,38 @@ function readBody(req: IncomingMessage, signal: AbortSignal, { take, stalled }: 
       if (size > 0) take(-size);
       size = 0;
       cancel();
-      req.off('data', onData);
-      req.off('end', onEnd);
-      req.off('aborted', onError);
-      req.off('close', onError);
-      signal.removeEventListener('abort', onAbort);
+      stopListening();
     };
     let cancel = stalled(onStall);
-    req.on('data', onData);
-    req.on('end', onEnd);
-    req.on('error', onError);
-    req.on('aborted', onError);
-    req.on('close', onError);
-    signal.addEventListener('abort', onAbort, { once: true });
+    const stopListening = listen(req, signal, { onData, onEnd, onError, onAbort });
     if (signal.aborted) onAbort();
   });
+}
+
+interface BodyEvents {
+  readonly onData: (part: Buffer) => void;
+  readonly onEnd: () => void;
+  readonly onError: () => void;
+  readonly onAbort: () => void;
+}
+
+/** Returns what takes the listeners away again, but for that of errors: one may still follow. */
+function listen(
+  req: IncomingMessage,
+  signal: AbortSignal,
+  { onData, onEnd, onError, onAbort }: BodyEvents,
+): () => void {
+  req.on('data', onData);
+  req.on('end', onEnd);
+  req.on('error', onError);
+  req.on('aborted', onError);
+  req.on('close', onError);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return () => {
+    req.off('data', onData);
+    req.off('end', onEnd);
+    req.off('aborted', onError);
+    req.off('close', onError);
+    signal.removeEventListener('abort', onAbort);
+  };
 }

@@ -55,59 +55,82 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
 }
 
 function serveConnection(socket: Socket, options: TcpServerOptions): void {
-  const { responder, totals, clock } = options;
-  const address = socket.remoteAddress ?? '';
-  const connection = { received: Buffer.alloc(0), waiting: 0, unsentBytes: 0 };
-  let cancelIdle = () => {};
-  const touch = () => {
-    cancelIdle();
-    cancelIdle = clock.setTimer(IDLE_MS, () => socket.destroy());
-  };
-  touch();
-  socket.on('close', () => cancelIdle());
+  const connection = new QueryConnection(socket, options);
   // A client that breaks off has its reasons.
   socket.on('error', () => socket.destroy());
-  const send = (response: Buffer | undefined) => {
-    connection.waiting -= 1;
-    if (response !== undefined && socket.writable) {
-      countCode(totals, response);
-      const length = Buffer.allocUnsafe(LENGTH_BYTES);
-      length.writeUInt16BE(response.length);
-      // A client that does not read gets no further answers.
-      if (!socket.write(Buffer.concat([length, response]))) socket.pause();
-    }
-    if (connection.waiting < MAX_WAITING && !socket.writableNeedDrain) takePackets();
-  };
-  const takePackets = () => {
-    while (connection.waiting < MAX_WAITING && connection.unsentBytes < MAX_UNSENT_BYTES && !socket.destroyed) {
-      const packet = nextPacket(connection);
+  socket.on('drain', () => connection.takePackets());
+  socket.on('data', (bytes) => connection.receive(bytes));
+}
+
+/** The packets of one connection, and their answers. */
+class QueryConnection {
+  readonly #socket: Socket;
+  readonly #options: TcpServerOptions;
+  readonly #address: string;
+  readonly #input: { received: Buffer } = { received: Buffer.alloc(0) };
+  #waiting = 0;
+  #unsentBytes = 0;
+  #cancelIdle = () => {};
+
+  constructor(socket: Socket, options: TcpServerOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#address = socket.remoteAddress ?? '';
+    this.#touch();
+    socket.on('close', () => this.#cancelIdle());
+  }
+
+  receive(bytes: Buffer): void {
+    const { received } = this.#input;
+    this.#input.received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
+    this.takePackets();
+  }
+
+  /** Answers what was received, as far as answers find room. */
+  takePackets(): void {
+    const { responder, totals } = this.#options;
+    while (this.#waiting < MAX_WAITING && this.#unsentBytes < MAX_UNSENT_BYTES && !this.#socket.destroyed) {
+      const packet = nextPacket(this.#input);
       if (packet === undefined) {
-        socket.resume();
+        this.#socket.resume();
         return;
       }
       totals.tcp += 1;
-      connection.waiting += 1;
-      touch();
-      const response = responder.respond(packet, 'tcp', address);
-      if (response instanceof Promise) response.then(send).catch(() => socket.destroy());
-      else sendLater(response);
+      this.#waiting += 1;
+      this.#touch();
+      const response = responder.respond(packet, 'tcp', this.#address);
+      if (response instanceof Promise) response.then((one) => this.#send(one)).catch(() => this.#socket.destroy());
+      else this.#sendLater(response);
     }
-    socket.pause();
-  };
-  // Not from within `takePackets`: a long row of packets would be a deep row of calls.
-  const sendLater = (response: Buffer | undefined) => {
+    this.#socket.pause();
+  }
+
+  #touch(): void {
+    this.#cancelIdle();
+    this.#cancelIdle = this.#options.clock.setTimer(IDLE_MS, () => this.#socket.destroy());
+  }
+
+  #send(response: Buffer | undefined): void {
+    this.#waiting -= 1;
+    if (response !== undefined && this.#socket.writable) {
+      countCode(this.#options.totals, response);
+      const length = Buffer.allocUnsafe(LENGTH_BYTES);
+      length.writeUInt16BE(response.length);
+      // A client that does not read gets no further answers.
+      if (!this.#socket.write(Buffer.concat([length, response]))) this.#socket.pause();
+    }
+    if (this.#waiting < MAX_WAITING && !this.#socket.writableNeedDrain) this.takePackets();
+  }
+
+  /** Not from within `takePackets`: a long row of packets would be a deep row of calls. */
+  #sendLater(response: Buffer | undefined): void {
     const bytes = response?.length ?? 0;
-    connection.unsentBytes += bytes;
+    this.#unsentBytes += bytes;
     setImmediate(() => {
-      connection.unsentBytes -= bytes;
-      send(response);
+      this.#unsentBytes -= bytes;
+      this.#send(response);
     });
-  };
-  socket.on('drain', takePackets);
-  socket.on('data', (bytes) => {
-    connection.received = connection.received.length === 0 ? bytes : Buffer.concat([connection.received, bytes]);
-    takePackets();
-  });
+  }
 }
 
 /** Takes the first whole packet from what was received. */

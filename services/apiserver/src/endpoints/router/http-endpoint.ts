@@ -142,19 +142,10 @@ async function route(
     moveWebSocketToken(req.headers);
     const credentials = credentialsOf(req, client, dependencies.trust);
     requester = await authenticate(credentials);
-    if (client.connection !== undefined && requester !== ANONYMOUS) {
-      client.connection.belongsTo(requester.name);
-      client.connection = undefined;
-    }
+    ownConnection(client, requester);
     const user = impersonated(requester, req.headers, dependencies.authorizer);
-    let remote = aggregated.find(path);
-    let found = parseRoute(path, resourceRegistry);
-    if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(path)) {
-      // Another apiserver may have told the client of it already.
-      await dependencies.catchUp(gone.signal);
-      remote = aggregated.find(path);
-      found = parseRoute(path, resourceRegistry);
-    }
+    const place = placeOf(dependencies, path, gone.signal);
+    const { remote, found } = place instanceof Promise ? await place : place;
     const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
     if (lasting)
       cancel = dependencies.standing.follow(gone, () => authenticate(credentialsOf(req, client, dependencies.trust)));
@@ -182,6 +173,32 @@ async function route(
     cancel();
     audit?.completed(res.statusCode, failure);
   }
+}
+
+/** From the first request of a user on, a connection counts as that user's. */
+function ownConnection(client: Client, requester: User): void {
+  if (client.connection === undefined || requester === ANONYMOUS) return;
+  client.connection.belongsTo(requester.name);
+  client.connection = undefined;
+}
+
+interface Place {
+  readonly remote: ReturnType<AggregatedApis['find']>;
+  readonly found: Route;
+}
+
+/** Which extension server serves a path, or what this server has there. */
+function placeOf(
+  { aggregated, resourceRegistry, catchUp }: HttpEndpointDependencies,
+  path: string,
+  signal: AbortSignal,
+): Place | Promise<Place> {
+  const look = (): Place => ({ remote: aggregated.find(path), found: parseRoute(path, resourceRegistry) });
+  const first = look();
+  const isMissing = first.remote === undefined && first.found.kind !== 'resource';
+  if (!isMissing || !/^\/apis\/[^/.]+\.[^/]+\//.test(path)) return first;
+  // Another apiserver may have told the client of it already.
+  return catchUp(signal).then(look);
 }
 
 /** What audit events name as the user of a request that failed authentication. */
