@@ -131,6 +131,15 @@ describe('the allocators', () => {
     expect(nodePortsOf(changed)).not.toContain(0);
   });
 
+  it('refuses a port for health checks that is one of the Service itself', async () => {
+    const ports = [{ port: 80, nodePort: 30_001 }];
+    const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports } as const;
+    const asked = store(draft('a', { ...local, healthCheckNodePort: 30_001 }));
+    await expect(asked).rejects.toThrow(
+      'spec.healthCheckNodePort: Invalid value: 30001: provided port is already allocated',
+    );
+  });
+
   it('gives the first of two node ports of a number to a third port of it', async () => {
     const ports = [
       { name: 'a', port: 53, nodePort: 30_001 },

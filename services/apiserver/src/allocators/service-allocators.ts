@@ -23,6 +23,8 @@ const GIVE_BACK_MS = 5000;
 /** Random tries before the free ones are counted. */
 const RANDOM_TRIES = 16;
 
+const TAKEN = 'provided port is already allocated';
+
 interface Work {
   readonly owner: Owner;
   readonly signal: AbortSignal;
@@ -177,7 +179,8 @@ export class ServiceAllocators implements Allocators {
     }
     const health = spec.healthCheckNodePort ?? 0;
     if (needsHealthPort(spec) && health !== 0) {
-      const why = await this.#askedPort(health, held, work);
+      const isOwn = (spec.ports ?? []).some(({ nodePort }) => nodePort === health);
+      const why = isOwn ? TAKEN : await this.#askedPort(health, held, work);
       if (why !== undefined) errors.push(invalid('spec.healthCheckNodePort', health, why));
     }
     if (errors.length > 0) throw invalidService(service, ...errors);
@@ -203,7 +206,7 @@ export class ServiceAllocators implements Allocators {
     if (port < FIRST_PORT || port > LAST_PORT) {
       return `provided port is not in the valid range. The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`;
     }
-    return (await this.#take(key, work, 'taken-over')) ? undefined : 'provided port is already allocated';
+    return (await this.#take(key, work, 'taken-over')) ? undefined : TAKEN;
   }
 
   async #freePort(work: Work): Promise<number> {
