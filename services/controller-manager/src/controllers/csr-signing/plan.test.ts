@@ -208,8 +208,25 @@ describe('planning certificate requests', () => {
     expect(kinds({ signer: 'example.org/x' })).toEqual([]);
     expect(kinds({ status: { certificate: 'x' } })).toEqual([]);
     expect(kinds({ status: { conditions: [{ type: 'Denied', status: 'True' }] } })).toEqual([]);
-    expect(kinds({ status: { certificate: 'x' }, createdAt: '2026-01-01T10:59:59Z' })).toEqual(['delete']);
     expect(kinds({ signer: 'example.org/x', createdAt: '2026-01-01T10:59:59Z' })).toEqual([]);
     expect(kinds({ signer: 'example.org/x', createdAt: '2025-12-31T12:00:00Z' })).toEqual(['delete']);
+  });
+
+  it('removes what was answered an hour ago, however old the request is', () => {
+    const answered = (type: string, lastUpdateTime: string, certificate?: string) =>
+      kinds({
+        signer: 'example.org/x',
+        createdAt: '2025-12-31T00:00:00Z',
+        status: { conditions: [{ type, status: 'True', lastUpdateTime }], ...(certificate ? { certificate } : {}) },
+      });
+    expect(answered('Approved', '2026-01-01T11:00:01Z', 'x')).toEqual([]);
+    expect(answered('Approved', '2026-01-01T11:00:00Z', 'x')).toEqual(['delete']);
+    expect(answered('Approved', '2025-12-31T12:00:01Z')).toEqual([]);
+    expect(answered('Approved', '2025-12-31T12:00:00Z')).toEqual(['delete']);
+    for (const type of ['Denied', 'Failed']) {
+      expect(answered(type, '2026-01-01T11:00:01Z')).toEqual([]);
+      expect(answered(type, '2026-01-01T11:00:00Z')).toEqual(['delete']);
+    }
+    expect(answered('Other', '2025-12-31T00:00:00Z')).toEqual([]);
   });
 });

@@ -71,6 +71,7 @@ const MAX_SECONDS = 30 * DAY_SECONDS;
 const MAX_CLIENT_SECONDS = 365 * DAY_SECONDS;
 const MIN_SECONDS = 600;
 const HOUR_MS = 3_600_000;
+/** How long a request stays after it was issued, denied or failed, and how long one that waits for anything. */
 const ANSWERED_LIFE_MS = HOUR_MS;
 const PENDING_LIFE_MS = 24 * HOUR_MS;
 
@@ -103,12 +104,31 @@ export function planCertificateRequest(
   const conditions = request.status?.conditions ?? [];
   const answer = conditions.find(({ type }) => type === 'Denied' || type === 'Failed');
   const isIssued = (request.status?.certificate ?? '') !== '';
-  const createdAt = Date.parse(request.metadata.creationTimestamp ?? '');
-  const endsAt = createdAt + (isIssued || answer !== undefined ? ANSWERED_LIFE_MS : PENDING_LIFE_MS);
-  if (now >= endsAt) return { actions: [{ kind: 'delete' }] };
+  const endsAt = endOf(request);
+  if (endsAt !== undefined && now >= endsAt) return { actions: [{ kind: 'delete' }] };
   const isOurs = SIGNERS.has(request.spec?.signerName ?? '');
   if (!isOurs || isIssued || answer !== undefined) return { actions: [], requeueAt: endsAt };
   return { actions: answerRequest(observed, settings), requeueAt: endsAt };
+}
+
+/**
+ * When a request is removed: it counts from what was decided last, not from its creation, so that who waited long for an approval has
+ * the time to fetch the certificate. Undefined while it has but conditions that say nothing of its end.
+ */
+function endOf({ metadata, status = {} }: CertificateSigningRequest): Instant | undefined {
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
+  const { conditions = [], certificate = '' } = status;
+  if (conditions.length === 0) return createdAt + PENDING_LIFE_MS;
+  const lives: Readonly<Record<string, number>> = {
+    Approved: certificate === '' ? PENDING_LIFE_MS : ANSWERED_LIFE_MS,
+    Denied: ANSWERED_LIFE_MS,
+    Failed: ANSWERED_LIFE_MS,
+  };
+  const ends = conditions.flatMap(({ type, lastUpdateTime }) => {
+    const life = lives[type];
+    return life === undefined ? [] : [(lastUpdateTime === undefined ? createdAt : Date.parse(lastUpdateTime)) + life];
+  });
+  return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
 function answerRequest(observed: ObservedRequest, settings: SignerSettings): Action[] {
