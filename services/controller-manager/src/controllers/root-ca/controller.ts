@@ -1,6 +1,7 @@
 import { ignoreReasons } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
 import { CONFIG_MAPS, NAMESPACES, StatusError } from '@gantry/objects';
+import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import type { RootCaMeter } from './meter.shell.ts';
 import { type Action, planRootCa, ROOT_CA } from './plan.ts';
 
@@ -18,11 +19,15 @@ export function createRootCaController(readCa: () => string, meter: RootCaMeter)
     reconcile: async ({ name }, { cache, client, clock }, signal) => {
       const namespace = cache.get(NAMESPACES, { namespace: '', name });
       const configMap = cache.get(CONFIG_MAPS, { namespace: name, name: ROOT_CA });
-      const execute = ({ kind, configMap: object }: Action) => {
+      const execute = async ({ kind, configMap: object }: Action) => {
         const written =
           kind === 'create' ? client.create(CONFIG_MAPS, object, signal) : client.update(CONFIG_MAPS, object, signal);
-        // Created by another writer, or the namespace is terminating.
-        return ignoreReasons(written, ['AlreadyExists', 'Forbidden', 'NotFound']);
+        try {
+          await ignoreReasons(written, ['AlreadyExists', 'NotFound']);
+        } catch (error) {
+          // What a quota or a policy refuses now it may allow later.
+          if (!isNamespaceTerminating(error)) throw error;
+        }
       };
       const startedAt = clock.now();
       const synced = (code: number) => meter.synced(code, (clock.now() - startedAt) / 1000);

@@ -21,6 +21,19 @@ describe('planning the root CA', () => {
     });
   });
 
+  it('adds the description where it is missing, and keeps another', () => {
+    const [made] = planRootCa(namespace, undefined, 'pem').actions;
+    if (made === undefined) return;
+    const described = (annotations: Record<string, string>) => ({
+      ...made.configMap,
+      metadata: { ...made.configMap.metadata, annotations },
+    });
+    expect(planRootCa(namespace, described({}), 'pem').actions).toEqual([
+      { kind: 'update', configMap: made.configMap },
+    ]);
+    expect(planRootCa(namespace, described({ 'kubernetes.io/description': 'ours' }), 'pem').actions).toEqual([]);
+  });
+
   it('leaves a namespace that is going away alone', () => {
     const going = { ...namespace, metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' } };
     expect(planRootCa(going, undefined, 'pem').actions).toEqual([]);

@@ -29,7 +29,8 @@ export function planRootCa(
     return { actions: [{ kind: 'create', configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }] };
   }
   const { annotations } = configMap.metadata;
-  if (equalJson(configMap.data, data) && annotations?.[DESCRIPTION] === DESCRIPTION_TEXT) return { actions: [] };
+  // Another description may stay until the data has to be written.
+  if (equalJson(configMap.data, data) && (annotations?.[DESCRIPTION] ?? '') !== '') return { actions: [] };
   const metadata = { ...configMap.metadata, annotations: { ...annotations, [DESCRIPTION]: DESCRIPTION_TEXT } };
   return { actions: [{ kind: 'update', configMap: { ...configMap, metadata, data } }] };
 }

@@ -1,6 +1,7 @@
 import { ignoreReasons } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '@gantry/objects';
+import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { type Action, DEFAULT_ACCOUNT, planDefaultAccount } from './plan.ts';
 
 /** Gives every namespace its `default` ServiceAccount. Keys are namespaces. */
@@ -16,10 +17,13 @@ export const serviceAccountController: ControllerSpec = {
   reconcile: async ({ name }, { cache, client, clock }, signal) => {
     const namespace = cache.get(NAMESPACES, { namespace: '', name });
     const account = cache.get(SERVICE_ACCOUNTS, { namespace: name, name: DEFAULT_ACCOUNT });
-    const create = (action: Action) => {
-      const created = client.create(SERVICE_ACCOUNTS, action.account, signal);
-      // Created by another writer, or the namespace is terminating.
-      return ignoreReasons(created, ['AlreadyExists', 'Forbidden', 'NotFound']);
+    const create = async (action: Action) => {
+      try {
+        await ignoreReasons(client.create(SERVICE_ACCOUNTS, action.account, signal), ['AlreadyExists', 'NotFound']);
+      } catch (error) {
+        // What a quota or a policy refuses now it may allow later.
+        if (!isNamespaceTerminating(error)) throw error;
+      }
     };
     return await carryOut(planDefaultAccount(namespace, account), create, clock);
   },
