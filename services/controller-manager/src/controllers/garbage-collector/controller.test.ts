@@ -242,6 +242,15 @@ describe('the garbage collector with custom resources', () => {
     expect(told?.message).toBe(`ownerRef ${reference} does not exist in namespace "a"`);
   });
 
+  it('says nothing of namespaces where an owner has another name', async () => {
+    await define();
+    const owner = await widget('owner');
+    await configMap('stray', [owned(owner, { name: 'other' })]);
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual([]);
+    expect(events()).toEqual([]);
+  });
+
   it('orphans dependents of every kind before it lets a custom resource go', async () => {
     await define();
     const owner = await widget('owner', { finalizers: ['orphan'] });

@@ -1,6 +1,6 @@
 import { isReason, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from '@gantry/objects';
 import { type ControllerContext, kindKeyOf } from '@gantry/controller-runtime';
-import { cachedOwner, describeMissing } from './owners.ts';
+import { cachedOwner, describeMissing, isWithinScope } from './owners.ts';
 import type { OwnerMemory } from './owner-memory.ts';
 import { isDeletingDependents, type ObservedOwner } from './plan.ts';
 import { groupKindOf, resourceOf } from './collected-resources.ts';
@@ -26,7 +26,9 @@ export async function ownerState(
     return 'unknown';
   }
   const namespace = object.metadata.namespace ?? '';
-  const isElsewhere = found === 'absent' && cache.withUid(reference.uid) !== undefined;
+  const named = found === 'absent' ? cache.withUid(reference.uid) : undefined;
+  // One in scope has another name or kind than the reference says: its namespace is right.
+  const isElsewhere = named !== undefined && !isWithinScope(named, object);
   if (found === 'misplaced' || isElsewhere) {
     events.event(object, 'Warning', 'OwnerRefInvalidNamespace', describeMissing(reference, namespace));
   }
