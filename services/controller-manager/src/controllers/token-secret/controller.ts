@@ -1,12 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
+import { carryOut, type ControllerContext, type ControllerSpec, findObject } from '@gantry/controller-runtime';
 import {
-  carryOut,
-  type ControllerContext,
-  type ControllerSpec,
-  findObject,
-  watchSelf,
-} from '@gantry/controller-runtime';
-import {
+  formatKey,
   keyOf,
   type ObjectKey,
   type Secret,
@@ -15,15 +10,40 @@ import {
   StatusError,
   type TokenRequest,
 } from '@gantry/objects';
-import { accountNameOf, type Action, planTokenSecret, tokenRequestFor, withToken } from './plan.ts';
+import {
+  accountNameOf,
+  type Action,
+  deletedTokenSecret,
+  type DeletedTokenSecret,
+  type DropReference,
+  planTokenSecret,
+  planTokenSecretReference,
+  tokenRequestFor,
+  withToken,
+} from './plan.ts';
 
-/** Fills Secrets of type `kubernetes.io/service-account-token`. `readCa` gives the newest PEM. */
+/**
+ * Fills Secrets of type `kubernetes.io/service-account-token`, and takes deleted ones off their accounts' lists. `readCa` gives the
+ * newest PEM.
+ */
 export function createTokenSecretController(readCa: () => string): ControllerSpec {
+  /** Token secrets whose deletion was seen, by key. */
+  const deleted = new Map<string, DeletedTokenSecret>();
   return {
     name: 'token-secret',
     eventSource: 'tokens-controller',
     watches: [
-      watchSelf(SECRETS),
+      {
+        resource: SECRETS,
+        keys: (secret, old) => {
+          const object = secret ?? old;
+          if (object === undefined) return [];
+          const key = keyOf(object);
+          const gone = secret === undefined ? deletedTokenSecret(object) : undefined;
+          if (gone !== undefined) deleted.set(formatKey(key), gone);
+          return [key];
+        },
+      },
       {
         resource: SERVICE_ACCOUNTS,
         keys: (account, old, cache) => {
@@ -36,7 +56,9 @@ export function createTokenSecretController(readCa: () => string): ControllerSpe
         },
       },
     ],
+    begin: () => deleted.clear(),
     reconcile: async (key, context, signal) => {
+      await dropReference(key, deleted, context, signal);
       const secret = context.cache.get(SECRETS, key);
       const name = secret === undefined ? undefined : accountNameOf(secret);
       if (secret === undefined || name === undefined) return {};
@@ -46,6 +68,23 @@ export function createTokenSecretController(readCa: () => string): ControllerSpe
       return await carryOut(plan, (action) => execute(secret, accountKey, action, context, signal), context.clock);
     },
   };
+}
+
+/** A write that fails is repeated with the key; what is remembered stays until then. */
+async function dropReference(
+  key: ObjectKey,
+  deleted: Map<string, DeletedTokenSecret>,
+  { cache, client, clock }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = formatKey(key);
+  const gone = deleted.get(id);
+  if (gone === undefined) return;
+  const account = cache.get(SERVICE_ACCOUNTS, { namespace: key.namespace, name: gone.accountName });
+  const plan = planTokenSecretReference(gone, account);
+  const update = (action: DropReference) => ignoreNotFound(client.update(SERVICE_ACCOUNTS, action.account, signal));
+  await carryOut(plan, update, clock);
+  deleted.delete(id);
 }
 
 async function execute(

@@ -1,6 +1,6 @@
 import type { Secret, ServiceAccount } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { accountNameOf, planTokenSecret } from './plan.ts';
+import { accountNameOf, deletedTokenSecret, planTokenSecret, planTokenSecretReference } from './plan.ts';
 
 const account: ServiceAccount = {
   apiVersion: 'v1',
@@ -45,5 +45,17 @@ describe('planning token secrets', () => {
     const annotations = { ...secret.metadata.annotations, 'kubernetes.io/service-account.uid': 'u0' };
     const old = { ...secret, metadata: { ...secret.metadata, annotations } };
     expect(planTokenSecret({ secret: old, account, caCertificate }).actions).toEqual([{ kind: 'delete' }]);
+  });
+
+  it('takes one that was deleted off the list of its account, and of no other', () => {
+    const gone = deletedTokenSecret(secret);
+    if (gone === undefined) throw new Error('a token secret is remembered');
+    const lists = { ...account, secrets: [{ name: 'tok' }, { name: 'other' }] };
+    const dropped = { ...account, secrets: [{ name: 'other' }] };
+    expect(planTokenSecretReference(gone, lists).actions).toEqual([{ kind: 'dropReference', account: dropped }]);
+    expect(planTokenSecretReference(gone, dropped).actions).toEqual([]);
+    expect(planTokenSecretReference({ ...gone, accountUid: 'u0' }, lists).actions).toEqual([]);
+    expect(planTokenSecretReference(gone, undefined).actions).toEqual([]);
+    expect(deletedTokenSecret({ ...secret, type: 'Opaque' })).toBeUndefined();
   });
 });

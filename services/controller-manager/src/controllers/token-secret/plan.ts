@@ -14,6 +14,20 @@ export type Action =
   /** The secret with everything but a token. A new token is asked for when `token` says so. */
   | { readonly kind: 'fill'; readonly secret: Secret; readonly token: 'keep' | 'request' };
 
+/** The account without the reference to a secret that has gone. */
+export interface DropReference {
+  readonly kind: 'dropReference';
+  readonly account: ServiceAccount;
+}
+
+/** A token secret that was deleted: its name, and the account that it was for. */
+export interface DeletedTokenSecret {
+  readonly name: string;
+  readonly accountName: string;
+  /** Undefined when the secret was never filled. */
+  readonly accountUid: string | undefined;
+}
+
 export const TOKEN_SECRET = 'kubernetes.io/service-account-token';
 const NAME = 'kubernetes.io/service-account.name';
 const UID = 'kubernetes.io/service-account.uid';
@@ -22,6 +36,25 @@ const UID = 'kubernetes.io/service-account.uid';
 export function accountNameOf(secret: Secret): string | undefined {
   const name = secret.metadata.annotations?.[NAME] ?? '';
   return secret.type === TOKEN_SECRET && name !== '' ? name : undefined;
+}
+
+/** What is remembered of a deleted secret; undefined for others than token secrets. */
+export function deletedTokenSecret(secret: Secret): DeletedTokenSecret | undefined {
+  const accountName = accountNameOf(secret);
+  if (accountName === undefined) return undefined;
+  return { name: secret.metadata.name ?? '', accountName, accountUid: secret.metadata.annotations?.[UID] };
+}
+
+/** The account that a deleted secret was for does not list it any more. */
+export function planTokenSecretReference(
+  { name, accountUid = '' }: DeletedTokenSecret,
+  account: ServiceAccount | undefined,
+): Plan<DropReference> {
+  if (account === undefined || (accountUid !== '' && accountUid !== account.metadata.uid)) return { actions: [] };
+  const { secrets = [], ...rest } = account;
+  const kept = secrets.filter((reference) => reference.name !== name);
+  if (kept.length === secrets.length) return { actions: [] };
+  return { actions: [{ kind: 'dropReference', account: kept.length === 0 ? rest : { ...rest, secrets: kept } }] };
 }
 
 /** Fills a secret that asks for a long-lived token of a ServiceAccount, and removes it when the account has gone. */
