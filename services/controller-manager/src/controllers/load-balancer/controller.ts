@@ -18,7 +18,7 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import { GivenAddresses } from './given-addresses.ts';
-import { type Action, addressOf, CLEANUP, isServed, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
+import { type Action, addressOf, isServed, needsCleanup, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
 
 export interface LoadBalancerOptions {
   /** The range of the pod network, of which a part is for load balancers. */
@@ -124,7 +124,7 @@ function hasEndpoints({ endpoints }: EndpointSlice): boolean {
 }
 
 function isOurs(service: Service): boolean {
-  return wantsLoadBalancer(service) || service.metadata.finalizers?.includes(CLEANUP) === true;
+  return wantsLoadBalancer(service) || needsCleanup(service);
 }
 
 function waiting(cache: Cache): readonly ReconcileKey[] {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AddressRange, formatIpv4, type Node, podAddresses, type Service } from '@gantry/objects';
+import { type AddressRange, formatIpv4, type Node, podAddresses, type Service, type Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { GivenAddresses } from './given-addresses.ts';
 import { type Action, addressOf, isServed, type ObservedService, planLoadBalancer } from './plan.ts';
@@ -119,12 +119,28 @@ describe('a host that answers', () => {
     status: { addresses: [{ type: 'InternalIP', address }] },
   });
 
+  const removed = (metadata: Node['metadata'], taints: Taint[] = []): Node => {
+    const one = node('10.128.12.3');
+    return { ...one, metadata: { ...one.metadata, ...metadata }, spec: { taints } };
+  };
+
   it.each<readonly [string, readonly Node[], boolean]>([
     ['has the address of a Node', [node('192.0.2.1'), node('10.128.12.3')], true],
     ['is not one of Nodes that are elsewhere', [node('192.0.2.1'), node('10.128.0.3')], false],
     [
       'is not one that load balancers must not use',
       [node('10.128.12.3', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' })],
+      false,
+    ],
+    [
+      'is one that a label does not exclude',
+      [node('10.128.12.3', { 'node.kubernetes.io/exclude-from-external-load-balancers': 'false' })],
+      true,
+    ],
+    ['is not one that is being removed', [removed({ deletionTimestamp: '2026-01-01T00:00:00Z' })], false],
+    [
+      'is not one that the autoscaler removes',
+      [removed({}, [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }])],
       false,
     ],
     ['is none without Nodes', [], false],

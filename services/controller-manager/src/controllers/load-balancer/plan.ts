@@ -23,6 +23,10 @@ export type Action =
 /** Holds a Service until its load balancer is gone. */
 export const CLEANUP = 'service.kubernetes.io/load-balancer-cleanup';
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+/** What Go's parser of booleans takes for false: with such a value the label excludes nothing. */
+const FALSE_VALUES: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
+/** The cluster autoscaler's, on a node that it is about to remove. */
+const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 
 export interface ObservedService {
   readonly service: Service;
@@ -41,6 +45,12 @@ export function wantsLoadBalancer({ metadata, spec }: Service): boolean {
   );
 }
 
+/** Whether a Service has a load balancer from here that it wants no more. That of a class has the finalizer from that. */
+export function needsCleanup({ metadata, spec }: Service): boolean {
+  if (metadata.finalizers?.includes(CLEANUP) !== true) return false;
+  return metadata.deletionTimestamp !== undefined || spec?.type !== 'LoadBalancer';
+}
+
 /** The address of a Service's load balancer; '' without one. */
 export function addressOf({ status }: Service): string {
   return status?.loadBalancer?.ingress?.[0]?.ip ?? '';
@@ -50,12 +60,19 @@ export function addressOf({ status }: Service): string {
 export function isServed(nodes: readonly Node[], podCidr: string): boolean {
   const part = podAddresses(podCidr)?.nodes;
   return nodes.some(
-    ({ metadata, status }) =>
-      metadata.labels?.[EXCLUDED] === undefined &&
-      (status?.addresses ?? []).some(
+    (node) =>
+      mayServe(node) &&
+      (node.status?.addresses ?? []).some(
         ({ type, address }) => type === 'InternalIP' && part !== undefined && isWithin(part, address),
       ),
   );
+}
+
+/** Whether load balancers may use a Node. */
+function mayServe({ metadata, spec }: Node): boolean {
+  const excluded = metadata.labels?.[EXCLUDED];
+  if (excluded !== undefined && !FALSE_VALUES.has(excluded)) return false;
+  return metadata.deletionTimestamp === undefined && spec?.taints?.some(({ key }) => key === TO_BE_DELETED) !== true;
 }
 
 /**
@@ -64,7 +81,7 @@ export function isServed(nodes: readonly Node[], podCidr: string): boolean {
  */
 export function planLoadBalancer(observed: ObservedService): Plan<Action> {
   const { service, range, backends } = observed;
-  if (!wantsLoadBalancer(service)) return { actions: planCleanup(service) };
+  if (!wantsLoadBalancer(service)) return { actions: needsCleanup(service) ? planCleanup(service) : [] };
   const isHeld = service.metadata.finalizers?.includes(CLEANUP) === true;
   if (range === undefined || (backends === 'none' && !isHeld)) return { actions: [] };
   const chosen = chooseAddress(observed, range);
@@ -102,7 +119,6 @@ function describe({ first, last }: AddressRange): string {
 
 function planCleanup(service: Service): readonly Action[] {
   const { finalizers = [] } = service.metadata;
-  if (!finalizers.includes(CLEANUP)) return [];
   const left = { ...service.metadata, finalizers: finalizers.filter((one) => one !== CLEANUP) };
   const changes: readonly Action[] = [
     ...planAddress(service, ''),
