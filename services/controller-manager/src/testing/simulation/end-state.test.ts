@@ -54,6 +54,29 @@ it('is the same whether or not a pod was evicted from its node before it succeed
   expect(endOf([JOB, pod('j-a', 'Succeeded'), ...overtaken])).toEqual(both);
 });
 
+it('is the same whether or not the write that took away the finalizer of a pod has removed it', () => {
+  const tracked = { finalizers: ['batch.kubernetes.io/job-tracking'] };
+  const kept = endOf([JOB, pod('j-a', 'Succeeded', tracked), pod('j-a', 'Succeeded')]);
+  const removed: readonly Step[] = [
+    pod('j-a', 'Succeeded', tracked, 'DeletionByTaintManager'),
+    pod('j-a', 'Succeeded', { ...tracked, ...leaving }, 'DeletionByTaintManager'),
+    [PODS, 'j-a', undefined],
+  ];
+  expect(endOf([JOB, ...removed])).toEqual(kept);
+});
+
+it('does not count a pod that its Job has counted as failed, and replaced, before it succeeded', () => {
+  const counting: Step = [JOBS, 'j', { status: { uncountedTerminatedPods: { failed: ['j-a'] } } }];
+  const overtaken: readonly Step[] = [
+    pod('j-a', 'Running', leaving, 'DeletionByTaintManager'),
+    counting,
+    pod('j-a', 'Succeeded', leaving, 'DeletionByTaintManager'),
+    [PODS, 'j-a', undefined],
+  ];
+  const one = endOf([JOB, pod('j-b', 'Succeeded')]);
+  expect(endOf([...overtaken, JOB, pod('j-b', 'Succeeded')])).toEqual(one);
+});
+
 it.each<readonly [name: string, steps: readonly Step[]]>([
   ['a pod that was evicted before it had ended', evicted('j-b', 'Running')],
   [

@@ -70,12 +70,16 @@ const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
  * Follows a world from its beginning. The function returns the end of its history in a form that two runs can be compared by: one line
  * for each object, without uids, times and suffixes. Pods are counted for each owner, since their names are random. A pod of a Job that
  * was evicted after it had succeeded, or succeeded while it was evicted, counts as if it were still there: which node it ran on, and whether
- * that one is lost, is chance.
+ * that one is lost, is chance. One that its Job had counted as failed before it succeeded does not: the Job has replaced it.
  */
 export function followEndState(world: World): () => readonly string[] {
   const evicted: Pod[] = [];
+  /** Uids of pods that Jobs have counted as failed. */
+  const failed = new Set<string>();
   world.subscribe((change) => {
-    if (isEvictionOfSucceeded(change)) evicted.push(withoutDeletion(change.old as Pod));
+    if (isOf(change, JOBS)) for (const uid of countedAsFailed(change.object)) failed.add(uid);
+    if (isEvictionOfSucceeded(change) && !failed.has(change.old?.metadata.uid ?? ''))
+      evicted.push(beforeDeletion(change.old as Pod));
   });
   return () => {
     const lines: string[] = [];
@@ -123,10 +127,12 @@ function revisionOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[REVISION] ?? 0);
 }
 
-/**
- * Whether a pod is gone that had succeeded, and that the taints of its node have deleted: as in Kubernetes, also one that had ended. Its
- * Job has counted it and does not replace it.
- */
+/** A Job names each pod that it is about to count; with `TerminatingOrFailed` also one that is being deleted and still runs. */
+function countedAsFailed(job: Job | undefined): readonly string[] {
+  return job?.status?.uncountedTerminatedPods?.failed ?? [];
+}
+
+/** Whether a pod is gone that had succeeded, and that the taints of its node have deleted: as in Kubernetes, also one that had ended. */
 function isEvictionOfSucceeded(change: Change): boolean {
   if (!isOf(change, PODS) || change.object !== undefined) return false;
   const { status }: Partial<Pod> = change.old ?? {};
@@ -134,8 +140,9 @@ function isEvictionOfSucceeded(change: Change): boolean {
   return isEvicted && status?.phase === 'Succeeded';
 }
 
-function withoutDeletion(pod: Pod): Pod {
-  const { deletionTimestamp: _, ...metadata } = pod.metadata;
+/** A pod that is gone, as it would stay: the write that took away its last finalizer has removed it, so that it was never seen without. */
+function beforeDeletion(pod: Pod): Pod {
+  const { deletionTimestamp: _, finalizers: __, ...metadata } = pod.metadata;
   return { ...pod, metadata };
 }
 
