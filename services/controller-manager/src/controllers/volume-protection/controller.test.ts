@@ -1,8 +1,8 @@
-import { PERSISTENT_VOLUME_CLAIMS, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
+import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { attributesProtectionController } from './controller.ts';
-import { ATTRIBUTES_PROTECTION } from './plan.ts';
+import { attributesProtectionController, claimProtectionController, volumeProtectionController } from './controller.ts';
+import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from './plan.ts';
 
 it('releases a class when its last claim moves to another class', async () => {
   const { clock, client, stop, run } = createControllerHarness();
@@ -28,4 +28,17 @@ it('releases a class when its last claim moves to another class', async () => {
   await client.patch(PERSISTENT_VOLUME_CLAIMS, claim, { merge }, stop.signal);
   await clock.advance(1000);
   expect(client.all(VOLUME_ATTRIBUTES_CLASSES)).toEqual([]);
+});
+
+it('protects a claim and a volume whose finalizers a user has replaced', async () => {
+  const { clock, client, run } = createControllerHarness();
+  const claim = { namespace: 'a', name: 'c' };
+  await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: claim });
+  await client.put(PERSISTENT_VOLUMES, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'v' } });
+  run([claimProtectionController, volumeProtectionController]);
+  await clock.advance(1000);
+  const finalizers = [client.all(PERSISTENT_VOLUME_CLAIMS), client.all(PERSISTENT_VOLUMES)]
+    .flat()
+    .map(({ metadata }) => metadata.finalizers);
+  expect(finalizers).toEqual([[CLAIM_PROTECTION], [VOLUME_PROTECTION]]);
 });

@@ -5,6 +5,7 @@ import {
   type ObjectKey,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
+  type PersistentVolumeClaim,
   PODS,
   type Resource,
   VOLUME_ATTRIBUTES_CLASSES,
@@ -26,13 +27,13 @@ import {
   isClaimUsed,
   isClassUsed,
   isVolumeUsed,
-  planRelease,
+  planProtection,
   VOLUME_PROTECTION,
 } from './plan.ts';
 
 const global = (name: string): ObjectKey => ({ namespace: '', name });
 
-/** Lets claims go when no pod uses them any more. */
+/** Protects claims, and lets them go when no pod uses them any more. */
 export const claimProtectionController: ControllerSpec = {
   name: 'claim-protection',
   eventSource: 'pvc-protection-controller',
@@ -42,20 +43,14 @@ export const claimProtectionController: ControllerSpec = {
   ],
   reconcile: async (key, context, signal) => {
     const claim = context.cache.get(PERSISTENT_VOLUME_CLAIMS, key);
-    if (claim?.metadata.deletionTimestamp === undefined) return {};
-    if (isClaimUsed(claim, context.cache.list(PODS, key.namespace))) return {};
-    // Pods that were scheduled a moment ago count too: the store has them.
-    const { items } = await context.client.list(PODS, { namespace: key.namespace }, signal);
-    return await carryOutRelease(
-      PERSISTENT_VOLUME_CLAIMS,
-      planRelease(claim, CLAIM_PROTECTION, isClaimUsed(claim, items)),
-      context,
-      signal,
-    );
+    if (claim === undefined) return {};
+    const used = await isUsed(claim, context, signal);
+    const plan = planProtection(claim, CLAIM_PROTECTION, used);
+    return await carryOutProtection(PERSISTENT_VOLUME_CLAIMS, plan, context, signal);
   },
 };
 
-/** Releases volumes that are no longer bound. */
+/** Protects volumes, and releases those that are no longer bound. */
 export const volumeProtectionController: ControllerSpec = {
   name: 'volume-protection',
   eventSource: 'pv-protection-controller',
@@ -63,12 +58,12 @@ export const volumeProtectionController: ControllerSpec = {
   reconcile: async (key, context, signal) => {
     const volume = context.cache.get(PERSISTENT_VOLUMES, key);
     if (volume === undefined) return {};
-    const plan = planRelease(volume, VOLUME_PROTECTION, isVolumeUsed(volume));
-    return await carryOutRelease(PERSISTENT_VOLUMES, plan, context, signal);
+    const plan = planProtection(volume, VOLUME_PROTECTION, isVolumeUsed(volume));
+    return await carryOutProtection(PERSISTENT_VOLUMES, plan, context, signal);
   },
 };
 
-/** Releases classes of volume attributes that no claim and no volume names. */
+/** Protects classes of volume attributes, and releases those that no claim and no volume names. */
 export const attributesProtectionController: ControllerSpec = {
   name: 'attributes-protection',
   eventSource: 'vac-protection-controller',
@@ -85,17 +80,30 @@ export const attributesProtectionController: ControllerSpec = {
     const found = cache.get(VOLUME_ATTRIBUTES_CLASSES, key);
     if (found === undefined) return {};
     const used = isClassUsed(found, cache.list(PERSISTENT_VOLUME_CLAIMS), cache.list(PERSISTENT_VOLUMES));
-    return await carryOutRelease(
+    return await carryOutProtection(
       VOLUME_ATTRIBUTES_CLASSES,
-      planRelease(found, ATTRIBUTES_PROTECTION, used),
+      planProtection(found, ATTRIBUTES_PROTECTION, used),
       context,
       signal,
     );
   },
 };
 
-/** Writes the released object, if the plan has one. */
-async function carryOutRelease<T extends KubeObject>(
+/** Whether a pod uses a claim that is being deleted; others are not looked up. */
+async function isUsed(
+  claim: PersistentVolumeClaim,
+  { cache, client }: ControllerContext,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace = '', deletionTimestamp } = claim.metadata;
+  if (deletionTimestamp === undefined || isClaimUsed(claim, cache.list(PODS, namespace))) return true;
+  // Pods that were scheduled a moment ago count too: the store has them.
+  const { items } = await client.list(PODS, { namespace }, signal);
+  return isClaimUsed(claim, items);
+}
+
+/** Writes the protected or released object, if the plan has one. */
+async function carryOutProtection<T extends KubeObject>(
   resource: Resource<T>,
   plan: Plan<Action<T>>,
   { client, clock }: ControllerContext,

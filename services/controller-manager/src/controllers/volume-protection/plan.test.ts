@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, isClaimUsed, isClassUsed, planRelease } from './plan.ts';
+import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, isClaimUsed, isClassUsed, planProtection } from './plan.ts';
 
 const claim: PersistentVolumeClaim = {
   apiVersion: 'v1',
@@ -22,16 +22,27 @@ const pod = (nodeName: string, volumes: NonNullable<Pod['spec']>['volumes']): Po
 
 describe('letting protected objects go', () => {
   it('takes its own mark away from what is deleted and unused, once', () => {
-    const [action] = planRelease(claim, CLAIM_PROTECTION, false).actions;
+    const [action] = planProtection(claim, CLAIM_PROTECTION, false).actions;
     const released = action?.object;
     expect(released?.metadata.finalizers).toEqual(['x']);
-    expect(released === undefined ? [] : planRelease(released, CLAIM_PROTECTION, false).actions).toEqual([]);
+    expect(released === undefined ? [] : planProtection(released, CLAIM_PROTECTION, false).actions).toEqual([]);
   });
 
   it('keeps objects that are in use or not deleted', () => {
-    expect(planRelease(claim, CLAIM_PROTECTION, true).actions).toEqual([]);
+    expect(planProtection(claim, CLAIM_PROTECTION, true).actions).toEqual([]);
     const { deletionTimestamp: _at, ...metadata } = claim.metadata;
-    expect(planRelease({ ...claim, metadata }, CLAIM_PROTECTION, false).actions).toEqual([]);
+    expect(planProtection({ ...claim, metadata }, CLAIM_PROTECTION, false).actions).toEqual([]);
+  });
+
+  it('gives its mark back to what is not being deleted, once', () => {
+    const { deletionTimestamp: _at, ...metadata } = claim.metadata;
+    const bare = { ...claim, metadata: { ...metadata, finalizers: ['x'] } };
+    const [action] = planProtection(bare, CLAIM_PROTECTION, false).actions;
+    const marked = action?.object;
+    expect(marked?.metadata.finalizers).toEqual(['x', CLAIM_PROTECTION]);
+    expect(marked === undefined ? [] : planProtection(marked, CLAIM_PROTECTION, false).actions).toEqual([]);
+    const leaving = { ...claim, metadata: { ...claim.metadata, finalizers: ['x'] } };
+    expect(planProtection(leaving, CLAIM_PROTECTION, false).actions).toEqual([]);
   });
 
   it.each([
@@ -42,9 +53,24 @@ describe('letting protected objects go', () => {
     expect(isClaimUsed(claim, [one])).toBe(used);
   });
 
-  it('counts the claims that are made for ephemeral volumes', () => {
-    const made = { ...claim, metadata: { ...claim.metadata, name: 'p-v' } };
-    expect(isClaimUsed(made, [pod('node', [{ name: 'v', ephemeral: {} }])])).toBe(true);
+  describe('of a claim that is made for an ephemeral volume', () => {
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true };
+    const made = { ...claim, metadata: { ...claim.metadata, name: 'p-v', ownerReferences: [owner] } };
+    const uses = (metadata: Partial<Pod['metadata']>): boolean => {
+      const one = pod('node', [{ name: 'v', ephemeral: {} }]);
+      return isClaimUsed(made, [{ ...one, metadata: { ...one.metadata, ...metadata } }]);
+    };
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+
+    it('counts the pod that it is made for, and no other', () => {
+      expect(uses({ uid: 'u' })).toBe(true);
+      expect(uses({ uid: 'other' })).toBe(false);
+    });
+
+    it('counts a pod only until its containers are gone, since the pod may wait for the claim', () => {
+      expect(uses({ uid: 'u', deletionTimestamp, deletionGracePeriodSeconds: 30 })).toBe(true);
+      expect(uses({ uid: 'u', deletionTimestamp, deletionGracePeriodSeconds: 0 })).toBe(false);
+    });
   });
 
   it('holds a class that a claim is being moved to', () => {

@@ -1,31 +1,53 @@
 import type { Plan } from '@gantry/base';
 import {
-  claimsOfPod,
   type KubeObject,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
   type VolumeAttributesClass,
 } from '@gantry/objects';
+import { controllerOf } from '../ownership.ts';
 
 export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
 export const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
 export const ATTRIBUTES_PROTECTION = 'kubernetes.io/vac-protection';
 
-/** Writes the object without our finalizer, so that it can be deleted. */
-export type Action<T extends KubeObject> = { readonly kind: 'release'; readonly object: T };
-
-/** Releases an object that is being deleted and not in use. */
-export function planRelease<T extends KubeObject>(object: T, protection: string, inUse: boolean): Plan<Action<T>> {
-  const { deletionTimestamp, finalizers = [] } = object.metadata;
-  if (deletionTimestamp === undefined || inUse || !finalizers.includes(protection)) return { actions: [] };
-  const left = finalizers.filter((one) => one !== protection);
-  return { actions: [{ kind: 'release', object: { ...object, metadata: { ...object.metadata, finalizers: left } } }] };
+/** Writes the object with our finalizer, or without it, so that it can be deleted. */
+export interface Action<T extends KubeObject> {
+  readonly kind: 'protect' | 'release';
+  readonly object: T;
 }
 
-/** A pod without a node cannot start with a terminating claim, so it does not use it. */
+/** Releases an object that is being deleted and not in use. One that lost its finalizer while it was not being deleted gets it back. */
+export function planProtection<T extends KubeObject>(object: T, protection: string, inUse: boolean): Plan<Action<T>> {
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  const isProtected = finalizers.includes(protection);
+  const holding = (finalizers: string[]): T => ({ ...object, metadata: { ...object.metadata, finalizers } });
+  if (deletionTimestamp === undefined)
+    return { actions: isProtected ? [] : [{ kind: 'protect', object: holding([...finalizers, protection]) }] };
+  if (inUse || !isProtected) return { actions: [] };
+  return { actions: [{ kind: 'release', object: holding(finalizers.filter((one) => one !== protection)) }] };
+}
+
+/** Whether one of these pods of the claim's namespace uses it. */
 export function isClaimUsed(claim: PersistentVolumeClaim, pods: readonly Pod[]): boolean {
-  return pods.some((pod) => (pod.spec?.nodeName ?? '') !== '' && claimsOfPod(pod).includes(claim.metadata.name ?? ''));
+  return pods.some((pod) => usesClaim(pod, claim));
+}
+
+/**
+ * A pod without a node cannot start with a terminating claim, so it does not use it. A claim that was made for a pod goes before it
+ * when the pod is deleted in the foreground: one whose containers are gone does not hold it.
+ */
+function usesClaim({ metadata, spec }: Pod, claim: PersistentVolumeClaim): boolean {
+  if ((spec?.nodeName ?? '') === '') return false;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const isShutDown = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
+  const isMadeForPod = controllerOf(claim)?.uid === metadata.uid;
+  return (spec?.volumes ?? []).some(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.claimName === claim.metadata.name;
+    const madeName = `${metadata.name ?? ''}-${name}`;
+    return ephemeral !== undefined && !isShutDown && isMadeForPod && madeName === claim.metadata.name;
+  });
 }
 
 export function isVolumeUsed(volume: PersistentVolume): boolean {
