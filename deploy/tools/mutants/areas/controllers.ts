@@ -143,10 +143,18 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
     name: 'a protected claim is released while a pod uses it',
     file: `${CONTROLLERS}/volume-protection/plan.ts`,
-    text: 'if (deletionTimestamp === undefined || inUse || !finalizers.includes(protection)) return { actions: [] };',
-    replacement: 'if (deletionTimestamp === undefined || !finalizers.includes(protection)) return { actions: [] };',
+    text: 'if (inUse || !isProtected) return { actions: [] };',
+    replacement: 'if (!isProtected) return { actions: [] };',
     tests: [`${CONTROLLERS}/volume-protection/plan.test.ts`],
     protects: 'the volume of a running pod',
+  },
+  {
+    name: 'a claim that was made for a pod waits for the pod that waits for it',
+    file: `${CONTROLLERS}/volume-protection/plan.ts`,
+    text: 'ephemeral !== undefined && !isShutDown && isMadeForPod',
+    replacement: 'ephemeral !== undefined && isMadeForPod',
+    tests: [`${CONTROLLERS}/volume-protection/plan.test.ts`],
+    protects: 'the end of a pod that is deleted in the foreground',
   },
   {
     name: 'a token of an account stays after the account was created again',
