@@ -5,6 +5,7 @@
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
+ * `held-resources` (what a pod holds while it is resized),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
  * `pods` (host ports, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
  * claim).
@@ -95,6 +96,7 @@ export { SERVICE_NAME_LABEL } from './service-name-label.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
+export { withHeldResources } from './held-resources.ts';
 export {
   type Amounts,
   NO_AMOUNTS,

@@ -43,3 +43,12 @@ export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
   );
   return { ...largestOf(running, starting), ...Object.fromEntries(counted) };
 }
+
+/** The same with what the pod itself costs its node: its overhead adds to what is asked for, and to limits that it has. */
+export function podAmountsWithOverhead(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
+  const amounts = podAmounts(spec, of);
+  const overhead = Object.entries(spec.overhead ?? {}).filter(
+    ([name]) => of === 'requests' || compareAmounts(amounts[name] ?? '0', '0') > 0,
+  );
+  return sumOf(amounts, Object.fromEntries(overhead));
+}

@@ -139,6 +139,22 @@ describe('the checks that are always on', () => {
     await patch('pods', 'p', { spec: requests('800m') }, 'resize');
   });
 
+  it('count the overhead of a pod that grows', async () => {
+    await node();
+    await patch('nodes', 'node', { status: { allocatable: { cpu: '1', memory: '1Gi' } } }, 'status');
+    await h.create('runtimeclasses', {
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      metadata: { name: 'heavy' },
+      handler: 'heavy',
+      overhead: { podFixed: { cpu: '300m' } },
+    });
+    const requests = (cpu: string) => ({ containers: [{ name: 'c', image: 'i', resources: { requests: { cpu } } }] });
+    await pod({ nodeName: 'node', runtimeClassName: 'heavy', ...requests('500m') });
+    await expect(patch('pods', 'p', { spec: requests('800m') }, 'resize')).rejects.toThrow('requested: 1100');
+    await patch('pods', 'p', { spec: requests('700m') }, 'resize');
+  });
+
   it('let a pod change only as its node says that it can', async () => {
     await node();
     const resources = (cpu: string) => ({ resources: { requests: { cpu }, limits: { cpu } } });

@@ -1,4 +1,4 @@
-import { compareAmounts, podAmounts } from '@gantry/kinds';
+import { compareAmounts, podAmountsWithOverhead } from '@gantry/kinds';
 import { type Node, type Pod, StatusError, quantityMilli } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
@@ -21,7 +21,7 @@ export const podResize: AdmissionCheck = {
       const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(system)}`;
       throw because(request, why, 'UnsupportedPlatform');
     }
-    const asked = podAmounts(spec, 'requests');
+    const asked = podAmountsWithOverhead(spec, 'requests');
     const allocatable = node.status?.allocatable ?? {};
     const short = (['cpu', 'memory'] as const).flatMap((name) => {
       const [wanted, held] = [asked[name] ?? '0', allocatable[name] ?? '0'];

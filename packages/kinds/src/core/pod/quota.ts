@@ -1,8 +1,8 @@
 import type { QuotaUsage } from '@gantry/apimachinery';
-import { isFinalPhase, type Pod } from '@gantry/objects';
+import { isFinalPhase, type Pod, withHeldResources } from '@gantry/objects';
 import type { Amounts } from '../../fields/amounts.ts';
 import { satisfiesScope } from '../../fields/quota-scope.ts';
-import { podAmounts } from '../../pod-spec/pod-amounts.ts';
+import { podAmountsWithOverhead } from '../../pod-spec/pod-amounts.ts';
 
 const COMPUTE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
@@ -17,19 +17,24 @@ export const podQuota: QuotaUsage<Pod> = {
   isInScope: podInScope,
 };
 
-/** Pods that have ended, or whose grace period has, use nothing but their count as objects. */
-function podUsage({ metadata, spec, status }: Pod, now: number): Amounts {
+/**
+ * Pods that have ended, or whose grace period has, use nothing but their count as objects. One that is resized uses the most of what it
+ * had and what it will have.
+ */
+function podUsage(pod: Pod, now: number): Amounts {
+  const { metadata, status } = pod;
+  const { spec } = withHeldResources(pod);
   if (spec === undefined || isFinalPhase(status?.phase)) return {};
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds !== undefined) {
     if (now > Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000) return {};
   }
   const usage: Record<string, string> = { pods: '1' };
-  for (const [name, amount] of Object.entries(podAmounts(spec, 'requests'))) {
+  for (const [name, amount] of Object.entries(podAmountsWithOverhead(spec, 'requests'))) {
     if (COMPUTE.has(name) || name.startsWith('hugepages-')) usage[name] = amount;
     usage[`requests.${name}`] = amount;
   }
-  for (const [name, amount] of Object.entries(podAmounts(spec, 'limits'))) {
+  for (const [name, amount] of Object.entries(podAmountsWithOverhead(spec, 'limits'))) {
     if (COMPUTE.has(name)) usage[`limits.${name}`] = amount;
   }
   return usage;

@@ -49,6 +49,25 @@ describe('the status of a quota', () => {
     expect(action?.status.used).toEqual({ pods: '1', 'count/pods': '2' });
   });
 
+  it('counts what a pod costs beyond its containers', () => {
+    const limited = { name: 'c', resources: { requests: { cpu: '100m' }, limits: { cpu: '200m' } } };
+    const overhead = { cpu: '50m', memory: '1Mi' };
+    const object = pod('100m', 'Running', { containers: [limited], overhead });
+    const names = { 'requests.cpu': '1', 'limits.cpu': '1', memory: '1Gi', 'limits.memory': '1Gi' };
+    const [action] = planQuota(quota({ hard: names }), [{ of, object }], NOW);
+    const used = { 'requests.cpu': '150m', 'limits.cpu': '250m', memory: '1Mi', 'limits.memory': '0' };
+    expect(action?.status.used).toEqual(used);
+  });
+
+  it('counts what a pod still has while it shrinks', () => {
+    const object = pod('100m');
+    const resources = { requests: { cpu: '300m' } };
+    const report = { name: 'c', image: '', imageID: '', ready: true, restartCount: 0, resources };
+    const shrinking = { ...object, status: { phase: 'Running', containerStatuses: [report] } };
+    const [action] = planQuota(quota({ hard: { cpu: '1' } }), [{ of, object: shrinking }], NOW);
+    expect(action?.status.used).toEqual({ cpu: '300m' });
+  });
+
   it('counts storage by class and classes of attributes, devices by class, and any objects', () => {
     const claim = (storage: string, spec: object, status: object = {}) => ({
       of: { group: '', resource: 'persistentvolumeclaims' },

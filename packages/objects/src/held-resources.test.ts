@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import type { Container, ContainerStatus, Pod } from './generated/types.ts';
+import { withHeldResources } from './held-resources.ts';
+
+interface Case {
+  readonly asked: string;
+  readonly granted?: string;
+  readonly actual?: string;
+  readonly pending?: string;
+  readonly init?: 'sidecar' | 'init';
+}
+
+/** What the only container holds of cpu, and its limit. */
+function held({ asked, granted, actual, pending, init }: Case): readonly (string | undefined)[] {
+  const amounts = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
+  const container: Container = {
+    name: 'c',
+    resources: amounts(asked),
+    ...(init === 'sidecar' ? { restartPolicy: 'Always' } : {}),
+  };
+  const status: ContainerStatus = {
+    name: 'c',
+    image: '',
+    imageID: '',
+    ready: true,
+    restartCount: 0,
+    ...(granted === undefined ? {} : { allocatedResources: { cpu: granted } }),
+    ...(actual === undefined ? {} : { resources: amounts(actual) }),
+  };
+  const pod: Pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { containers: init === undefined ? [container] : [], ...(init ? { initContainers: [container] } : {}) },
+    status: {
+      ...(init === undefined ? { containerStatuses: [status] } : { initContainerStatuses: [status] }),
+      ...(pending ? { conditions: [{ type: 'PodResizePending', status: 'True', reason: pending }] } : {}),
+    },
+  };
+  const { spec } = withHeldResources(pod);
+  const { resources } = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])][0] ?? {};
+  return [resources?.requests?.['cpu'], resources?.limits?.['cpu']];
+}
+
+describe('what a container holds', () => {
+  it.each<readonly [string, Case, readonly string[]]>([
+    ['is what it asks for before its node says anything', { asked: '1' }, ['1', '1']],
+    ['is what it asks for where nothing changes', { asked: '1', granted: '1', actual: '1000m' }, ['1', '1']],
+    ['is more while it grows', { asked: '2', granted: '1', actual: '1' }, ['2', '2']],
+    ['stays while it shrinks', { asked: '1', granted: '2', actual: '2' }, ['2', '2']],
+    ['stays until the container runs with less', { asked: '1', granted: '1', actual: '2' }, ['2', '2']],
+    ['is more while growing waits', { asked: '2', granted: '1', actual: '1', pending: 'Deferred' }, ['2', '2']],
+    ['is not what it can never get', { asked: '9', granted: '1', actual: '1', pending: 'Infeasible' }, ['1', '1']],
+    ['counts for a sidecar', { asked: '1', granted: '2', actual: '2', init: 'sidecar' }, ['2', '2']],
+    ['is what is asked for by a container that ends', { asked: '1', actual: '2', init: 'init' }, ['1', '1']],
+  ])('%s', (_, of, expected) => {
+    expect(held(of)).toEqual(expected);
+  });
+});

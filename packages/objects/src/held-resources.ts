@@ -1,0 +1,56 @@
+import type { Container, ContainerStatus, Pod } from './generated/types.ts';
+import { compareQuantity, parseQuantity, QuantityError } from './quantity.ts';
+
+type Amounts = Readonly<Record<string, string>>;
+
+/**
+ * The pod with what its containers hold while they are resized, as Kubernetes counts it for quotas and nodes: the most of what the
+ * spec asks for, what the node has granted, and what the container runs with. What the node can never grant counts as not asked for.
+ */
+export function withHeldResources(pod: Pod): Pod {
+  const { spec, status } = pod;
+  const reported = new Map<string, ContainerStatus>();
+  for (const one of [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])])
+    if (one.resources !== undefined) reported.set(one.name, one);
+  if (spec === undefined || reported.size === 0) return pod;
+  const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
+  const asked = pending?.reason === 'Infeasible' ? 'never' : 'counts';
+  const held = (container: Container) => heldBy(container, reported.get(container.name), asked);
+  const containers = spec.containers.map(held);
+  const initContainers = spec.initContainers?.map((one) => (one.restartPolicy === 'Always' ? held(one) : one));
+  return { ...pod, spec: { ...spec, containers, ...(initContainers === undefined ? {} : { initContainers }) } };
+}
+
+function heldBy(container: Container, status: ContainerStatus | undefined, asked: 'counts' | 'never'): Container {
+  if (status?.resources === undefined) return container;
+  const { requests = {}, limits = {} } = asked === 'counts' ? (container.resources ?? {}) : {};
+  const { resources, allocatedResources = {} } = status;
+  return {
+    ...container,
+    resources: {
+      ...container.resources,
+      requests: most(most(requests, resources.requests ?? {}), allocatedResources),
+      limits: most(limits, resources.limits ?? {}),
+    },
+  };
+}
+
+function most(left: Amounts, right: Amounts): Record<string, string> {
+  const out: Record<string, string> = { ...left };
+  for (const [name, amount] of Object.entries(right)) {
+    const present = out[name];
+    if (present === amount) continue;
+    if (present === undefined || isLess(present, amount)) out[name] = amount;
+  }
+  return out;
+}
+
+/** An invalid quantity is the lesser one: it may be older than its validation. */
+function isLess(present: string, amount: string): boolean {
+  try {
+    return compareQuantity(parseQuantity(present), parseQuantity(amount)) < 0;
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    return false;
+  }
+}
