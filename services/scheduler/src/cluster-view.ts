@@ -105,12 +105,14 @@ export class ClusterView {
     const subject = pod ?? old;
     if (subject === undefined) return;
     const key = `${subject.metadata.namespace ?? ''}/${subject.metadata.name ?? ''}`;
+    const before = this.keeper.placed(key);
     if (pod === undefined) this.keeper.removePod(key);
     else this.keeper.setPod(pod);
     if (pod !== undefined && isWaiting(pod) && !this.keeper.isAssumed(key)) this.#enqueue(pod);
     else if (pod === undefined || !isWaiting(pod)) this.#queue.remove(key);
     const left = old !== undefined && takesRoom(old) && (pod === undefined || !takesRoom(pod));
     if (left) this.#move({ kind: 'pod-gone', pod: createPodInfo(old) });
+    else if (holdsLess(this.keeper.placed(key), before)) this.#move({ kind: 'pod-shrunk' });
   }
 
   #enqueue(pod: Pod): void {
@@ -140,6 +142,12 @@ export function isWaiting(pod: Pod): boolean {
     pod.metadata.deletionTimestamp === undefined &&
     !hasEnded(pod)
   );
+}
+
+/** Whether a pod has been resized on its node and left room. */
+function holdsLess(now: PodInfo | undefined, before: PodInfo | undefined): boolean {
+  if (now === undefined || before === undefined) return false;
+  return Object.entries(before.requests).some(([name, amount]) => amount > (now.requests[name] ?? 0));
 }
 
 function takesRoom(pod: Pod): boolean {

@@ -144,6 +144,27 @@ describe('a scheduling cycle', () => {
     expect(server.writes.filter((write) => write.verb === 'create')).toHaveLength(1);
   });
 
+  it('counts a pod that shrinks as it was until it has shrunk, and tries again then', async () => {
+    const { clock, server, see, addNode, cycle } = start();
+    addNode('a', '1');
+    const running = (cpu: string, actual: string): Pod => {
+      const report = { name: 'main', image: 'i', imageID: '', ready: true, restartCount: 0 };
+      const containerStatuses = [{ ...report, resources: { requests: { cpu: actual } } }];
+      return { ...examplePod('x', { cpu, node: 'a' }), status: { phase: 'Running', containerStatuses } };
+    };
+    const bound = () => server.writes.filter((write) => write.verb === 'create').length;
+    see(running('1', '1'));
+    see(examplePod('p', { cpu: '500m' }));
+    await cycle();
+    await clock.advance(2000);
+    see(running('500m', '1'), running('1', '1'));
+    await cycle();
+    expect(bound()).toBe(0);
+    see(running('500m', '500m'), running('500m', '1'));
+    await cycle();
+    expect(bound()).toBe(1);
+  });
+
   it('keeps the room of a binding whose outcome is unknown, and sends it again to the same node', async () => {
     const { clock, server, view, see, addNode, cycle } = start();
     addNode('a');

@@ -8,6 +8,8 @@ export type ClusterChange =
   | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
   /** A pod was deleted or has finished. */
   | { readonly kind: 'pod-gone'; readonly pod: PodInfo }
+  /** A pod on a node holds less of a resource than before. */
+  | { readonly kind: 'pod-shrunk' }
   | { readonly kind: 'claim-changed'; readonly claim: PersistentVolumeClaim }
   | { readonly kind: 'volume-changed' | 'class-changed' };
 

@@ -1,4 +1,4 @@
-import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests } from '@gantry/objects';
+import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
@@ -7,6 +7,7 @@ export interface PodInfo {
   readonly key: string;
   readonly uid: string;
   readonly pod: Pod;
+  /** What it counts with on its node: while it is resized the most of what it had and what it will have. */
   readonly requests: Amounts;
   readonly hostPorts: readonly HostPort[];
   /** Uid of the controlling owner, or ''. Pods of one owner are spread. */
@@ -22,7 +23,7 @@ export function createPodInfo(pod: Pod): PodInfo {
     key: `${namespace}/${name}`,
     uid,
     pod,
-    requests: podRequests(pod),
+    requests: podRequests(withHeldResources(pod)),
     hostPorts: hostPortsOf(pod),
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,

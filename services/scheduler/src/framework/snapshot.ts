@@ -97,6 +97,11 @@ export class SnapshotKeeper {
     if (this.#nodes.delete(name)) this.#snapshot = undefined;
   }
 
+  /** The pod of this key as it counts on its node; undefined while it counts on none. */
+  placed(key: string): PodInfo | undefined {
+    return this.#placed.get(key)?.info;
+  }
+
   /** Whether `holds` for a pod on a node, of another key. */
   hasOther(key: string, holds: (pod: PodInfo) => boolean): boolean {
     for (const [other, { info }] of this.#placed) if (other !== key && holds(info)) return true;

@@ -18,6 +18,7 @@ export const resourceFit: FilterPlugin = {
     switch (change.kind) {
       case 'node-added':
       case 'pod-gone':
+      case 'pod-shrunk':
         return true;
       case 'node-changed': {
         const { node, old } = change;

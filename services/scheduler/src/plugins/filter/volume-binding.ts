@@ -21,6 +21,7 @@ export const volumeBinding: FilterPlugin = {
       case 'node-changed':
         return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
       case 'pod-gone':
+      case 'pod-shrunk':
         return false;
     }
   },
