@@ -100,6 +100,17 @@ describe('a result', () => {
     expect(evaluate(expression, { a })).toMatchObject({ error: 'result has more than 10000000 characters' });
   });
 
+  it.each([
+    ["a.replace('x', a)", "a.replace('x', 'yyy')"],
+    ["'%s'.format([lists.range(3000).map(i, a)])", "'%s%s'.format([a, a])"],
+  ])('that is a long text costs more than what it was made of: %s', (long, short) => {
+    const a = 'x'.repeat(3000);
+    const costs = [long, short].map((expression) => evaluate(`${expression}.size() > 0`, { a }).cost);
+    expect(costs[0]).toBeGreaterThan(800_000);
+    expect(costs[1]).toBeLessThan(3000);
+    expect(evaluate(`[1, 2].map(i, ${long})`, { a }, 1_000_000)).toMatchObject({ ok: false });
+  });
+
   it('that is flattened ends there too, where lists hold one another', () => {
     let a: CelValue = new ArrayList([]);
     for (let level = 0; level < 40; level++) a = new ArrayList([a, a]);

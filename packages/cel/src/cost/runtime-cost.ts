@@ -178,6 +178,17 @@ const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   '@sortByAssociatedKeys': squared,
 };
 
+/** Functions whose result may be much longer than their arguments, for which Kubernetes charges alone. */
+const GROWING: ReadonlySet<string> = new Set(['format', 'replace']);
+/** Characters of such a result that cost nothing. */
+const FREE_CHARACTERS = 10_000;
+
+/** Cost of the characters that a call has added, so that many long results do not fill the memory. */
+export function growthCost(name: string, result: CelResult): number {
+  if (!GROWING.has(name) || typeof result !== 'string') return 0;
+  return traversal(Math.max(0, result.length - FREE_CHARACTERS));
+}
+
 const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes']);
 const ORDERINGS = /^(?:less|greater)(?:_equals)?_(?:string|bytes)$/;
 const CODINGS: ReadonlySet<string> = new Set(['string_to_bytes', 'bytes_to_string']);

@@ -1,5 +1,5 @@
 import { type CheckedExpr } from '../check/checked.ts';
-import { callCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
+import { callCost, growthCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
 import { type StructTypes } from '../environment/environment.ts';
 import {
   type CallExpr,
@@ -239,6 +239,7 @@ export class Planner {
       if (takesPattern && typeof args[1] === 'string') frame.chargePattern(args[1]);
       frame.charge(callCost(name, overload.id, args));
       const result = overload.call(...args);
+      frame.charge(growthCost(name, result));
       return mayTakeLong ? frame.keep(run, startedAt, result) : result;
     };
     return FOLDED.has(name) && all.every((arg) => arg.kind === 'literal') ? foldConstant(run) : run;
