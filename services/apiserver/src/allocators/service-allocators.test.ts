@@ -131,6 +131,23 @@ describe('the allocators', () => {
     expect(nodePortsOf(changed)).not.toContain(0);
   });
 
+  it('gives no port of the Service itself to another of its ports, or to its health checks', async () => {
+    const always = createAllocators({ ...h.deps, random: () => 0, serviceCidr: '10.96.0.0/16' });
+    const settled = (object: Service & KubeObject, old?: Service & KubeObject) =>
+      h.settle(always.claim({ definition: definitionOf('services'), object, old, dryRun: false }, never));
+    const old = draft('a', { type: 'LoadBalancer', ports: [{ port: 80 }] });
+    await settled(old);
+    const { nodePort } = must(old.spec?.ports?.[0], 'the first port');
+    const ports = [
+      { name: 'a', port: 80, nodePort },
+      { name: 'b', port: 81 },
+    ];
+    const changed = draft('a', { ...old.spec, externalTrafficPolicy: 'Local', ports });
+    await settled(changed, old);
+    const { ports: given = [], healthCheckNodePort } = changed.spec ?? {};
+    expect(new Set([...given.map((port) => port.nodePort), healthCheckNodePort]).size).toBe(3);
+  });
+
   it('refuses a port for health checks that is one of the Service itself', async () => {
     const ports = [{ port: 80, nodePort: 30_001 }];
     const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports } as const;

@@ -192,11 +192,11 @@ export class ServiceAllocators implements Allocators {
     }
     for (const port of allocates ? (spec.ports ?? []) : []) {
       if ((port.nodePort ?? 0) !== 0) continue;
-      const nodePort = byNumber.get(port.port) ?? (await this.#freePort(work));
+      const nodePort = byNumber.get(port.port) ?? (await this.#freePort(held, work));
       if (isNew) byNumber.set(port.port, nodePort);
       port.nodePort = nodePort;
     }
-    if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(work);
+    if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(held, work);
   }
 
   /** Why the port cannot be had; undefined when it is the Service's now. */
@@ -209,24 +209,25 @@ export class ServiceAllocators implements Allocators {
     return (await this.#take(key, work, 'taken-over')) ? undefined : TAKEN;
   }
 
-  async #freePort(work: Work): Promise<number> {
+  /** A port that is nobody's, nor the Service's own already: a claim of that would succeed. */
+  async #freePort(held: ReadonlySet<string>, work: Work): Promise<number> {
     const count = LAST_PORT - FIRST_GIVEN_PORT + 1;
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
       const port = FIRST_GIVEN_PORT + Math.floor(this.#random() * count);
-      if (await this.#takeNew(`${NODE_PORTS}${port}`, work)) return port;
+      if (await this.#takeNew(`${NODE_PORTS}${port}`, held, work)) return port;
     }
     const ports = Array.from(
       { length: LAST_PORT - FIRST_PORT + 1 },
       (_, offset) => FIRST_PORT + ((FIRST_GIVEN_PORT - FIRST_PORT + offset) % (LAST_PORT - FIRST_PORT + 1)),
     );
-    const take = async (port: number) => ((await this.#takeNew(`${NODE_PORTS}${port}`, work)) ? port : undefined);
+    const take = async (port: number) => ((await this.#takeNew(`${NODE_PORTS}${port}`, held, work)) ? port : undefined);
     const found = await this.#search(NODE_PORTS, ports, take, work.signal);
     if (found !== undefined) return found;
     throw StatusError.internal('failed to allocate a nodePort: range is full');
   }
 
-  async #takeNew(key: string, work: Work): Promise<boolean> {
-    return !work.claimed.has(key) && (await this.#take(key, work));
+  async #takeNew(key: string, held: ReadonlySet<string>, work: Work): Promise<boolean> {
+    return !held.has(key) && !work.claimed.has(key) && (await this.#take(key, work));
   }
 
   /** Takes a key that was asked for, or one of many (`orphans: 'left'`), where another one does as well. */

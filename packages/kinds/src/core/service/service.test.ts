@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorsOf } from '@gantry/apimachinery';
 import { cloneJson, type Service, type ServiceSpec, StatusError } from '@gantry/objects';
 import { services } from './service.ts';
+import { validateAskedNodePorts } from './spec.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -322,4 +323,21 @@ describe('an update', () => {
     const before = created({ type: 'LoadBalancer' }, { [RANGES]: 'bad' }).object;
     expect(messageOf(errorsOf(validate?.(before, before)))).toBe('');
   });
+});
+
+it('looks at each port of a new Service as often for many ports as for few', () => {
+  const looks = (size: number) => {
+    let count = 0;
+    const counted = {
+      name: 'first',
+      get port() {
+        count++;
+        return 1;
+      },
+    };
+    const ports = [counted, ...Array.from({ length: size }, (_, i) => ({ name: `p${i}`, port: i + 2 }))];
+    expect(validateAskedNodePorts({ type: 'NodePort', ports })).toEqual([]);
+    return count;
+  };
+  expect(looks(300)).toBe(looks(3));
 });

@@ -153,12 +153,14 @@ function validateType({ type = '', ports }: ServiceSpec): FieldError[] {
  */
 export function validateAskedNodePorts({ type, ports = [] }: ServiceSpec): FieldError[] {
   if (type !== 'NodePort' && type !== 'LoadBalancer') return [];
+  const firstAsked = new Map<number, number>();
+  for (const { port, nodePort = 0 } of ports)
+    if (nodePort !== 0 && !firstAsked.has(port)) firstAsked.set(port, nodePort);
   const byNumber = new Map<number, number>();
   const taken = new Set<number>();
   for (const [i, { port, nodePort = 0 }] of ports.entries()) {
     const known = byNumber.get(port);
-    const first = ports.find((other) => other.port === port && (other.nodePort ?? 0) !== 0)?.nodePort ?? 0;
-    const asked = known === undefined ? first : nodePort;
+    const asked = known === undefined ? (firstAsked.get(port) ?? 0) : nodePort;
     if (asked === 0 || asked === known) continue;
     if (taken.has(asked)) return [invalid(`spec.ports[${i}].nodePort`, asked, 'provided port is already allocated')];
     taken.add(asked);
