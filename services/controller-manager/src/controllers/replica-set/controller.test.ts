@@ -68,6 +68,22 @@ it('deletes a pod again whose deletion was rejected by a conflict, while it is t
   expect(events('ReplicaSet').map(({ reason }) => reason)).toEqual(['FailedDelete', 'SuccessfulDelete']);
 });
 
+it('says in the status why pods could not be deleted', async () => {
+  const { clock, client, events, run } = createControllerHarness();
+  const set = await client.put(REPLICA_SETS, replicaSet(0));
+  const metadata = { name: 'p', namespace: 'n', labels, ownerReferences: [controllerReference(set)] };
+  await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } });
+  const meanwhile = async ({ verb, resource }: ObjectWrite) => {
+    if (verb === 'delete' && resource.resource === 'pods') throw new StatusError('Forbidden', 'no');
+  };
+  run([replicaSetController], { meanwhile });
+  await clock.advance(5);
+  expect(client.all(REPLICA_SETS)[0]?.status?.conditions).toMatchObject([
+    { type: 'ReplicaFailure', reason: 'FailedDelete', message: 'unable to delete pods: no' },
+  ]);
+  expect(events('ReplicaSet')).toMatchObject([{ reason: 'FailedDelete', message: 'Error deleting: no' }]);
+});
+
 it('does not count pods of another namespace that name it as their controller', async () => {
   const { clock, client, run } = createControllerHarness();
   const set = await client.put(REPLICA_SETS, replicaSet(2));

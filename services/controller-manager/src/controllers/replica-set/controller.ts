@@ -103,7 +103,7 @@ async function changePods(
     await deletePods(set, pods, context, signal, (pod) => asSeen.has(pod));
   } catch (error) {
     if (error instanceof PodChangedError) return { error, failure: undefined };
-    return { error, failure: { reason: 'FailedDelete', message: errorMessage(error) } };
+    return { error, failure: { reason: 'FailedDelete', message: `unable to delete pods: ${errorMessage(error)}` } };
   }
   return undefined;
 }
