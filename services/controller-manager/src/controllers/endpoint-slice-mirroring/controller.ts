@@ -48,7 +48,7 @@ export function createEndpointSliceMirroringController(meter: MirrorMeter): Cont
       meter.mirrored(skipped.addresses, updated);
       if (endpoints === undefined) meter.forget(id);
       try {
-        await writeSlices(actions, { client, own, meter }, signal);
+        await writeSlices(actions, { client, own, meter, owner: `Endpoints ${id}` }, signal);
       } finally {
         meter.synced((clock.now() - startedAt) / 1000);
       }

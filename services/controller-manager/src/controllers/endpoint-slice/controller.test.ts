@@ -125,7 +125,8 @@ it('writes again what was refused in a batch, and reports the refusal', async ()
   await clock.advance(5000);
   expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
   expect(events('Service').map(({ message }) => message)).toEqual([
-    'Error updating Endpoint Slices for Service n/sv: refused by a policy',
+    'Error updating Endpoint Slices for Service n/sv: ' +
+      'failed to create EndpointSlice for Service n/sv: refused by a policy',
   ]);
 });
 

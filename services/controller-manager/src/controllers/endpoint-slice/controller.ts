@@ -109,7 +109,7 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
       meter.planned(id, observed.slices, actions);
       meter.distributes(id, service);
       try {
-        await writeSlices(actions, { client, own, meter }, signal);
+        await writeSlices(actions, { client, own, meter, owner: `Service ${namespace}/${name}` }, signal);
         meter.wrote(service, actions.length);
         meter.synced('success');
       } catch (error) {

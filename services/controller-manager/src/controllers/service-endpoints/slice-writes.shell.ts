@@ -35,6 +35,8 @@ export interface SliceHands {
   readonly client: ObjectClient;
   readonly own: OwnSlices;
   readonly meter: Pick<SliceMeter, 'changed'>;
+  /** Whose slices they are, for errors: `Service <namespace>/<name>`. */
+  readonly owner: string;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function writeSlices(
 
 async function writeAll(actions: readonly SliceAction[], hands: SliceHands, signal: AbortSignal): Promise<void> {
   if (actions.length === 0) return;
-  const { client, own, meter } = hands;
+  const { client, own, meter, owner } = hands;
   const results = await client.batch(actions.map(writeOf), signal);
   let failed: StatusError | undefined;
   actions.forEach((action, index) => {
@@ -72,9 +74,20 @@ async function writeAll(actions: readonly SliceAction[], hands: SliceHands, sign
     const error = StatusError.fromStatus(result.status);
     if (action.kind === 'delete' && error.reason === 'NotFound') return;
     if (action.kind === 'create' && isNamespaceTerminating(error)) return;
-    failed ??= error;
+    failed ??= describedError(error, action, owner);
   });
   if (failed !== undefined) throw failed;
+}
+
+/** The error with what failed, in Kubernetes' words. */
+function describedError(
+  { reason, message, code, details }: StatusError,
+  action: SliceAction,
+  owner: string,
+): StatusError {
+  const name = action.kind === 'create' ? '' : `${action.slice.metadata.name ?? ''} `;
+  const described = `failed to ${action.kind} ${name}EndpointSlice for ${owner}: ${message}`;
+  return new StatusError(reason, described, { code, ...(details === undefined ? {} : { details }) });
 }
 
 function writeOf({ kind, slice }: SliceAction): ObjectWrite {
