@@ -1,30 +1,10 @@
-import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
+import type { KubeObject } from '@gantry/objects';
 import { createDice, type Dice } from './dice.ts';
 import { NODE_NAMES } from './nodes.ts';
-import { type Content, nameOfKind, type SimulatedKind } from './simulated-kind.ts';
+import { objectOf, type Operation, type Step } from './operation.ts';
+import { sharedDependents } from './shared-dependents.ts';
+import { nameOfKind, type SimulatedKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
-
-/** One thing that a user, or the fate of a node, does. */
-export type Operation =
-  | { readonly kind: 'create'; readonly of: SimulatedKind; readonly object: KubeObject }
-  | { readonly kind: 'change'; readonly of: SimulatedKind; readonly object: KubeObject; readonly patch: object }
-  | {
-      readonly kind: 'delete';
-      readonly of: SimulatedKind;
-      readonly object: KubeObject;
-      readonly propagation: 'Background' | 'Foreground' | 'Orphan';
-    }
-  | { readonly kind: 'own'; readonly of: SimulatedKind; readonly object: KubeObject; readonly owner: string }
-  /** Asks for the eviction of all pods of an application, one after the other. */
-  | { readonly kind: 'evict'; readonly namespace: string; readonly app: string }
-  | { readonly kind: 'lose-node' | 'restore-node'; readonly node: string }
-  | { readonly kind: 'end-namespace'; readonly namespace: string };
-
-/** A step of a history: what happens, and the pause before. */
-export interface Step {
-  readonly pauseMs: number;
-  readonly operation: Operation;
-}
 
 /** Namespaces of the histories; the second one may be deleted and made again. */
 const NAMESPACES: readonly string[] = ['default', 'n'];
@@ -34,7 +14,8 @@ const PROPAGATIONS = ['Background', 'Background', 'Foreground', 'Orphan'] as con
 
 /** What users do in the run with this seed: the same with and without faults. */
 export function createHistory(seed: number, controllers: readonly string[]): readonly Step[] {
-  const writer = new HistoryWriter(createDice(seed, 'history'), kindsFor(controllers));
+  const sharing = createDice(seed, 'shared dependents');
+  const writer = new HistoryWriter(createDice(seed, 'history'), sharing, kindsFor(controllers));
   return writer.write();
 }
 
@@ -45,6 +26,9 @@ export function kindsFor(controllers: readonly string[]): readonly SimulatedKind
 
 class HistoryWriter {
   readonly #dice: Dice;
+  /** Decides of objects with two owners. */
+  readonly #sharing: Dice;
+  #shares = 0;
   readonly #kinds: readonly SimulatedKind[];
   readonly #steps: Step[] = [];
   /** Objects as users know them, by resource, namespace and name. */
@@ -55,8 +39,9 @@ class HistoryWriter {
   readonly #freed = new Set<string>();
   #lost: string | undefined;
 
-  constructor(dice: Dice, kinds: readonly SimulatedKind[]) {
+  constructor(dice: Dice, sharing: Dice, kinds: readonly SimulatedKind[]) {
     this.#dice = dice;
+    this.#sharing = sharing;
     // Few kinds at a time, so that a history does much with each.
     const names = [...new Set(kinds.map(nameOfKind))];
     const taken = new Set(names.filter((_name, index) => index === 0 || dice.chance(0.4)));
@@ -71,6 +56,7 @@ class HistoryWriter {
       else if (dice.chance(0.04)) this.#endNamespace();
       else if (dice.chance(0.06)) this.#evict();
       else this.#touch();
+      if (this.#sharing.chance(0.08)) this.#share();
     }
     this.#comeToRest();
     return this.#steps;
@@ -79,6 +65,15 @@ class HistoryWriter {
   #add(operation: Operation): void {
     const pauseMs = this.#dice.chance(0.4) ? 0 : this.#dice.between(1, 15_000);
     this.#steps.push({ pauseMs, operation });
+  }
+
+  /** Objects with two owners come, and one of these goes, before anything else is done. */
+  #share(): void {
+    const dice = this.#sharing;
+    this.#shares += 1;
+    for (const operation of sharedDependents(dice, dice.pick(NAMESPACES), `shared-${this.#shares}`)) {
+      this.#steps.push({ pauseMs: dice.chance(0.5) ? 0 : dice.between(1, 3000), operation });
+    }
   }
 
   /** Creates, changes or deletes an object. */
@@ -181,22 +176,6 @@ class HistoryWriter {
       if (of.repair !== undefined) this.#change(id, of, object, of.repair(object));
     }
   }
-}
-
-/** An object of a history. */
-export function objectOf(
-  resource: Resource,
-  namespace: string,
-  name: string,
-  { metadata, ...content }: Content,
-): KubeObject {
-  const place = namespace === '' ? {} : { namespace };
-  return {
-    apiVersion: apiVersionOf(resource),
-    kind: resource.kind,
-    metadata: { name, ...place, ...metadata },
-    ...content,
-  };
 }
 
 /** A JSON merge patch (RFC 7386). */

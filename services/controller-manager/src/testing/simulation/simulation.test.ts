@@ -5,7 +5,7 @@ import { type Deployment, DEPLOYMENTS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { checkSeed } from './check-seed.ts';
 import { createDice } from './dice.ts';
-import { objectOf, type Step } from './history.ts';
+import { objectOf, type Step } from './operation.ts';
 import { simulate } from './simulate.ts';
 import { nameOfKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';

@@ -2,6 +2,7 @@ import { must, pause } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import {
+  apiVersionOf,
   isReason,
   keyOf,
   type KubeObject,
@@ -17,8 +18,8 @@ import {
 } from '@gantry/objects';
 import { controllerOf } from '../../controllers/ownership.ts';
 import type { Activity } from './activity.ts';
-import type { Operation, Step } from './history.ts';
 import type { Nodes } from './nodes.ts';
+import type { NamedOwner, Operation, Step } from './operation.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 import type { World } from './world.ts';
 
@@ -59,7 +60,7 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
         // What is left of a predecessor takes names: a ReplicaSet's hash would collide.
         if (hasDependents(world, operation.object)) return false;
         try {
-          await client.create(resource, operation.object, signal);
+          await client.create(resource, withOwners(world, operation.object, operation.owners), signal);
           return true;
         } catch (error) {
           // Its predecessor, or its namespace's, is not gone yet.
@@ -117,6 +118,16 @@ function hasDependents(world: World, { kind, metadata }: KubeObject): boolean {
     if (ownerReferences.some((owner) => owner.kind === kind && owner.name === metadata.name)) return true;
   }
   return false;
+}
+
+function withOwners(world: World, object: KubeObject, owners: readonly NamedOwner[] = []): KubeObject {
+  if (owners.length === 0) return object;
+  const { metadata } = object;
+  const ownerReferences = owners.map(({ resource, name, blocks }) => {
+    const { uid = '' } = must(world.get(resource, metadata.namespace ?? '', name), name).metadata;
+    return { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, blockOwnerDeletion: blocks };
+  });
+  return { ...object, metadata: { ...metadata, ownerReferences } };
 }
 
 async function own(options: UsersOptions, { of, object, owner }: Extract<Operation, { kind: 'own' }>): Promise<void> {

@@ -7,7 +7,7 @@ import { addressInvariant, endpointInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
 import { indexLimitInvariant } from './job-indexes.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
-import { ownerInvariant } from './owners.ts';
+import { foregroundInvariant, ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { rolloutInvariant } from './rollouts.ts';
@@ -38,6 +38,7 @@ export function watchInvariants(
     budgetInvariant,
     quotaInvariant,
     ownerInvariant(isDeletedByUser),
+    foregroundInvariant,
     autoscalerInvariant,
     addressInvariant,
     endpointInvariant(now),

@@ -10,6 +10,7 @@ import {
   PODS,
   type Resource,
   RESOURCE_QUOTAS,
+  SECRETS,
   SERVICES,
 } from '@gantry/objects';
 import { expect, it } from 'vitest';
@@ -21,7 +22,7 @@ import { daemonInvariant } from './daemons.ts';
 import { addressInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
-import { ownerInvariant } from './owners.ts';
+import { foregroundInvariant, ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { quietMs, restViolations } from './rest.ts';
@@ -38,6 +39,17 @@ const daemonPod = {
 };
 const scheduled = (time: string): object => ({
   metadata: { ...owned('CronJob', 'c'), annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': time } },
+});
+
+const inForeground = { ...deleted, finalizers: ['foregroundDeletion'] };
+const ownedBy = (...owners: readonly (readonly [kind: string, name: string])[]): object => ({
+  ownerReferences: owners.map(([kind, name]) => ({
+    apiVersion: 'v1',
+    kind,
+    name,
+    uid: name,
+    blockOwnerDeletion: true,
+  })),
 });
 
 const autoscaler = (desiredReplicas: number): object => ({
@@ -100,6 +112,30 @@ const CASES: readonly (readonly [name: string, invariant: Invariant, good: reado
       [CONFIG_MAPS, 'two', { metadata: owned('ConfigMap', 'owner') }],
     ],
     [CONFIG_MAPS, 'two', undefined],
+  ],
+  [
+    'what a living object owns is marked, though another owner is being deleted in the foreground',
+    ownerInvariant(() => false),
+    [
+      [SECRETS, 'owner', {}],
+      [CONFIG_MAPS, 'going', { metadata: inForeground }],
+      [CONFIG_MAPS, 'one', { metadata: ownedBy(['ConfigMap', 'going']) }],
+      [CONFIG_MAPS, 'one', { metadata: { ...ownedBy(['ConfigMap', 'going']), ...inForeground } }],
+      [CONFIG_MAPS, 'two', { metadata: ownedBy(['ConfigMap', 'going'], ['Secret', 'owner']) }],
+    ],
+    [CONFIG_MAPS, 'two', { metadata: { ...ownedBy(['ConfigMap', 'going'], ['Secret', 'owner']), ...inForeground } }],
+  ],
+  [
+    'an owner goes before what blocks its foreground deletion',
+    foregroundInvariant,
+    [
+      [SECRETS, 'free', { metadata: inForeground }],
+      [SECRETS, 'a', { metadata: ownedBy(['Secret', 'gone']) }],
+      [SECRETS, 'free', undefined],
+      [SECRETS, 'owner', { metadata: inForeground }],
+      [SECRETS, 'b', { metadata: ownedBy(['Secret', 'owner']) }],
+    ],
+    [SECRETS, 'owner', undefined],
   ],
   [
     'an autoscaler wants more than its specs allow',
@@ -170,6 +206,11 @@ it.each(CASES)('is violated when %s', (_name, invariant, good, bad) => {
 it.each<readonly [name: string, resource: Resource, object: object]>([
   ['a status has not observed its spec', JOBS, { metadata: { generation: 2 }, status: { observedGeneration: 1 } }],
   ['an object survives its owners', CONFIG_MAPS, { metadata: owned('ConfigMap', 'gone') }],
+  [
+    'an object names an owner that is gone beside one that lives',
+    CONFIG_MAPS,
+    { metadata: ownedBy(['ConfigMap', 'gone'], ['ConfigMap', 'well']) },
+  ],
   ['a deletion does not end', CONFIG_MAPS, { metadata: { ...deleted, finalizers: ['example.org/held'] } }],
   ['a Service has no slice', SERVICES, { spec: { selector: { app: 'a' } } }],
   [

@@ -43,15 +43,16 @@ function* unobserved(world: World): Iterable<string> {
   }
 }
 
-/** I20: nothing survives all its owners, and nothing waits for its deletion. */
+/** I20: nothing survives all its owners or names one that is gone, and nothing waits for its deletion. */
 function* orphans(world: World): Iterable<string> {
   const uids = new Set([...world.everything()].map(([, { metadata }]) => metadata.uid));
   for (const [resource, { metadata }] of world.everything()) {
     const { namespace = '', name, ownerReferences = [], deletionTimestamp, finalizers = [] } = metadata;
     const what = `${resource} ${namespace}/${name}`;
-    if (ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid))) {
-      yield `I20: ${what} survives its owners ${ownerReferences.map(({ kind, name: owner }) => `${kind} ${owner}`).join()}`;
-    }
+    const gone = ownerReferences.filter(({ uid }) => !uids.has(uid));
+    const names = gone.map(({ kind, name: owner }) => `${kind} ${owner}`).join();
+    if (gone.length > 0 && gone.length === ownerReferences.length) yield `I20: ${what} survives its owners ${names}`;
+    else if (gone.length > 0) yield `I20: ${what} still names owners that are gone: ${names}`;
     if (deletionTimestamp !== undefined) yield `I20: ${what} is being deleted for ever, held by ${finalizers.join()}`;
   }
 }

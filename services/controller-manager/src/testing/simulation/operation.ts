@@ -1,0 +1,54 @@
+import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
+import type { Content, SimulatedKind } from './simulated-kind.ts';
+
+/** One thing that a user, or the fate of a node, does. */
+export type Operation =
+  | {
+      readonly kind: 'create';
+      readonly of: SimulatedKind;
+      readonly object: KubeObject;
+      /** Objects of the same namespace that it begins with as owners. */
+      readonly owners?: readonly NamedOwner[];
+    }
+  | { readonly kind: 'change'; readonly of: SimulatedKind; readonly object: KubeObject; readonly patch: object }
+  | {
+      readonly kind: 'delete';
+      readonly of: SimulatedKind;
+      readonly object: KubeObject;
+      readonly propagation: 'Background' | 'Foreground' | 'Orphan';
+    }
+  | { readonly kind: 'own'; readonly of: SimulatedKind; readonly object: KubeObject; readonly owner: string }
+  /** Asks for the eviction of all pods of an application, one after the other. */
+  | { readonly kind: 'evict'; readonly namespace: string; readonly app: string }
+  | { readonly kind: 'lose-node' | 'restore-node'; readonly node: string }
+  | { readonly kind: 'end-namespace'; readonly namespace: string };
+
+/** A step of a history: what happens, and the pause before. */
+export interface Step {
+  readonly pauseMs: number;
+  readonly operation: Operation;
+}
+
+/** An owner as users name it: its uid is known when the history is played. */
+export interface NamedOwner {
+  readonly resource: Resource;
+  readonly name: string;
+  /** Whether the owner's deletion in the foreground waits for what it owns. */
+  readonly blocks: boolean;
+}
+
+/** An object of a history. */
+export function objectOf(
+  resource: Resource,
+  namespace: string,
+  name: string,
+  { metadata, ...content }: Content,
+): KubeObject {
+  const place = namespace === '' ? {} : { namespace };
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name, ...place, ...metadata },
+    ...content,
+  };
+}

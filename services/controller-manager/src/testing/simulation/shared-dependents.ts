@@ -1,0 +1,53 @@
+import { CONFIG_MAPS, SECRETS } from '@gantry/objects';
+import type { Dice } from './dice.ts';
+import { type NamedOwner, objectOf, type Operation } from './operation.ts';
+import type { SimulatedKind } from './simulated-kind.ts';
+
+type Creation = Extract<Operation, { kind: 'create' }>;
+type Propagation = Extract<Operation, { kind: 'delete' }>['propagation'];
+
+/** Kinds that no other controller removes. There are two, since views of different resources come independently of each other. */
+const KINDS: readonly SimulatedKind[] = [CONFIG_MAPS, SECRETS].map((resource) => ({
+  resource,
+  controllers: ['garbage-collector'],
+  objects: 1,
+  create: () => ({ data: {} }),
+  changes: [],
+  waits: 'not',
+}));
+
+/**
+ * An object with two owners, the first of which is deleted in the foreground, by itself or with an owner of its own. The object lives on
+ * with the second owner, and with what it owns itself; unless that one is deleted as well. Not as an orphan: whether the object has left
+ * the first owner by then would be chance.
+ */
+export function sharedDependents(dice: Dice, namespace: string, name: string): readonly Operation[] {
+  const make = (suffix: string, owners: readonly NamedOwner[] = []): Creation => {
+    const of = dice.pick(KINDS);
+    const content = of.create(dice, name, namespace);
+    return { kind: 'create', of, object: objectOf(of.resource, namespace, `${name}${suffix}`, content), owners };
+  };
+  const root = make('-root');
+  const hasRoot = dice.chance(0.3);
+  const first = make('-first', hasRoot ? [ownerIn(root, dice.chance(0.5))] : []);
+  const second = make('-second');
+  const shared = make('', [ownerIn(first, dice.chance(0.8)), ownerIn(second, dice.chance(0.5))]);
+  const below = make('-below', [ownerIn(shared, dice.chance(0.5))]);
+  return [
+    ...(hasRoot ? [root] : []),
+    first,
+    second,
+    shared,
+    ...(dice.chance(0.4) ? [below] : []),
+    deletionOf(hasRoot ? root : first, 'Foreground'),
+    ...(dice.chance(0.3) ? [deletionOf(second, dice.pick(['Background', 'Foreground']))] : []),
+  ];
+}
+
+function ownerIn({ of, object }: Creation, blocks: boolean): NamedOwner {
+  return { resource: of.resource, name: object.metadata.name ?? '', blocks };
+}
+
+function deletionOf({ of, object }: Creation, propagation: Propagation): Operation {
+  return { kind: 'delete', of, object, propagation };
+}
