@@ -33,7 +33,7 @@ export interface GuardedWrite {
   readonly expected: 'absent' | ResourceVersion;
   /** The object without `metadata.resourceVersion` as JSON bytes, or null to delete. */
   readonly value: Uint8Array | null;
-  /** Keys that must exist (the Namespace of a create). */
+  /** Keys that must exist, in whatever version. */
   readonly mustExist: readonly string[];
   /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted; claims of addresses). */
   readonly unchanged?: readonly Unchanged[];

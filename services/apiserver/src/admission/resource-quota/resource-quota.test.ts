@@ -153,7 +153,7 @@ describe('quotas', () => {
       expect(await used()).toEqual({ configmaps: '1' });
     });
 
-    it('give back what a failed creation was charged', async () => {
+    it('keep the charge of a failed creation, which a recount gives back', async () => {
       await quota({ configmaps: '1' });
       const failing = interrupted(() => Promise.reject(StatusError.unavailable('down')));
       await expect(slowCreate(failing)).rejects.toThrow('down');

@@ -44,7 +44,7 @@ export function createQuotaCharges(committer: Committer, store: ObjectStore): Qu
 
 /**
  * The conditions of a leader's write that gives back what a quota counts. An object that is charged and not stored yet is in no
- * count: giving its charge back would let another one in beside it. So the recount's mark is changed first, which every creation
+ * count: giving its charge back would let another one in beside it. So the recount mark is changed first, which every creation
  * compares that was charged before: none of them is stored any more, each is admitted and charged again. What is stored by then is
  * counted here, once the cache has it. A charge of afterwards changes the quota, and the write ends in a conflict.
  */
