@@ -133,9 +133,10 @@ function namespaceOf({ definition, namespace, name }: AccessTarget): string {
 function actionOf({ verb, target, fieldSelector }: Omit<Request, 'user'>): Action {
   const { definition, subresource } = target;
   const { group, resource } = definition;
-  // The object of a creation has no name yet; a list that is narrowed to one object is about that.
+  // The object of a creation has no name yet; a list or watch, and no other verb, that is narrowed to one object is about that.
   const created = verb === 'create' && subresource === '';
-  const name = created ? '' : target.name === '' ? (selectedName(fieldSelector) ?? '') : target.name;
+  const selected = verb === 'list' || verb === 'watch' ? selectedName(fieldSelector) : undefined;
+  const name = created ? '' : target.name || (selected ?? '');
   const namespace = namespaceOf({ ...target, name });
   return { kind: 'resource', verb, group, resource, subresource, namespace, name };
 }

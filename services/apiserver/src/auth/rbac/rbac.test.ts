@@ -46,10 +46,8 @@ const roles = bootstrapPolicy({
     },
   ],
 });
-const access = createAuthorizer(
-  { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true },
-  roles,
-);
+const nothing = { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true };
+const access = createAuthorizer(nothing, roles);
 
 function ask(user: typeof bob, verb: string, group: string, resource: string, namespace: string, name = '') {
   const [plural = '', subresource = ''] = resource.split('/');
@@ -58,6 +56,36 @@ function ask(user: typeof bob, verb: string, group: string, resource: string, na
 }
 
 describe('roles', () => {
+  it('of named objects cover a list or watch that is narrowed to one of them, and no deletion of many', () => {
+    const rule = {
+      verbs: ['list', 'watch', 'deletecollection'],
+      apiGroups: [''],
+      resources: ['configmaps'],
+      resourceNames: ['a'],
+    };
+    const named = createAuthorizer(
+      nothing,
+      bootstrapPolicy({
+        roles: [{ ...meta, kind: 'ClusterRole', metadata: { name: 'named' }, rules: [rule] }],
+        bindings: [
+          {
+            ...meta,
+            kind: 'RoleBinding',
+            metadata: { name: 'named', namespace: 'ns' },
+            roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: 'named' },
+            subjects: [{ kind: 'User', apiGroup: GROUP, name: 'bob' }],
+          },
+        ],
+      }),
+    );
+    const definition = { group: '', resource: 'configmaps' };
+    const target = { definition, namespace: 'ns', name: '', subresource: '' };
+    const may = (verb: string, fieldSelector: string) =>
+      named.decide(bob, { verb, target, object: undefined, fieldSelector }).allowed;
+    expect(rule.verbs.map((verb) => may(verb, 'metadata.name=a'))).toEqual([true, true, false]);
+    expect(rule.verbs.map((verb) => may(verb, 'metadata.name=b'))).toEqual([false, false, false]);
+  });
+
   it.each([
     ['get core pods', 'get', 'pods', '', true],
     ['get core pods', 'get', 'pods/log', '', false],
