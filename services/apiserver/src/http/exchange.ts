@@ -8,7 +8,7 @@ export interface Exchange {
   /** Decoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Aborted when the client has gone, the server stops, or (but for watches and logs) the time is up. */
+  /** Aborted when the client has gone, the server stops, or (but for watches, logs, streams and proxies) the time is up. */
   readonly signal: AbortSignal;
   /** Texts for `Warning: 299` headers, in order, each once. */
   readonly warnings: Set<string>;

@@ -92,6 +92,10 @@ describe('the REST endpoint', () => {
     ]);
     expect(await codes('PATCH', `${CONFIG_MAPS}/x`, { body: '{}' })).toEqual([415, 'UnsupportedMediaType']);
     expect(await codes('GET', `${CONFIG_MAPS}?timeout=invalid`)).toEqual([400, 'BadRequest']);
+    const untaken = { body: '{"metadata":{"name":"timeless"}}' };
+    expect(await codes('POST', `${CONFIG_MAPS}?watch=true&timeout=invalid`, untaken)).toEqual([400, 'BadRequest']);
+    expect(await codes('GET', `${CONFIG_MAPS}/x?watch=true&timeout=invalid`)).toEqual([400, 'BadRequest']);
+    expect(await codes('GET', '/api/v1/namespaces/default/pods/none/log?timeout=invalid')).toEqual([404, 'NotFound']);
     expect(await codes('GET', `${CONFIG_MAPS}?limit=abc`)).toEqual([400, 'BadRequest']);
     expect(await codes('GET', `${CONFIG_MAPS}?watch=1&labelSelector=%3D`)).toEqual([400, 'BadRequest']);
   });

@@ -24,6 +24,7 @@ import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
 import type { StreamHandler } from '../streams/stream-handler.ts';
 import { auditedRequest } from './audited-request.ts';
+import { isLasting, isLog, isStream, isStreamOfPod } from './lasting-request.ts';
 import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
 import { connectionOf, transportOf } from '../../http/client-connection.ts';
 import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
@@ -146,10 +147,10 @@ async function route(
     const user = impersonated(requester, req.headers, dependencies.authorizer);
     const place = placeOf(dependencies, path, gone.signal);
     const { remote, found } = place instanceof Promise ? await place : place;
-    const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
+    const lasting = remote === undefined ? isLasting(found, method, query) : aggregated.isLasting(exchange);
     if (lasting)
       cancel = dependencies.standing.follow(gone, () => authenticate(credentialsOf(req, client, dependencies.trust)));
-    else cancel = clock.setTimer(requestTimeoutMs(query), () => gone.abort(OUT_OF_TIME));
+    else if (!isLog(found)) cancel = clock.setTimer(requestTimeoutMs(query), () => gone.abort(OUT_OF_TIME));
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
     audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt });
@@ -247,25 +248,6 @@ function admit(
   return flowControl.admit(classified, request, width, signal);
 }
 
-function isLasting(found: Route, query: URLSearchParams): boolean {
-  if (found.kind !== 'resource') return false;
-  if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
-  if (isStream(found)) return true;
-  return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
-}
-
-/** Whether the route is that of a stream or of a proxy. */
-function isStream(found: Route): boolean {
-  if (found.kind !== 'resource' || found.subresource === undefined) return false;
-  return found.subresource.name === 'proxy' || isStreamOfPod(found);
-}
-
-/** Whether the route is exec, attach or portforward. */
-function isStreamOfPod({ definition, subresource }: ResourceRoute): boolean {
-  const isOfPod = definition.group === '' && definition.resource === 'pods';
-  return isOfPod && ['attach', 'exec', 'portforward'].includes(subresource?.name ?? '');
-}
-
 async function answer(
   dependencies: HttpEndpointDependencies,
   exchange: AuthenticatedExchange,
@@ -335,7 +317,7 @@ async function answerResource(
     await dependencies.streams(exchange, found, verb);
     return;
   }
-  if (found.subresource?.name === 'log') {
+  if (isLog(found)) {
     labels.verb = 'log';
     await dependencies.logs(exchange, found);
     return;
