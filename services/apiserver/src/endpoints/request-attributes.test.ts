@@ -32,6 +32,9 @@ it.each([
   ['PATCH', `${G}/things/a/log/more`, resource('patch', { name: 'a', subresource: 'log' })],
   ['POST', `${G}/namespaces/n/things`, resource('create', { namespace: 'n' })],
   ['GET', `${G}/namespaces/n`, resource('get', { resource: 'namespaces', namespace: 'n', name: 'n' })],
+  ['GET', `${G}/proxy/things/a/more`, resource('proxy', { name: 'a' })],
+  ['GET', `/${G}/things//`, resource('list', {})],
+  ['GET', `${G}//`, { kind: 'path', verb: 'get' }],
   ['GET', '/api', { kind: 'path', verb: 'get' }],
   ['GET', '/api/v1', { kind: 'path', verb: 'get' }],
   ['GET', '/apis', { kind: 'path', verb: 'get' }],
@@ -45,6 +48,6 @@ it.each([
     resource('update', { group: '', resource: 'namespaces', namespace: 'n', name: 'n', subresource: 'finalize' }),
   ],
 ])('%s %s is a request for that', (method, url, wanted) => {
-  const { pathname, searchParams } = new URL(url, 'https://a');
+  const { pathname, searchParams } = new URL(`https://a${url}`);
   expect(requestAttributes(method, pathname, searchParams)).toEqual(wanted);
 });

@@ -17,6 +17,9 @@ export type RequestAttributes =
     }
   | { readonly kind: 'path'; readonly verb: string };
 
+/** Verbs that stand before the resource in old paths. */
+const SPECIAL_VERBS: ReadonlySet<string> = new Set(['proxy', 'watch']);
+
 /** Subresources of Namespaces: what else follows a namespace's name is a resource in it. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
@@ -25,20 +28,28 @@ const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize
  * elsewhere a path that is none.
  */
 export function requestAttributes(method: string, path: string, query: URLSearchParams): RequestAttributes {
-  const split = path.replace(/\/$/, '').split('/').slice(1);
+  const split = withoutOuterSlashes(path).split('/');
   const root = split[0];
   const [group, version = '', ...rest] = root === 'api' ? ['', ...split.slice(1)] : split.slice(1);
   if ((root !== 'api' && root !== 'apis') || group === undefined || rest.length === 0) {
     return { kind: 'path', verb: method.toLowerCase() };
   }
-  const isLegacyWatch = rest[0] === 'watch' && rest.length > 1;
-  const parts = isLegacyWatch ? rest.slice(1) : rest;
+  const special = rest.length > 1 && SPECIAL_VERBS.has(rest[0] ?? '') ? rest[0] : undefined;
+  const parts = special === undefined ? rest : rest.slice(1);
   const namespace = parts[0] === 'namespaces' ? (parts[1] ?? '') : '';
   const inNamespace = parts[0] === 'namespaces' && parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '');
-  const [resource = '', name = '', subresource = ''] = inNamespace ? parts.slice(2) : parts;
+  const [resource = '', name = '', part = ''] = inNamespace ? parts.slice(2) : parts;
   const isWatch = parseBoolean(query, 'watch') === true;
-  const verb = isLegacyWatch ? 'watch' : verbOf(METHOD_VERBS[method] ?? '', name, isWatch);
+  const verb = special ?? verbOf(METHOD_VERBS[method] ?? '', name, isWatch);
+  const subresource = special === 'proxy' ? '' : part;
   return { kind: 'resource', verb, group, version, resource, subresource, namespace, name };
+}
+
+function withoutOuterSlashes(path: string): string {
+  let [start, end] = [0, path.length];
+  while (path[start] === '/') start++;
+  while (end > start && path[end - 1] === '/') end--;
+  return path.slice(start, end);
 }
 
 function verbOf(verb: string, name: string, isWatch: boolean): string {
