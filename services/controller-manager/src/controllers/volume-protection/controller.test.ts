@@ -1,6 +1,8 @@
-import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
+import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
+import { createGarbageCollector } from '../garbage-collector/controller.ts';
+import { controllerReference } from '../ownership.ts';
 import { attributesProtectionController, claimProtectionController, volumeProtectionController } from './controller.ts';
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from './plan.ts';
 
@@ -41,4 +43,33 @@ it('protects a claim and a volume whose finalizers a user has replaced', async (
     .flat()
     .map(({ metadata }) => metadata.finalizers);
   expect(finalizers).toEqual([[CLAIM_PROTECTION], [VOLUME_PROTECTION]]);
+});
+
+it('lets a pod that was deleted in the foreground go, with the claim that was made for it', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  const [pods, claims] = [() => client.all(PODS), () => client.all(PERSISTENT_VOLUME_CLAIMS)];
+  const pod = await client.put(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'a', name: 'p', finalizers: ['foregroundDeletion'] },
+    spec: { containers: [], nodeName: 'n', volumes: [{ name: 'v', ephemeral: {} }] },
+  });
+  const metadata = {
+    namespace: 'a',
+    name: 'p-v',
+    finalizers: [CLAIM_PROTECTION],
+    ownerReferences: [controllerReference(pod)],
+  };
+  await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata });
+  run([createGarbageCollector(), claimProtectionController]);
+  await clock.advance(1000);
+  await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
+  await clock.advance(1000);
+  expect([pods().length, claims()[0]?.metadata.deletionTimestamp !== undefined]).toEqual([1, true]);
+  // Its containers are gone: the agent deletes the pod without a grace period.
+  const [leaving = pod] = pods();
+  const ended = { ...leaving, metadata: { ...leaving.metadata, deletionGracePeriodSeconds: 0 } };
+  await client.update(PODS, ended, stop.signal);
+  await clock.advance(10_000);
+  expect([pods(), claims()]).toEqual([[], []]);
 });
