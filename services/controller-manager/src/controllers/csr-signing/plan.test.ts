@@ -174,8 +174,18 @@ describe('planning certificate requests', () => {
     expect(plan({ ...person, status: approved }).actions).toEqual([
       { kind: 'sign', by: 'cluster', seconds: 365 * 86_400, usages: ['client auth'] },
     ]);
+    const ofUnit = { ...person.requested, organizationalUnits: ['Platform', 'Berlin'] };
+    expect(kinds({ ...person, status: approved, requested: ofUnit })).toEqual(['sign']);
     const masters = { ...person.requested, organizations: ['system:masters'] };
     expect(kinds({ ...person, status: approved, requested: masters })).toEqual(['fail']);
+  });
+
+  it.each<readonly [string[], string]>([
+    [['client auth', 'server auth'], 'invalid usage for client certificate: server auth'],
+    [['digital signature'], 'missing required usage for client certificate: client auth'],
+  ])('says what is wrong with the usages %j of a client, as Kubernetes does', (usages, message) => {
+    const [action] = plan({ ...person, usages, status: approved }).actions;
+    expect(action).toMatchObject({ kind: 'fail', condition: { type: 'Failed', message } });
   });
 
   it('certifies servers of nodes by an authority of their own, after an approval where the settings demand it', () => {
@@ -227,6 +237,6 @@ describe('planning certificate requests', () => {
       expect(answered(type, '2026-01-01T11:00:01Z')).toEqual([]);
       expect(answered(type, '2026-01-01T11:00:00Z')).toEqual(['delete']);
     }
-    expect(answered('Other', '2025-12-31T00:00:00Z')).toEqual([]);
+    for (const type of ['Other', 'toString']) expect(answered(type, '2025-12-31T00:00:00Z')).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition, Node } from '@gantry/objects';
+import { endOf } from './request-life.ts';
 
 /** What a PKCS #10 request asks to have certified. */
 export interface RequestedCertificate {
@@ -54,11 +55,14 @@ const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 const SERVICE_SIGNER = 'gantry.dev/service';
 const SIGNERS: ReadonlySet<string> = new Set([NODE_CLIENT_SIGNER, CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
 
+const CLIENT_USAGES: ReadonlySet<string> = new Set(['digital signature', 'key encipherment', 'client auth']);
 /** Groups whose rights no role limits: they are not given for them through the signer of ordinary clients. */
 const UNLIMITED_GROUPS: ReadonlySet<string> = new Set(['system:masters', 'gantry:services', 'gantry:apiservers']);
 /** The unit of an agent's certificate that names its Docker engine: whom the agent may act for as a custodian. */
 const ENGINE_UNIT = /^gantry:engine:([a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?)$/;
-/** The same in the requester's user. */
+/** Units that may mean something to the cluster; all others are free text, as in Kubernetes. */
+const OWN_UNIT = /^gantry:/i;
+/** The engine in the requester's user. */
 const ENGINE_EXTRA = 'gantry.dev/engine';
 const RESERVED_SUFFIXES = ['svc', 'cluster', 'cluster.local', 'localhost'];
 
@@ -70,10 +74,6 @@ const MAX_SECONDS = 30 * DAY_SECONDS;
 /** Kubernetes' default for certificates of clients. */
 const MAX_CLIENT_SECONDS = 365 * DAY_SECONDS;
 const MIN_SECONDS = 600;
-const HOUR_MS = 3_600_000;
-/** How long a request stays after it was issued, denied or failed, and how long one that waits for anything. */
-const ANSWERED_LIFE_MS = HOUR_MS;
-const PENDING_LIFE_MS = 24 * HOUR_MS;
 
 /** Names that a fixed service may carry in its certificate. */
 const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[]; readonly names: RegExp }>> = {
@@ -109,26 +109,6 @@ export function planCertificateRequest(
   const isOurs = SIGNERS.has(request.spec?.signerName ?? '');
   if (!isOurs || isIssued || answer !== undefined) return { actions: [], requeueAt: endsAt };
   return { actions: answerRequest(observed, settings), requeueAt: endsAt };
-}
-
-/**
- * When a request is removed: it counts from what was decided last, not from its creation, so that who waited long for an approval has
- * the time to fetch the certificate. Undefined while it has but conditions that say nothing of its end.
- */
-function endOf({ metadata, status = {} }: CertificateSigningRequest): Instant | undefined {
-  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
-  const { conditions = [], certificate = '' } = status;
-  if (conditions.length === 0) return createdAt + PENDING_LIFE_MS;
-  const lives: Readonly<Record<string, number>> = {
-    Approved: certificate === '' ? PENDING_LIFE_MS : ANSWERED_LIFE_MS,
-    Denied: ANSWERED_LIFE_MS,
-    Failed: ANSWERED_LIFE_MS,
-  };
-  const ends = conditions.flatMap(({ type, lastUpdateTime }) => {
-    const life = lives[type];
-    return life === undefined ? [] : [(lastUpdateTime === undefined ? createdAt : Date.parse(lastUpdateTime)) + life];
-  });
-  return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
 function answerRequest(observed: ObservedRequest, settings: SignerSettings): Action[] {
@@ -183,8 +163,16 @@ function findRefusal(observed: ObservedRequest, settings: SignerSettings): strin
 function refuseClient(request: CertificateSigningRequest, requested: RequestedCertificate): string | undefined {
   const group = requested.organizations.find((name) => UNLIMITED_GROUPS.has(name));
   if (group !== undefined) return `the group ${group} is not given by this signer`;
-  if (requested.organizationalUnits.length > 0) return 'organizational units are not given by this signer';
-  return refuseUsages(request, ['client auth'], ['digital signature', 'key encipherment']);
+  const unit = requested.organizationalUnits.find((name) => OWN_UNIT.test(name));
+  if (unit !== undefined) return `the organizational unit ${unit} is not given by this signer`;
+  return refuseClientUsages(request.spec?.usages ?? []);
+}
+
+/** In Kubernetes' words. */
+function refuseClientUsages(usages: readonly string[]): string | undefined {
+  const strange = usages.find((usage) => !CLIENT_USAGES.has(usage));
+  if (strange !== undefined) return `invalid usage for client certificate: ${strange}`;
+  return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
 }
 
 function refuseNodeClient(

@@ -1,0 +1,27 @@
+import type { Instant } from '@gantry/base';
+import type { CertificateSigningRequest } from '@gantry/objects';
+
+const HOUR_MS = 3_600_000;
+/** How long a request stays after it was issued, denied or failed, and how long one that waits for anything. */
+const ANSWERED_LIFE_MS = HOUR_MS;
+const PENDING_LIFE_MS = 24 * HOUR_MS;
+
+/**
+ * When a request is removed: it counts from what was decided last, not from its creation, so that who waited long for an approval has
+ * the time to fetch the certificate. Undefined while its only conditions say nothing of its end.
+ */
+export function endOf({ metadata, status = {} }: CertificateSigningRequest): Instant | undefined {
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
+  const { conditions = [], certificate = '' } = status;
+  if (conditions.length === 0) return createdAt + PENDING_LIFE_MS;
+  const lives = new Map([
+    ['Approved', certificate === '' ? PENDING_LIFE_MS : ANSWERED_LIFE_MS],
+    ['Denied', ANSWERED_LIFE_MS],
+    ['Failed', ANSWERED_LIFE_MS],
+  ]);
+  const ends = conditions.flatMap(({ type, lastUpdateTime }) => {
+    const life = lives.get(type);
+    return life === undefined ? [] : [(lastUpdateTime === undefined ? createdAt : Date.parse(lastUpdateTime)) + life];
+  });
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
