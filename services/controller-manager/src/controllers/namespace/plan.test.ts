@@ -84,11 +84,40 @@ describe('planning a namespace’s deletion', () => {
     expect(action.status.conditions).toHaveLength(6);
   });
 
-  it('lets the namespace go when nothing is left, keeping finalizers of others', () => {
-    const spec = { finalizers: ['example.org/x', 'kubernetes'] };
-    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [] }, NOW).actions).toEqual([
-      { kind: 'finalize', finalizers: ['example.org/x'] },
+  it('lets the namespace go when nothing is left', () => {
+    expect(planNamespaceDeletion({ namespace, content: [] }, NOW).actions).toEqual([
+      { kind: 'finalize', finalizers: [] },
     ]);
+  });
+
+  it.each<readonly [string, Partial<Namespace>]>([
+    ['its spec', { spec: { finalizers: ['example.org/x', 'kubernetes'] } }],
+    ['its metadata', { metadata: { ...namespace.metadata, finalizers: ['example.org/x'] } }],
+  ])('says that nothing is left before it leaves a namespace to finalizers of others in %s', (_, of) => {
+    const [before] = planNamespaceDeletion({ namespace, content: [held] }, NOW).actions;
+    if (before?.kind !== 'updateStatus') throw new TypeError('no status');
+    const told = { ...namespace, ...of, status: before.status };
+    const { actions, requeueAt } = planNamespaceDeletion({ namespace: told, content: [] }, NOW);
+    const [action, ...rest] = actions;
+    expect([rest, requeueAt]).toEqual([[], NOW]);
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    expect(action.status.conditions?.map(({ status }) => status)).toEqual(Array(5).fill('False'));
+    const kept = (told.spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');
+    expect(
+      planNamespaceDeletion({ namespace: { ...told, status: action.status }, content: [] }, NOW + 60_000).actions,
+    ).toEqual([{ kind: 'finalize', finalizers: kept }]);
+  });
+
+  it('empties a namespace that has finalizers of others alone, and leaves it to them', () => {
+    const others = { ...namespace, spec: { finalizers: ['example.org/x'] } };
+    const some = content({ name: 'x' });
+    expect(planNamespaceDeletion({ namespace: others, content: [some] }, NOW).actions).toMatchObject([
+      { kind: 'deleteContent' },
+    ]);
+    const [action] = planNamespaceDeletion({ namespace: others, content: [] }, NOW).actions;
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    const told = { ...others, status: action.status };
+    expect(planNamespaceDeletion({ namespace: told, content: [] }, NOW)).toEqual({ actions: [] });
   });
 
   it('says what stands in the way, once', () => {

@@ -1,4 +1,4 @@
-import { formatTime, type Instant, type Plan } from '@gantry/base';
+import { append, formatTime, type Instant, type Plan } from '@gantry/base';
 import { equalJson, type KubeObject, type Namespace, type NamespaceCondition } from '@gantry/objects';
 
 /** What a namespace still holds of one resource, read from the store. */
@@ -52,7 +52,8 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
   const { namespace, content, unread, undiscovered } = observed;
   if (namespace.metadata.deletionTimestamp === undefined) return { actions: [] };
   const finalizers = namespace.spec?.finalizers ?? [];
-  if (!finalizers.includes(FINALIZER)) return { actions: [] };
+  // With finalizers of others alone it is still emptied.
+  if (finalizers.length === 0) return { actions: [] };
   const pods = content.filter(
     ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.some(holdsOthers),
   );
@@ -64,21 +65,32 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
     }
   }
   const remaining = content.filter(({ objects }) => objects.length > 0);
-  if (remaining.length === 0 && unread.length === 0 && undiscovered.length === 0) {
-    const kept = finalizers.filter((finalizer) => finalizer !== FINALIZER);
-    return { actions: [{ kind: 'finalize', finalizers: kept }] };
-  }
+  if (remaining.length === 0 && unread.length === 0 && undiscovered.length === 0) return planEnd(namespace, now);
   // Only what is left after everything was deleted is reported: most of it goes at once.
   const failures = [...observed.failures, ...unread];
   if (actions.length === 0 || failures.length > 0) {
     // As Kubernetes does: what remains is counted once the pods have gone.
     const counted = pods.length > 0 ? [] : remaining;
-    const conditions = conditionsOf(namespace, verdicts(counted, failures, undiscovered), now);
-    const status = { ...namespace.status, phase: 'Terminating', conditions };
-    if (!equalJson(status, namespace.status)) actions.push({ kind: 'updateStatus', status });
+    append(actions, planStatus(namespace, verdicts(counted, failures, undiscovered), now));
   }
   // Another apiserver's create may have been under way when the deletion began, which causes no event here.
   return { actions, requeueAt: now + LOOK_AGAIN_MS };
+}
+
+/** Lets an empty namespace go. One that others hold says first that nothing of its content does. */
+function planEnd(namespace: Namespace, now: Instant): Plan<Action> {
+  const finalizers = namespace.spec?.finalizers ?? [];
+  const kept = finalizers.filter((finalizer) => finalizer !== FINALIZER);
+  if (kept.length > 0 || (namespace.metadata.finalizers ?? []).length > 0) {
+    const actions = planStatus(namespace, verdicts([], [], []), now);
+    if (actions.length > 0) return { actions, requeueAt: now };
+  }
+  return { actions: kept.length === finalizers.length ? [] : [{ kind: 'finalize', finalizers: kept }] };
+}
+
+function planStatus(namespace: Namespace, reported: readonly Verdict[], now: Instant): readonly Action[] {
+  const status = { ...namespace.status, phase: 'Terminating', conditions: conditionsOf(namespace, reported, now) };
+  return equalJson(status, namespace.status) ? [] : [{ kind: 'updateStatus', status }];
 }
 
 interface Verdict {
