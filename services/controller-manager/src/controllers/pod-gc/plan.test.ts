@@ -72,6 +72,20 @@ describe('the end of a pod whose node is gone', () => {
     lastTransitionTime: '1970-01-01T00:16:40Z',
   };
 
+  it('keeps the time since which the pod was to be deleted', () => {
+    const lastTransitionTime = '1970-01-01T00:01:00Z';
+    const marked = (status: string): Pod => {
+      const condition = { ...target, status, reason: 'DeletionByTaintManager', lastTransitionTime };
+      return { ...pod('n'), status: { phase: 'Running', conditions: [condition] } };
+    };
+    const since = (of: Pod) => {
+      const { actions } = planPodCollection({ pod: of, node: undefined, missingSince: NOW - QUARANTINE_MS }, NOW);
+      return actions[0]?.kind === 'markFailed' ? actions[0].status.conditions?.[0] : undefined;
+    };
+    expect(since(marked('True'))).toEqual({ ...target, lastTransitionTime });
+    expect(since(marked('False'))).toEqual(target);
+  });
+
   it('is of the generation of the pod, as its condition is', () => {
     const lost = pod('n');
     const of = { ...lost, metadata: { ...lost.metadata, generation: 4 } };

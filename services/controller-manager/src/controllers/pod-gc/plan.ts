@@ -48,8 +48,7 @@ export function planPodCollection({ pod, node, missingSince }: ObservedPod, now:
 }
 
 function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: Instant): readonly Action[] {
-  const { generation } = pod.metadata;
-  const lost = disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now, generation);
+  const lost = disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', now);
   const status = failedStatus(pod, why === 'node-gone' ? lost : undefined, now);
   return [...(status === undefined ? [] : [{ kind: 'markFailed', status } as const]), { kind: 'delete', why }];
 }

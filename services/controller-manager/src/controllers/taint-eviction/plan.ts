@@ -49,7 +49,7 @@ function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | u
 
 function evict(pod: Pod, due: Instant, now: Instant): Action {
   const message = 'Taint manager: deleting due to NoExecute taint';
-  const condition = disruptionTarget('DeletionByTaintManager', message, now, pod.metadata.generation);
+  const condition = disruptionTarget(pod, 'DeletionByTaintManager', message, now);
   return { kind: 'evict', condition, due };
 }
 
@@ -67,14 +67,22 @@ export function changesEviction(pod: Pod, old: Pod): boolean {
   );
 }
 
-/** The condition that says why a pod is deleted; `generation` is the pod's. */
-export function disruptionTarget(reason: string, message: string, now: Instant, generation?: number): PodCondition {
+/** The condition that says why a pod is deleted. Where it was to be deleted already, for another reason, the time is that of the first. */
+export function disruptionTarget(
+  { metadata, status }: Pod,
+  reason: string,
+  message: string,
+  now: Instant,
+): PodCondition {
+  const { generation } = metadata;
+  const before = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const since = before?.status === 'True' ? before.lastTransitionTime : undefined;
   return {
     type: 'DisruptionTarget',
     status: 'True',
     reason,
     message,
-    lastTransitionTime: formatTime(now),
+    lastTransitionTime: since ?? formatTime(now),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
 }
