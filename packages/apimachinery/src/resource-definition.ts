@@ -87,8 +87,11 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly deletionResponse?: 'status' | 'object';
   /** Fields that writes of the object itself cannot change. The status when absent, for kinds that have that subresource. */
   readonly resetFields?: ResetFields;
-  /** The propagation policy when the request names none: 'background' when absent. */
-  readonly defaultPropagation?: 'background' | 'orphan' | 'foreground';
+  /**
+   * The propagation policy when the request names none: 'background' when absent. 'unsupported': no policy counts, as the garbage
+   * collector does not look at the kind.
+   */
+  readonly defaultPropagation?: 'background' | 'orphan' | 'foreground' | 'unsupported';
 }
 
 /** A subresource under `/<plural>/<name>/<subresource>`. */

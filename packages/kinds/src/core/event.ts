@@ -117,6 +117,7 @@ export const events = defineResource(EVENTS, {
     metadataOnUpdate: 'common',
     validate: (object) => validateEvent(object),
     allowCreateOnUpdate: true,
+    defaultPropagation: 'unsupported',
   },
   columns: eventColumns,
   selectableFields: {

@@ -120,6 +120,7 @@ export const eventsEvents = defineResource(EVENTS_EVENTS, {
     validateCreate,
     validateUpdate,
     allowCreateOnUpdate: true,
+    defaultPropagation: 'unsupported',
   },
   columns,
   selectableFields: {

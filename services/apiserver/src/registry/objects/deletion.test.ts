@@ -44,6 +44,16 @@ describe('the plan of a deletion', () => {
     });
   });
 
+  it.each(['', 'events.k8s.io'])(
+    'gives no Event of the group %j to the garbage collector, which never looks',
+    (group) => {
+      const events = resources.find((one) => one.group === group && one.resource === 'events') ?? configMaps;
+      for (const propagationPolicy of ['Orphan', 'Foreground'] as const)
+        expect(plan(object({}), { propagationPolicy }, events)).toEqual({ kind: 'remove' });
+      expect(plan(object({}), { orphanDependents: true }, events)).toEqual({ kind: 'remove' });
+    },
+  );
+
   it('keeps what a former request wanted unless this one says otherwise', () => {
     const orphaned = object({ finalizers: ['orphan', 'x/y'] });
     expect(plan(orphaned)).toMatchObject({ object: { metadata: { finalizers: ['orphan', 'x/y'] } } });

@@ -139,6 +139,7 @@ function garbageFinalizer(
   definition: ResourceDefinition,
   options: DeleteOptions,
 ): string | undefined {
+  if (definition.strategy.defaultPropagation === 'unsupported') return undefined;
   if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN : undefined;
   switch (options.propagationPolicy) {
     case 'Orphan':
