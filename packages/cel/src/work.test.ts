@@ -111,6 +111,13 @@ describe('a result', () => {
     expect(evaluate(`[1, 2].map(i, ${long})`, { a }, 1_000_000)).toMatchObject({ ok: false });
   });
 
+  it('that is too long a text costs what the longest one does', () => {
+    const a = 'x'.repeat(10_000);
+    const long = "'%s'.format([lists.range(1001).map(i, a)]) == '' || true";
+    expect(evaluate(long, { a })).toMatchObject({ ok: true, value: true });
+    expect(evaluate(long, { a }).cost).toBeGreaterThan(900_000);
+  });
+
   it('that is flattened ends there too, where lists hold one another', () => {
     let a: CelValue = new ArrayList([]);
     for (let level = 0; level < 40; level++) a = new ArrayList([a, a]);

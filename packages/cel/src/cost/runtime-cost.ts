@@ -1,5 +1,5 @@
 import { compiledSize, matchSteps, patternOf } from '../patterns/patterns.ts';
-import { MAX_CHARACTERS } from '../values/size-limits.ts';
+import { MAX_CHARACTERS, TOO_MANY_CHARACTERS } from '../values/size-limits.ts';
 import { CelList, CelMap, CelOpaque, CelOptional, type CelResult, type CelValue } from '../values/value.ts';
 import { flattenedSize, rangeSize, slicedSize } from './result-sizes.ts';
 
@@ -183,10 +183,11 @@ const GROWING: ReadonlySet<string> = new Set(['format', 'replace']);
 /** Characters of such a result that cost nothing. */
 const FREE_CHARACTERS = 10_000;
 
-/** Cost of the characters that a call has added, so that many long results do not fill the memory. */
+/** Cost of a long result, so that many of them do not fill the memory. One that became too long has taken as much time. */
 export function growthCost(name: string, result: CelResult): number {
-  if (!GROWING.has(name) || typeof result !== 'string') return 0;
-  return traversal(Math.max(0, result.length - FREE_CHARACTERS));
+  if (!GROWING.has(name)) return 0;
+  const length = result === TOO_MANY_CHARACTERS ? MAX_CHARACTERS : typeof result === 'string' ? result.length : 0;
+  return traversal(Math.max(0, length - FREE_CHARACTERS));
 }
 
 const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes']);
