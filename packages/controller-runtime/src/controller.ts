@@ -71,7 +71,7 @@ export interface ControllerSpec {
   readonly awaitOwnWrites?: 'soon' | 'always';
   /** Called when a term begins, before its first reconcile: memory of an earlier term is out of date. */
   readonly begin?: () => void;
-  /** Called when a term has ended, after its last reconcile: what gauges show of it is another leader's from now on. */
+  /** Called when a term has ended, after its last reconcile. Clears gauges, which the next leader reports from then on. */
   readonly end?: () => void;
   readonly reconcile: (key: ReconcileKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
 }

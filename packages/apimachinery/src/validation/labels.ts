@@ -60,7 +60,7 @@ export function validateLabelRequirement(
   return errors;
 }
 
-/** Whether the operators that all selectors have got values, or got none; undefined for another operator. */
+/** Errors in the number of values, for the operators that all selectors have; undefined for another operator. */
 export function valueCountErrors(
   operator: string,
   values: readonly string[],

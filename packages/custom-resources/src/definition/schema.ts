@@ -206,7 +206,7 @@ function validateKeys(schema: JsonSchema, path: string): FieldError[] {
   return errors;
 }
 
-/** Kubernetes shows all keys with each wrong one. Here the first errors do, so that a message is no square of its list. */
+/** Errors that show all keys, as each of Kubernetes does. The others show their key alone, so that messages grow linearly. */
 const SHOWN_WITH_ALL = 4;
 
 function validateKeyNames(keys: readonly string[], items: JsonSchema, path: string): FieldError[] {

@@ -58,8 +58,8 @@ const ROOT_WORDS: readonly string[] = [
 ];
 
 /**
- * Everything wrong with the spec, as Kubernetes looks at it: what all versions share stands above them. In pieces, since a schema may
- * be as large as a request: of each version, and of each way to look at its schema.
+ * All errors in the spec, in Kubernetes' order: fields that all versions share are validated as fields of the spec. Computed in pieces,
+ * one for each version and each validation of its schema, since a schema may be as large as a request.
  */
 export function validateDefinitionSpec(
   spec: CustomResourceDefinitionSpec,
@@ -166,7 +166,7 @@ interface SchemaContext {
   readonly isUnchanged: (version: string) => boolean;
 }
 
-/** Of versions of one name the first. */
+/** The first version of each name. */
 function firstByName(versions: Versions): ReadonlyMap<string, CustomResourceDefinitionVersion> {
   return new Map(versions.toReversed().map((version) => [version.name, version]));
 }

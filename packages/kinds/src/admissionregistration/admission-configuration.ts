@@ -3,7 +3,7 @@ import { ageColumn, type Column, column, nameColumn } from '@gantry/apimachinery
 import { staticSuffixWarnings } from './match-resources.ts';
 import { formatParamRef } from './policies.ts';
 
-/** What the strategies of all kinds of this group have. */
+/** What the strategies of all kinds of this group share. */
 export const admissionConfiguration = {
   finalizers: 'qualified',
   metadataOnUpdate: 'object',
@@ -22,7 +22,7 @@ export const webhooksColumn = column<KubeObject & { readonly webhooks?: readonly
 
 type PolicyBinding = KubeObject & { readonly spec?: { readonly policyName?: string; readonly paramRef?: ParamRef } };
 
-/** Of bindings of both kinds of policies. */
+/** The columns of bindings of both kinds of policies. */
 export const policyBindingColumns: readonly Column<PolicyBinding>[] = [
   nameColumn,
   column(

@@ -4,7 +4,7 @@ import { surprisingName } from '../workloads/name-warnings.ts';
 
 type Replicated = KubeObject & { readonly spec?: { readonly template?: PodTemplateSpec } };
 
-/** Of Deployments and ReplicaSets: of their name when they are made, and of their template. */
+/** Warnings of Deployments and ReplicaSets: about the name of a new one, and about the template. */
 export function replicatedWarnings({ metadata, spec }: Replicated, old: Replicated | undefined): string[] {
   return [
     ...(old === undefined ? surprisingName(metadata.name ?? '') : []),

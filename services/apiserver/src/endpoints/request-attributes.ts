@@ -3,7 +3,7 @@ import { parseBoolean } from '../http/query.ts';
 import type { AuthenticatedExchange } from './authenticated-exchange.ts';
 import { METHOD_VERBS } from './request-info.ts';
 
-/** What a request is about by the form of its path alone, whether anything is served there or not. */
+/** The attributes of a request by the form of its path alone, whether anything is served there or not. */
 export type RequestAttributes =
   | {
       readonly kind: 'resource';
@@ -20,12 +20,12 @@ export type RequestAttributes =
 /** Verbs that stand before the resource in old paths. */
 const SPECIAL_VERBS: ReadonlySet<string> = new Set(['proxy', 'watch']);
 
-/** Subresources of Namespaces: what else follows a namespace's name is a resource in it. */
+/** Subresources of Namespaces. Any other part after a namespace's name is a resource in that namespace. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 /**
- * Reads a path as Kubernetes' RequestInfoFactory does: below `/api/<version>/` and `/apis/<group>/<version>/` it is a resource's,
- * elsewhere a path that is none.
+ * Reads a path as Kubernetes' RequestInfoFactory does: paths below `/api/<version>/` and `/apis/<group>/<version>/` are those of
+ * resources, all others are not.
  */
 export function requestAttributes(method: string, path: string, query: URLSearchParams): RequestAttributes {
   const split = withoutOuterSlashes(path).split('/');

@@ -6,7 +6,7 @@ const PREFIX = 'apiserver_flowcontrol_';
 
 type Levels = () => Iterable<PriorityLevel>;
 
-/** Kubernetes' metrics of flow control. What an admitted request costs is numbers that are counted up. */
+/** Kubernetes' metrics of flow control. An admitted request only changes plain numbers, which each scrape turns into series. */
 export class FlowMetrics {
   readonly #rejected;
   readonly #waits;

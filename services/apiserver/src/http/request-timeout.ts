@@ -1,12 +1,12 @@
 import { parseGoDurationMs } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 
-/** Kubernetes' limit for requests that do not last by nature, in milliseconds. */
+/** Kubernetes' time limit for requests that are not long-running, in milliseconds. */
 export const MAX_REQUEST_MS = 60_000;
 
 /**
- * The milliseconds that a request has, which does not last by nature: what `?timeout=` says, if that is positive and below the
- * limit. Throws StatusError BadRequest, in Go's words, where it is no duration.
+ * The time limit of a request that is not long-running, in milliseconds: its `?timeout=`, if that is positive and below the maximum.
+ * Throws StatusError BadRequest, in Go's words, where `?timeout=` is no duration.
  */
 export function requestTimeoutMs(query: URLSearchParams): number {
   const text = query.get('timeout') ?? '';

@@ -10,10 +10,13 @@ function hasOwnEndpoints({ clusterIP, selector = {} }: ServiceSpec): boolean {
   return clusterIP === 'None' && Object.keys(selector).length === 0;
 }
 
-/** How an update was settled, where its check depends on more than what came of it. Kubernetes does both in one pass. */
+/**
+ * What `settleFamilies` found in an update, for `validateClusterFamilies`: the result does not show it. Kubernetes sets and validates
+ * families in one pass.
+ */
 const settled = new WeakMap<ServiceSpec, 'as-before' | 'families-left-out'>();
 
-/** Whether nothing is changed of a Service that prefers both families: Kubernetes neither adds nor checks any then. */
+/** Whether an update leaves a Service as it is that prefers both families: Kubernetes then adds no family, and validates none. */
 function staysAsPreferred(spec: ServiceSpec, old: ServiceSpec): boolean {
   return (
     spec.ipFamilyPolicy === 'PreferDualStack' &&

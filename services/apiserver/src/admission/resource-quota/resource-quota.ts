@@ -70,7 +70,7 @@ export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
   };
 }
 
-/** The condition of a charge: that of the one before it, which is among the request's conditions, or a new one. */
+/** The condition of a charge: that of the earlier charge, which the request has already, or a new one. */
 async function begin(
   { quota, earlier }: { readonly quota: ResourceQuota; readonly earlier: Charge | undefined },
   request: AdmissionRequest,

@@ -23,11 +23,11 @@ export interface JobMeter {
   failureHandled(action: PodFailurePolicyRule['action']): void;
   /** A pod that has ended has the finalizer from now on (`add`), or no longer. */
   tracked(event: 'add' | 'delete'): void;
-  /** There is a Job of which its `managedBy` says that another controller runs it. */
+  /** A Job was seen whose `managedBy` names another controller. */
   managedElsewhere(managedBy: string): void;
 }
 
-/** Kubernetes bounds the values of no label. Users choose these: those after the first 100 share one, which no `managedBy` can be. */
+/** Users choose these names, and Kubernetes does not bound them. Names after the first 100 share one that no `managedBy` can have. */
 const MAX_MANAGERS = 100;
 const OTHER_MANAGERS = 'other';
 

@@ -4,7 +4,7 @@ import { countIndexes, parseIntervals } from './intervals.ts';
 import { hasFinalizer, isIndexed, isManagedElsewhere, limitsEachIndex } from './job-rules.ts';
 import type { JobMeter } from './meter.shell.ts';
 
-/** Watches that queue nothing: what they count Kubernetes counts in its handlers of events, those of a beginning term as well. */
+/** Watches that queue no Job. They count what Kubernetes counts in its event handlers, also for objects that a term begins with. */
 export function progressWatches(meter: JobMeter): readonly [WatchSpec<Job>, WatchSpec<Pod>] {
   const isTracked = (pod: Pod | undefined) => pod !== undefined && hasEnded(pod) && hasFinalizer(pod);
   return [
@@ -50,7 +50,7 @@ export function noteProgress(meter: JobMeter, { status: before }: Job, job: Job)
   }
 }
 
-/** Counts indexes below the Job's completions: when these were lowered, some of before are out of range. */
+/** Counts indexes below the Job's completions: after these were lowered, some indexes of the status before are out of range. */
 function noteIndexes(meter: JobMeter, before: JobStatus | undefined, job: Job): void {
   const count = (indexes = '') => countIndexes(parseIntervals(indexes, job.spec?.completions ?? 0));
   const limit = limitsEachIndex(job) ? 'perIndex' : 'global';
