@@ -1,7 +1,8 @@
 /** Who issues service account tokens, and their audience when none is named. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
-interface NameAndUid {
+/** Which object a token speaks of. */
+export interface NameAndUid {
   readonly name: string;
   readonly uid: string;
 }

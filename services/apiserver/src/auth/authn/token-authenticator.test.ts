@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { formatTime } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject } from '@gantry/objects';
 import { SignJWT } from 'jose';
@@ -23,9 +24,12 @@ describe('the authenticator of service account tokens', () => {
   let objects: Map<string, string>;
   let tokens: TokenAuthenticator;
   let accepted: SigningKeys;
+  /** Of all objects. */
+  let deletionTimestamp: string | undefined;
   beforeEach(() => {
     clock = new ManualClock();
     accepted = keys;
+    deletionTimestamp = undefined;
     objects = new Map([
       ['serviceaccounts/n/a', 'uid-a'],
       ['pods/n/p', 'uid-p'],
@@ -35,7 +39,8 @@ describe('the authenticator of service account tokens', () => {
     const lookup = {
       get: (resource: LookupResource, namespace: string, name: string): KubeObject | undefined => {
         const uid = objects.get(`${resource}/${namespace}/${name}`);
-        return uid === undefined ? undefined : { apiVersion: 'v1', kind: 'Any', metadata: { name, uid } };
+        const metadata = { name, uid, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };
+        return uid === undefined ? undefined : { apiVersion: 'v1', kind: 'Any', metadata };
       },
       podsOnNode: () => [],
       ingressesIn: () => [],
@@ -94,6 +99,11 @@ describe('the authenticator of service account tokens', () => {
   ])('accepts a token only while %s exists', async (_what, key, bound) => {
     const token = await issue(bound);
     expect(await isAccepted(token)).toBe(true);
+    deletionTimestamp = formatTime(clock.now() - 60_000);
+    expect(await isAccepted(token)).toBe(true);
+    deletionTimestamp = formatTime(clock.now() - 61_000);
+    expect(await isAccepted(token)).toBe(false);
+    deletionTimestamp = undefined;
     objects.set(key, 'created again');
     expect(await isAccepted(token)).toBe(false);
     objects.delete(key);

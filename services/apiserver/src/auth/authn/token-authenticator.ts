@@ -1,9 +1,16 @@
 import type { Clock, Instant } from '@gantry/base';
+import type { KubeObject } from '@gantry/objects';
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import type { User } from '../user.ts';
 import { authenticated } from './identity.ts';
-import type { ObjectLookup } from '../authz/object-lookup.ts';
-import { ISSUER, type KubernetesClaim, parseKubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
+import type { LookupResource, ObjectLookup } from '../authz/object-lookup.ts';
+import {
+  ISSUER,
+  type KubernetesClaim,
+  type NameAndUid,
+  parseKubernetesClaim,
+  serviceAccountUser,
+} from './service-account-claims.ts';
 import type { SigningKeySource, VerificationKey } from './signing-keys.ts';
 
 /** The user behind a token, and whom the token is meant for if it says so. */
@@ -25,6 +32,8 @@ interface Verified {
 }
 
 const CACHE_SIZE = 4096;
+/** How long a token outlives the end of the grace period of what it is bound to, as in Kubernetes. */
+const DELETED_LEEWAY_MS = 60_000;
 const EXTRA = 'authentication.kubernetes.io';
 
 /**
@@ -55,7 +64,7 @@ export function createServiceAccountAuthenticator(
       if (found === undefined || !found.audiences.some((one) => audiences.includes(one))) return undefined;
       const now = clock.now();
       if (now >= found.expires || now < found.notBefore) return undefined;
-      return stillBound(found.claim, lookup) ? { ...userOf(found), audiences: found.audiences } : undefined;
+      return stillBound(found.claim, lookup, now) ? { ...userOf(found), audiences: found.audiences } : undefined;
     },
   };
 }
@@ -107,15 +116,22 @@ async function verifyToken(token: string, key: VerificationKey, clock: Clock): P
   };
 }
 
-function stillBound(claim: KubernetesClaim, lookup: ObjectLookup): boolean {
+function stillBound(claim: KubernetesClaim, lookup: ObjectLookup, now: Instant): boolean {
   const { namespace, serviceaccount, pod, secret, node } = claim;
-  if (lookup.get('serviceaccounts', namespace, serviceaccount.name)?.metadata.uid !== serviceaccount.uid) return false;
-  if (pod !== undefined && lookup.get('pods', namespace, pod.name)?.metadata.uid !== pod.uid) return false;
-  if (secret !== undefined && lookup.get('secrets', namespace, secret.name)?.metadata.uid !== secret.uid) return false;
+  const exists = (resource: LookupResource, of: string, { name, uid }: NameAndUid) =>
+    isStillThere(lookup.get(resource, of, name), uid, now);
+  if (!exists('serviceaccounts', namespace, serviceaccount)) return false;
+  if (pod !== undefined && !exists('pods', namespace, pod)) return false;
+  if (secret !== undefined && !exists('secrets', namespace, secret)) return false;
   // A pod's token names its node for information; a token bound to a node alone lives and dies with it.
-  if (pod === undefined && node !== undefined && lookup.get('nodes', '', node.name)?.metadata.uid !== node.uid)
-    return false;
-  return true;
+  return pod !== undefined || node === undefined || exists('nodes', '', node);
+}
+
+/** Whether it is this object, and not one that only finalizers of others keep since its deletion. */
+function isStillThere(object: KubeObject | undefined, uid: string, now: Instant): boolean {
+  if (object?.metadata.uid !== uid) return false;
+  const { deletionTimestamp } = object.metadata;
+  return deletionTimestamp === undefined || Date.parse(deletionTimestamp) >= now - DELETED_LEEWAY_MS;
 }
 
 function userOf({ claim, jti }: Verified): User {
