@@ -265,6 +265,8 @@ describe('the generic registry on kinds of their own ways', () => {
       }),
     );
     expect(response.object).toMatchObject({ kind: 'TokenRequest', status: { token: 'token of n/default' } });
+    const usual = await post('serviceaccounts', 'default', 'token', request({ audiences: [] }));
+    expect(usual.object).toMatchObject({ spec: { audiences: ['https://kubernetes.default.svc'] } });
     const short = await failure(
       post('serviceaccounts', 'default', 'token', request({ audiences: [], expirationSeconds: 5 })),
     );

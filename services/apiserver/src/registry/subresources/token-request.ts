@@ -11,6 +11,7 @@ import {
 } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
 import type { AdmissionReader } from '../../admission/index.ts';
+import { ISSUER } from '../../auth/authn/service-account-claims.ts';
 import type { BoundObject, TokenIssuer } from '../../auth/authn/token-issuer.ts';
 
 /** Short name of the schema of the token subresource. */
@@ -38,7 +39,8 @@ export async function issueToken(
   const seconds = request.spec?.expirationSeconds ?? DEFAULT_SECONDS;
   checkSeconds(seconds);
   const boundObject = await findBound(account, request, deps.reader);
-  const audiences = request.spec?.audiences ?? [];
+  const asked = request.spec?.audiences ?? [];
+  const audiences = asked.length === 0 ? [ISSUER] : asked;
   const { token, expirationTimestamp } = await deps.issuer.issue({
     serviceAccount: { namespace, name, uid },
     audiences,
