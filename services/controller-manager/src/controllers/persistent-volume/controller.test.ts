@@ -159,6 +159,21 @@ describe('the persistent volume controller', () => {
     ]);
   });
 
+  it('says again and again why a claim waits, for as long as it does', async () => {
+    const { clock, client, run, events } = harness();
+    run([createPersistentVolumeController()]);
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    await clock.advance(60_000);
+    const seen = () => events('PersistentVolumeClaim').map(({ reason, lastTimestamp }) => [reason, lastTimestamp]);
+    const [[, first] = []] = seen();
+    await clock.advance(45 * 60_000);
+    expect(seen()).toEqual([['FailedBinding', expect.not.stringMatching(first ?? '')]]);
+    const [, second] = seen()[0] ?? [];
+    await client.put(PERSISTENT_VOLUMES, volume('v'));
+    await clock.advance(3_600_000);
+    expect(seen()).toEqual([['FailedBinding', second]]);
+  });
+
   it('writes nothing when nothing changes', async () => {
     const { clock, client, run } = harness();
     await client.put(PERSISTENT_VOLUMES, volume('v'));

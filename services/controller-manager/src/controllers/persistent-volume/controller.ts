@@ -1,5 +1,5 @@
 import { ignoreNotFound, ignoreReasons } from '@gantry/client';
-import type { ControllerContext, ControllerSpec } from '@gantry/controller-runtime';
+import type { ControllerContext, ControllerSpec, Result } from '@gantry/controller-runtime';
 import {
   classOfClaim,
   formatKey,
@@ -18,6 +18,12 @@ import {
 } from '@gantry/objects';
 import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
+
+/**
+ * When an Event about what is not as it should be is renewed, if it still is not: before the Event expires, which it does an hour
+ * after it was last seen. Kubernetes' controller looks at everything every 15 seconds.
+ */
+const RENEWAL_MS = 30 * 60_000;
 
 /**
  * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: two claims that
@@ -45,8 +51,7 @@ export function createPersistentVolumeController(): ControllerSpec {
       const work =
         key.kind === 'PersistentVolumeClaim' ? bindClaim(formatKey(key), shell) : keepVolume(key.name, shell);
       // The event of what is gone queues the other side of its binding.
-      await ignoreReasons(work, ['NotFound']);
-      return {};
+      return (await ignoreReasons(work, ['NotFound'])) ?? {};
     },
   };
 }
@@ -58,14 +63,14 @@ interface Shell {
   readonly signal: AbortSignal;
 }
 
-async function bindClaim(key: string, shell: Shell): Promise<void> {
+async function bindClaim(key: string, shell: Shell): Promise<Result> {
   const claim = shell.known.claims.get(key);
-  if (claim !== undefined) await carryOutAll(planClaim(observeClaim(claim, shell)).actions, shell);
+  return claim === undefined ? {} : await carryOutAll(planClaim(observeClaim(claim, shell)).actions, shell);
 }
 
-async function keepVolume(name: string, shell: Shell): Promise<void> {
+async function keepVolume(name: string, shell: Shell): Promise<Result> {
   const volume = shell.known.volumes.get(name);
-  if (volume !== undefined) await carryOutAll(planVolume(await observeVolume(volume, shell)).actions, shell);
+  return volume === undefined ? {} : await carryOutAll(planVolume(await observeVolume(volume, shell)).actions, shell);
 }
 
 function observeClaim(claim: PersistentVolumeClaim, { known, context: { cache } }: Shell): ObservedClaim {
@@ -107,9 +112,10 @@ async function findClaim(
 }
 
 /** Carries out actions in order. A write after another one of the same object builds on its version. */
-async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<void> {
+async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<Result> {
   const versions = new Map<string, string>();
   for (const action of actions) await carryOutOne(action, versions, shell);
+  return actions.some(({ kind }) => kind === 'event') ? { requeueAfterMs: RENEWAL_MS } : {};
 }
 
 type Versions = Map<string, string>;
