@@ -27,6 +27,7 @@ it('the first attempt has the decoded object itself, each later one an object of
     Object.assign(first?.metadata.labels ?? {}, { changed: 'yes' });
     const second = draft();
     expect(second).not.toBe(first);
+    expect(second?.metadata.namespace).toBe(request.target.namespace);
     expect(second).toMatchObject({ spec: decodedAs['spec' as keyof typeof decodedAs] });
     return second as unknown as { metadata: { labels: object }; spec: { template: typeof TEMPLATE } };
   };

@@ -21,6 +21,8 @@ export const create: WriteVerb<Body, SentObject> = {
     // It may be attempted again: with another name, other claims, or another charge of a quota. As in Kubernetes, only an object whose
     // name is generated shares nothing between its fields: a Job has its template's labels by default, and those that are added to them.
     const object = attempt.sent.take();
+    // An object that was decoded again has the namespace that was sent, which may be none.
+    checkNamespace(attempt.target, object.metadata);
     if (generatesName(object)) separateShares(object);
     return new NewObject(parts, attempt, { object, managers: 'unrecorded', version: 'refused' });
   },
