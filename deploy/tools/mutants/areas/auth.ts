@@ -30,7 +30,7 @@ export const AUTH_MUTANTS: readonly Mutant[] = [
   {
     name: 'a token of an account that was created again is accepted',
     file: TOKENS,
-    text: "if (lookup.get('serviceaccounts', namespace, serviceaccount.name)?.metadata.uid !== serviceaccount.uid) return false;",
+    text: "if (!exists('serviceaccounts', namespace, serviceaccount)) return false;",
     replacement: '',
     tests: TOKEN_TESTS,
     protects: 'the rights of a new account of the same name',
@@ -38,7 +38,7 @@ export const AUTH_MUTANTS: readonly Mutant[] = [
   {
     name: 'a token outlives its pod',
     file: TOKENS,
-    text: "if (pod !== undefined && lookup.get('pods', namespace, pod.name)?.metadata.uid !== pod.uid) return false;",
+    text: "if (pod !== undefined && !exists('pods', namespace, pod)) return false;",
     replacement: '',
     tests: TOKEN_TESTS,
     protects: 'accounts whose pod was deleted because it was taken over',
@@ -46,10 +46,18 @@ export const AUTH_MUTANTS: readonly Mutant[] = [
   {
     name: 'a token outlives its secret',
     file: TOKENS,
-    text: "if (secret !== undefined && lookup.get('secrets', namespace, secret.name)?.metadata.uid !== secret.uid) return false;",
+    text: "if (secret !== undefined && !exists('secrets', namespace, secret)) return false;",
     replacement: '',
     tests: TOKEN_TESTS,
     protects: 'long-lived tokens: deleting their secret is the one way to revoke them',
+  },
+  {
+    name: 'a token outlives its pod while finalizers keep that',
+    file: TOKENS,
+    text: 'return deletionTimestamp === undefined || Date.parse(deletionTimestamp) >= now - DELETED_LEEWAY_MS;',
+    replacement: 'return true;',
+    tests: TOKEN_TESTS,
+    protects: 'accounts whose pod was deleted because it was taken over, and which a Job has not counted yet',
   },
   {
     name: 'a token of one account names another',
