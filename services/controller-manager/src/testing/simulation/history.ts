@@ -112,7 +112,8 @@ class HistoryWriter {
     const owners = this.#owners.get(id) ?? new Set<string>();
     if (owners.has(owner)) return;
     this.#owners.set(id, owners.add(owner));
-    this.#add({ kind: 'own', of, object, owner: owner.split('/')[2] ?? '' });
+    const name = owner.split('/')[2] ?? '';
+    this.#add({ kind: 'own', of, object, owner: { resource: of.resource, name, blocks: false } });
   }
 
   /** Whether `to` is `from` or among its owners. */

@@ -17,7 +17,8 @@ export type Operation =
       readonly object: KubeObject;
       readonly propagation: 'Background' | 'Foreground' | 'Orphan';
     }
-  | { readonly kind: 'own'; readonly of: SimulatedKind; readonly object: KubeObject; readonly owner: string }
+  /** Adds an owner. */
+  | { readonly kind: 'own'; readonly of: SimulatedKind; readonly object: KubeObject; readonly owner: NamedOwner }
   /** Asks for the eviction of all pods of an application, one after the other. */
   | { readonly kind: 'evict'; readonly namespace: string; readonly app: string }
   | { readonly kind: 'lose-node' | 'restore-node'; readonly node: string }

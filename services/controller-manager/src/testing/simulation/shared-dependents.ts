@@ -17,9 +17,9 @@ const KINDS: readonly SimulatedKind[] = [CONFIG_MAPS, SECRETS].map((resource) =>
 }));
 
 /**
- * An object with two owners, the first of which is deleted in the foreground, by itself or with an owner of its own. The object lives on
- * with the second owner, and with what it owns itself; unless that one is deleted as well. Not as an orphan: whether the object has left
- * the first owner by then would be chance.
+ * An object with two owners, the first of which is deleted, mostly in the foreground, by itself or with an owner of its own. The second
+ * may be added just before: a view may show the deletion first. The object lives on with the second owner, and with what it owns itself;
+ * unless that one is deleted as well. Not as an orphan: whether the object has left the first owner by then would be chance.
  */
 export function sharedDependents(dice: Dice, namespace: string, name: string): readonly Operation[] {
   const make = (suffix: string, owners: readonly NamedOwner[] = []): Creation => {
@@ -31,7 +31,10 @@ export function sharedDependents(dice: Dice, namespace: string, name: string): r
   const hasRoot = dice.chance(0.3);
   const first = make('-first', hasRoot ? [ownerIn(root, dice.chance(0.5))] : []);
   const second = make('-second');
-  const shared = make('', [ownerIn(first, dice.chance(0.8)), ownerIn(second, dice.chance(0.5))]);
+  const [former, latter] = [ownerIn(first, dice.chance(0.8)), ownerIn(second, dice.chance(0.5))];
+  const isAdded = dice.chance(0.4);
+  const shared = make('', isAdded ? [former] : [former, latter]);
+  const { of, object } = shared;
   const below = make('-below', [ownerIn(shared, dice.chance(0.5))]);
   return [
     ...(hasRoot ? [root] : []),
@@ -39,7 +42,8 @@ export function sharedDependents(dice: Dice, namespace: string, name: string): r
     second,
     shared,
     ...(dice.chance(0.4) ? [below] : []),
-    deletionOf(hasRoot ? root : first, 'Foreground'),
+    ...(isAdded ? [{ kind: 'own', of, object, owner: latter } as const] : []),
+    deletionOf(hasRoot ? root : first, dice.pick(['Foreground', 'Foreground', 'Background'])),
     ...(dice.chance(0.3) ? [deletionOf(second, dice.pick(['Background', 'Foreground']))] : []),
   ];
 }

@@ -123,21 +123,19 @@ function hasDependents(world: World, { kind, metadata }: KubeObject): boolean {
 function withOwners(world: World, object: KubeObject, owners: readonly NamedOwner[] = []): KubeObject {
   if (owners.length === 0) return object;
   const { metadata } = object;
-  const ownerReferences = owners.map(({ resource, name, blocks }) => {
-    const { uid = '' } = must(world.get(resource, metadata.namespace ?? '', name), name).metadata;
+  const { namespace = '', ownerReferences = [] } = metadata;
+  const added = owners.map(({ resource, name, blocks }) => {
+    const { uid = '' } = must(world.get(resource, namespace, name), name).metadata;
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, blockOwnerDeletion: blocks };
   });
-  return { ...object, metadata: { ...metadata, ownerReferences } };
+  return { ...object, metadata: { ...metadata, ownerReferences: [...ownerReferences, ...added] } };
 }
 
 async function own(options: UsersOptions, { of, object, owner }: Extract<Operation, { kind: 'own' }>): Promise<void> {
   const { client, world, signal } = options;
   const { namespace = '', name = '' } = object.metadata;
-  const found = world.get(of.resource, namespace, owner);
-  const owned = world.get(of.resource, namespace, name);
-  const { uid = '' } = must(found, owner).metadata;
-  const reference = { apiVersion: object.apiVersion, kind: object.kind, name: owner, uid };
-  const ownerReferences = [...(must(owned, name).metadata.ownerReferences ?? []), reference];
+  const owned = must(world.get(of.resource, namespace, name), name);
+  const { ownerReferences } = withOwners(world, owned, [owner]).metadata;
   await client.patch(of.resource, { namespace, name }, { merge: { metadata: { ownerReferences } } }, signal);
 }
 
