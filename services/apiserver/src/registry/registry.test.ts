@@ -69,7 +69,7 @@ describe('the generic registry', () => {
     expect(invalid.code).toBe(422);
     const refused = await failure(h.create('configmaps', versioned));
     expect(refused.message).toBe('resourceVersion should not be set on objects to be created');
-    expect([refused.code, refused.reason]).toEqual([500, '']);
+    expect([refused.code, refused.reason]).toEqual([400, 'BadRequest']);
     await h.create('configmaps', configMap('a', { resourceVersion: '0' }));
   });
 

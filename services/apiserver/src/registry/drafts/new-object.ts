@@ -98,8 +98,8 @@ export class NewObject implements Draft {
     const { context, target, options } = this.#attempt;
     // Kubernetes reads what is not a number as none here.
     if (this.#version === 'refused' && !options.dryRun && /^\d+$/.test(namedVersion(this.object.metadata))) {
-      // No error that its API knows: without a reason, and so a 500.
-      throw new StatusError('', 'resourceVersion should not be set on objects to be created');
+      // Kubernetes answers 500 without a reason; bad input is the client's fault.
+      throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
     const { definition } = target;
     const claimant = { definition, object: this.object, old: undefined, dryRun: options.dryRun };
