@@ -53,7 +53,7 @@ describe.each(NAMES)('the controller %s', (name) => {
     await lead(harness, name);
     const first = writesOf(harness);
     // Some only report.
-    expect([...first, ...harness.events()]).not.toEqual([]);
+    expect([...first, ...harness.events()], 'add what it acts on to testing/example-world.ts').not.toEqual([]);
     // A new leader plans for every object, without a memory of what was done.
     await lead(harness, name);
     expect(writesOf(harness).slice(first.length)).toEqual([]);

@@ -1,6 +1,9 @@
 import type { RoleTable } from './role-table.ts';
 
-/** The rules of `system:controller:<name>`, one for each controller's service account. */
+/**
+ * The rules of `system:controller:<name>`, as Kubernetes publishes them for its controllers' service accounts. Our controllers use none
+ * of these accounts.
+ */
 export const CONTROLLER_ROLES: RoleTable = {
   'attachdetach-controller': [
     'list,watch core persistentvolumeclaims,persistentvolumes',
