@@ -25,3 +25,21 @@ it('makes a claim again that was deleted under its pod', async () => {
   expect(uids()).toHaveLength(1);
   expect(uids()).not.toContain(first);
 });
+
+it('says again and again that a claim is of another, for as long as it is there', async () => {
+  const { clock, client, run, events } = createControllerHarness();
+  const metadata = { namespace: 'a', name: 'p-v' };
+  await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata });
+  run([createEphemeralVolumeController(createMeters(createMetrics()).ephemeralVolumes)]);
+  await client.put(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'a', name: 'p' },
+    spec: { containers: [], volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
+  });
+  await clock.advance(60_000);
+  const seen = () => events('Pod').map(({ reason, lastTimestamp }) => [reason, lastTimestamp]);
+  const [[, first] = []] = seen();
+  await clock.advance(45 * 60_000);
+  expect(seen()).toEqual([['FailedBinding', expect.not.stringMatching(first ?? '')]]);
+});

@@ -9,6 +9,7 @@ import {
   type Pod,
   PODS,
 } from '@gantry/objects';
+import { renewing } from '../event-renewal.ts';
 import type { EphemeralVolumeMeter } from './meter.shell.ts';
 import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
 
@@ -44,7 +45,8 @@ export function createEphemeralVolumeController(meter: EphemeralVolumeMeter): Co
       const plan = planEphemeralVolumes(pod, (name) =>
         cache.get(PERSISTENT_VOLUME_CLAIMS, { namespace: key.namespace, name }),
       );
-      return await carryOut(plan, (action) => carryOutOne(action, pod, { ...context, meter }, signal), clock);
+      const result = await carryOut(plan, (action) => carryOutOne(action, pod, { ...context, meter }, signal), clock);
+      return plan.actions.some(({ kind }) => kind === 'refuse') ? renewing(result) : result;
     },
   };
 }

@@ -16,14 +16,9 @@ import {
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
+import { renewing } from '../event-renewal.ts';
 import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
-
-/**
- * When an Event about what is not as it should be is renewed, if it still is not: before the Event expires, which it does an hour
- * after it was last seen. Kubernetes' controller looks at everything every 15 seconds.
- */
-const RENEWAL_MS = 30 * 60_000;
 
 /**
  * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: two claims that
@@ -115,7 +110,7 @@ async function findClaim(
 async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<Result> {
   const versions = new Map<string, string>();
   for (const action of actions) await carryOutOne(action, versions, shell);
-  return actions.some(({ kind }) => kind === 'event') ? { requeueAfterMs: RENEWAL_MS } : {};
+  return actions.some(({ kind }) => kind === 'event') ? renewing({}) : {};
 }
 
 type Versions = Map<string, string>;

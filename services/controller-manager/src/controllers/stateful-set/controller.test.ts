@@ -206,6 +206,21 @@ it('waits for a claim that is being deleted, and goes on when it is gone', async
   expect(client.all(PERSISTENT_VOLUME_CLAIMS).map(({ metadata }) => metadata.uid)).not.toContain(held.metadata.uid);
 });
 
+it('says again and again that a claim is being deleted, for as long as it is', async () => {
+  const { client, clock, stop, events } = harness;
+  const key = { namespace: 'n', name: 'data-web-0' };
+  const metadata = { ...key, finalizers: ['kubernetes.io/pvc-protection'] };
+  await client.put(PERSISTENT_VOLUME_CLAIMS, { ...claimTemplate('data'), metadata });
+  await client.delete(PERSISTENT_VOLUME_CLAIMS, key, {}, stop.signal);
+  await putSet({ replicas: 1, volumeClaimTemplates: [claimTemplate('data')] });
+  await run();
+  await clock.advance(60_000);
+  const seen = () => events('StatefulSet').map(({ reason, lastTimestamp }) => [reason, lastTimestamp]);
+  const [[, first] = []] = seen();
+  await clock.advance(45 * 60_000);
+  expect(seen()).toEqual([['FailedCreate', expect.not.stringMatching(first ?? '')]]);
+});
+
 it('finds another name for a revision whose name another template has', async () => {
   await putSet({ replicas: 1 });
   const hashLabel = 'controller.kubernetes.io/hash';

@@ -21,6 +21,7 @@ import {
   type StatefulSet,
   type StatefulSetStatus,
 } from '@gantry/objects';
+import { renewing } from '../event-renewal.ts';
 import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
 import { changesCounts } from '../pods/pod-state.ts';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
@@ -113,7 +114,8 @@ async function reconcileSet(
     if (action.kind === 'deleteRevision') await deleteRevision(context.client, action.revision, signal);
   }
   if (failed !== undefined) throw failed.error;
-  return resultOf(plan, context.clock);
+  const result = resultOf(plan, context.clock);
+  return plan.actions.some(({ kind }) => kind === 'report') ? renewing(result) : result;
 }
 
 type Preparation = Exclude<Action, PodAction | { kind: 'updateStatus' | 'deleteRevision' }>;
