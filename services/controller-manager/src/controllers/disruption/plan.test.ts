@@ -136,6 +136,18 @@ describe('the status of a budget', () => {
     );
   });
 
+  it('says no more that counting has failed once it succeeds, though the counts are as before', () => {
+    const [spec, pods] = [{ maxUnavailable: 0 }, [pod('a ready', 0)]];
+    const counted = observe(budget(spec), pods, { a: 1 });
+    const failed = { ...after(counted, planBudget(counted, NOW).actions), scales: scalesOf({ a: 'not found' }) };
+    const { actions } = planBudget(failed, NOW);
+    expect(statusIn(actions)?.conditions).toMatchObject([{ status: 'False', reason: 'SyncFailed' }]);
+    const again = planBudget({ ...after(failed, actions), scales: counted.scales }, NOW);
+    expect(statusIn(again.actions)?.conditions).toMatchObject([
+      { status: 'False', reason: 'InsufficientPods', message: '' },
+    ]);
+  });
+
   it('keeps the time of a condition whose status stays', () => {
     const conditions = [
       { type: 'Other', status: 'True', reason: 'x', message: '', lastTransitionTime: 'o' },

@@ -12,7 +12,7 @@ interface Counted extends Omit<ExpectedPods, 'unmanaged'> {
 
 /**
  * The status of a budget. Without an expected pod nothing may be disrupted, so that a budget is safe when its first pods appear.
- * Equal to the old status when that says the same: a condition whose status is right keeps its reason.
+ * Equal to the old status when that says the same. After a failure to count, the condition is set anew though the counts are as before.
  */
 export function budgetStatus(budget: PodDisruptionBudget, counted: Counted, time: string): PodDisruptionBudgetStatus {
   const { pods, disrupted, expectedPods, desiredHealthy } = counted;
@@ -23,13 +23,16 @@ export function budgetStatus(budget: PodDisruptionBudget, counted: Counted, time
   ).length;
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
   const counts = { currentHealthy, desiredHealthy, disruptionsAllowed, expectedPods, observedGeneration: generation };
-  if (budget.status !== undefined && saysTheSame(budget.status, counts, disrupted)) return budget.status;
   const condition = {
-    status: disruptionsAllowed > 0 ? 'True' : 'False',
-    reason: disruptionsAllowed > 0 ? 'SufficientPods' : 'InsufficientPods',
+    ...(disruptionsAllowed > 0
+      ? { status: 'True', reason: 'SufficientPods' }
+      : { status: 'False', reason: 'InsufficientPods' }),
     message: '',
     observedGeneration: generation,
   };
+  const { status } = budget;
+  if (status !== undefined && saysTheSame(status, counts, disrupted) && isKnown(status.conditions, condition))
+    return status;
   return {
     ...counts,
     ...(Object.keys(disrupted).length === 0 ? {} : { disruptedPods: { ...disrupted } }),
@@ -66,9 +69,15 @@ function saysTheSame(
   if (COUNTS.some((count) => (status[count] ?? 0) !== counts[count])) return false;
   const before = Object.entries(status.disruptedPods ?? {});
   if (before.length !== Object.keys(disrupted).length) return false;
-  if (before.some(([name, time]) => disrupted[name] !== time)) return false;
-  const isAllowed = status.conditions?.find(({ type }) => type === ALLOWED)?.status;
-  return isAllowed === (counts.disruptionsAllowed > 0 ? 'True' : 'False');
+  return before.every(([name, time]) => disrupted[name] === time);
+}
+
+/** Whether the condition is there, with this status and for this reason. */
+function isKnown(
+  conditions: readonly Condition[] = [],
+  { status, reason }: Pick<Condition, 'status' | 'reason'>,
+): boolean {
+  return conditions.some((one) => one.type === ALLOWED && one.status === status && one.reason === reason);
 }
 
 const COUNTS = [
