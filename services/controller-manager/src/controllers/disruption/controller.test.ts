@@ -109,6 +109,22 @@ it('writes nothing when a pod changes in what budgets do not count, and reports 
   ]);
 });
 
+it('reports a lasting condition again when its pods change after the Event may have expired', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, events } = harness;
+  await putBudget(harness, { maxUnavailable: 1 });
+  await client.put(PODS, pod('one', undefined));
+  harness.run([createDisruptionController()]);
+  const seen = () => events('PodDisruptionBudget').map(({ reason, count }) => [reason, count]);
+  await clock.advance(45 * 60_000);
+  expect(seen()).toEqual([['UnmanagedPods', 1]]);
+  for (const name of ['two', 'three']) {
+    await client.put(PODS, pod(name, undefined));
+    await clock.advance(1000);
+  }
+  expect(seen()).toEqual([['UnmanagedPods', 2]]);
+});
+
 it('names a kind without a scale, and one that is not served', async () => {
   const harness = createControllerHarness();
   const { client, clock } = harness;

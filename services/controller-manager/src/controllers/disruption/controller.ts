@@ -1,3 +1,4 @@
+import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import {
@@ -6,25 +7,57 @@ import {
   formatKey,
   keyOf,
   POD_DISRUPTION_BUDGETS,
+  type PodDisruptionBudget,
   PODS,
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
   STATEFUL_SETS,
 } from '@gantry/objects';
+import { RENEWAL_MS } from '../event-renewal.ts';
 import { controlledPods, podsOf, watchCountedPods, watchScale } from './budget-keys.ts';
 import { needsScale } from './expected-pods.ts';
 import { type Action, lastingOf, planBudget } from './plan.ts';
-import { reportId } from './reports.ts';
+import { type Report, reportId } from './reports.ts';
 import { readScales } from './scales.shell.ts';
 import { type ClearTarget, planStaleCondition, targetOf } from './stale.ts';
 import { hasFailed } from './status.ts';
 
 const EVENT_SOURCE = 'controllermanager';
 
+/** Which lasting reports were made, by the budget's key. */
+class ReportMemory {
+  /** By id: until when a report is recent. */
+  readonly #reports = new Map<string, ReadonlyMap<string, Instant>>();
+
+  /** Ids of reports that need not be made again now. */
+  recent(key: string, now: Instant): ReadonlySet<string> {
+    const known = this.#reports.get(key) ?? new Map<string, Instant>();
+    return new Set([...known].flatMap(([id, until]) => (now < until ? [id] : [])));
+  }
+
+  /** Those about the budget are made again, when something changes, before their Event expires; those about its many pods are not. */
+  note(key: string, budget: PodDisruptionBudget, lasting: readonly Report[], now: Instant): void {
+    const known = this.#reports.get(key);
+    const entries = lasting.map((report): [string, Instant] => {
+      const until = known?.get(reportId(report)) ?? now;
+      const renewal = report.about === budget ? now + RENEWAL_MS : Infinity;
+      return [reportId(report), now < until ? until : renewal];
+    });
+    this.#reports.set(key, new Map(entries));
+  }
+
+  forget(key: string): void {
+    this.#reports.delete(key);
+  }
+
+  clear(): void {
+    this.#reports.clear();
+  }
+}
+
 /** Keeps the status of PodDisruptionBudgets, from which the eviction subresource takes disruptions. */
 export function createDisruptionController(): ControllerSpec {
-  /** Ids of lasting reports by the budget's key. */
-  const reported = new Map<string, ReadonlySet<string>>();
+  const reported = new ReportMemory();
   return {
     name: 'disruption',
     eventSource: EVENT_SOURCE,
@@ -51,14 +84,15 @@ export function createDisruptionController(): ControllerSpec {
       const budget = cache.get(POD_DISRUPTION_BUDGETS, key);
       const id = formatKey(key);
       if (budget === undefined) {
-        reported.delete(id);
+        reported.forget(id);
         return {};
       }
       const pods = podsOf(budget, cache);
       const others = cache.list(POD_DISRUPTION_BUDGETS, key.namespace).filter((other) => other !== budget);
       const { scales, failed } = await readScales(needsScale(budget.spec) ? pods : [], context, signal);
       const observed = { budget, pods, others, scales };
-      const plan = planBudget({ ...observed, reported: reported.get(id) ?? new Set() }, clock.now());
+      const now = clock.now();
+      const plan = planBudget({ ...observed, reported: reported.recent(id, now) }, now);
       const execute = async (action: Action): Promise<void> => {
         if (action.kind === 'report') events.event(action.about, action.type, action.reason, action.message);
         else
@@ -67,7 +101,7 @@ export function createDisruptionController(): ControllerSpec {
           );
       };
       const result = await carryOut(plan, execute, clock);
-      reported.set(id, new Set(lastingOf(observed).map(reportId)));
+      reported.note(id, budget, lastingOf(observed), now);
       // A scale that could not be read is read again with back-off; the status forbids evictions meanwhile.
       if (failed !== undefined) throw failed.error;
       return result;
