@@ -1,8 +1,9 @@
-import { append } from '@gantry/base';
+import { append, type Turn } from '@gantry/base';
+import type { Allowance } from '@gantry/cel';
 import { coerceEmbedded, validateEmbedded } from '../embedded.ts';
 import { DecodeError, type JsonSchema, META_FIELDS, asResourceRoot, itemsOf } from '@gantry/apimachinery';
 import { pruneValue } from '../prune.ts';
-import { rulesOfParts, type RulesOfPart } from '../rules/schema-rules.ts';
+import { RulesOfDefaults } from '../rules/schema-rules.ts';
 import { schemasForDefaults } from '../validated-schema.ts';
 import { validateValue } from '../validate-value.ts';
 import { type FieldError, cloneJson, equalJson, formatFieldError, invalid } from '@gantry/objects';
@@ -16,40 +17,49 @@ interface Place {
   readonly surround: (value: unknown) => unknown;
   /** What is made of the parts of the schema, once for each. */
   readonly schemaForDefaults: (schema: JsonSchema) => JsonSchema;
-  readonly validateRules: RulesOfPart;
+  readonly rules: RulesOfDefaults;
 }
 
-/** Defaults that are not what their schema asks for. `schema` is a resource's. */
-export function validateDefaults(schema: JsonSchema, path: string): FieldError[] {
+/** Pieces of a computation whose result is a T. */
+type Pieces<T> = Generator<undefined, T, undefined>;
+
+/** Defaults that are not what their schema asks for. `schema` is a resource's. Its rules count to the allowance, where one is given. */
+export function* validateDefaults(
+  schema: JsonSchema,
+  path: string,
+  { turn, allowance }: { readonly turn: Turn; readonly allowance: Allowance | undefined },
+): Pieces<FieldError[]> {
   const root = asResourceRoot(schema);
-  return validateWithin(root, path, {
+  return yield* validateWithin(root, path, {
     resource: root,
     insideMetadata: false,
     surround: (value) => value,
     schemaForDefaults: schemasForDefaults(),
-    validateRules: rulesOfParts(),
+    rules: new RulesOfDefaults(turn, allowance),
   });
 }
 
-function validateWithin(schema: JsonSchema, path: string, around: Place): FieldError[] {
+function* validateWithin(schema: JsonSchema, path: string, around: Place): Pieces<FieldError[]> {
   const isResource = schema['x-kubernetes-embedded-resource'] === true;
   const place: Place = isResource
     ? { ...around, resource: schema, insideMetadata: false, surround: (value) => withTypeMeta(value) }
     : around;
   const errors: FieldError[] = [];
   if (schema.default !== undefined && schema.default !== null) {
-    append(errors, validateDefault(schema, schema.default, `${path}.default`, place));
+    append(errors, yield* validateDefault(schema, schema.default, `${path}.default`, place));
   }
   // Behind additionalProperties no default may stand.
   const items = itemsOf(schema);
-  if (items !== undefined) {
+  if (items !== undefined && !place.rules.isExhausted) {
     const surround = (value: unknown) => place.surround([value]);
-    append(errors, validateWithin(items, `${path}.items`, { ...place, surround }));
+    append(errors, yield* validateWithin(items, `${path}.items`, { ...place, surround }));
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (place.rules.isExhausted) break;
     const surround = (value: unknown) => place.surround({ [name]: value });
     const insideMetadata = place.insideMetadata || (isResource && META_FIELDS.has(name));
-    append(errors, validateWithin(property, `${path}.properties[${name}]`, { ...place, insideMetadata, surround }));
+    const inner = { ...place, insideMetadata, surround };
+    append(errors, yield* validateWithin(property, `${path}.properties[${name}]`, inner));
   }
   return errors;
 }
@@ -59,7 +69,7 @@ function withTypeMeta(value: unknown): unknown {
   return { apiVersion: 'validation/v1', kind: 'Validation', ...value };
 }
 
-function validateDefault(schema: JsonSchema, value: unknown, path: string, place: Place): FieldError[] {
+function* validateDefault(schema: JsonSchema, value: unknown, path: string, place: Place): Pieces<FieldError[]> {
   const errors: FieldError[] = [];
   if (place.insideMetadata) {
     const wrong = wrongMetadata(place.surround(cloneJson(value)), place.resource);
@@ -74,10 +84,7 @@ function validateDefault(schema: JsonSchema, value: unknown, path: string, place
   const wrong = validateValue(value, place.schemaForDefaults(schema), path);
   if (wrong.length > 0) return [...errors, ...wrong];
   const isResource = schema === place.resource;
-  // As if it had always been there; and, where rules compare, as if it came anew.
-  const kept = place.validateRules(schema, { value, old: value, isResource, path });
-  if (kept.length > 0) return [...errors, ...kept];
-  return [...errors, ...place.validateRules(schema, { value, old: undefined, isResource, path })];
+  return [...errors, ...(yield* place.rules.validate(schema, { value, isResource, path }))];
 }
 
 function wrongMetadata(object: unknown, schema: JsonSchema): string | undefined {

@@ -102,6 +102,43 @@ it('looks at each version as often for many versions as for few', () => {
   expect(of(100)).toBeLessThanOrEqual(of(10));
 });
 
+describe('rules that defaults are validated by', () => {
+  // Each evaluation costs some 500,000.
+  const rule = 'lists.range(300).all(x, lists.range(300).all(y, x + y >= 0))';
+  const withDefaults = (size: number) => {
+    const property = { type: 'object', default: {}, 'x-kubernetes-validations': [{ rule }] };
+    return specOf({ type: 'object', properties: Object.fromEntries(range(size, (i) => [`p${i}`, property])) });
+  };
+
+  it('share one budget, which ends their validation', () => {
+    const out = textsOf(withDefaults(40)).filter((text) => text.includes('running out of cost budget'));
+    expect(out).toHaveLength(1);
+    expect(textsOf(withDefaults(4))).toEqual([]);
+  });
+
+  it('are refused as a whole where there are too many to compile', () => {
+    const rules = range(6000, () => ({ rule: 'true' }));
+    const of = (defaulted: object) => ({ type: 'object', ...defaulted, 'x-kubernetes-validations': rules });
+    const [some, none] = [of({ default: {} }), of({})].map((property) =>
+      textsOf(specOf({ type: 'object', properties: { a: property, b: property } })),
+    );
+    expect(none).toHaveLength(1);
+    expect(some).toEqual([
+      'spec.validation.openAPIV3Schema.properties[a].default: Forbidden: ' +
+        'expressions and patterns of the object have more than 30000 parts together',
+    ]);
+  });
+
+  it('are evaluated in pieces', () => {
+    let pieces = 0;
+    const turn: Turn = { now: () => 0, isOver: () => ++pieces % 2 === 0 };
+    const errors = validateDefinitionSpec(withDefaults(1), undefined)(turn);
+    let yields = 0;
+    while (errors.next().done !== true) yields++;
+    expect(yields).toBeGreaterThan(100);
+  });
+});
+
 describe('wrong names of keys', () => {
   const withKeys = (keys: readonly string[]) =>
     textsOf(

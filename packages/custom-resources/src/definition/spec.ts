@@ -1,4 +1,4 @@
-import { append, type InTurns, repeatedAt } from '@gantry/base';
+import { append, type InTurns, repeatedAt, type Turn } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, itemsOf, validateWebhookService, validateWebhookUrl, valuesOf } from '@gantry/apimachinery';
 import {
@@ -65,7 +65,7 @@ export function validateDefinitionSpec(
   spec: CustomResourceDefinitionSpec,
   old: CustomResourceDefinitionSpec | undefined,
 ): InTurns<readonly FieldError[]> {
-  return () => validateSpec(spec, old);
+  return (turn) => validateSpec(spec, old, turn);
 }
 
 /** Pieces of a computation whose result is a T. */
@@ -90,6 +90,7 @@ function* sharedBy<K extends Shared>(
 function* validateSpec(
   spec: CustomResourceDefinitionSpec,
   old: CustomResourceDefinitionSpec | undefined,
+  turn: Turn,
 ): Pieces<readonly FieldError[]> {
   const versions = spec.versions ?? [];
   const schema = yield* sharedBy(versions, 'schema');
@@ -118,7 +119,9 @@ function* validateSpec(
     errors.push(invalid('spec.preserveUnknownFields', true, detail));
   }
   const context: SchemaContext = {
+    turn,
     allowance: new Allowance(),
+    allowanceOfDefaults: new Allowance(),
     isUnchanged: unchangedSchemas(versions, old?.versions ?? []),
   };
   const firstNamed = firstByName(own);
@@ -160,8 +163,11 @@ function* validateSpec(
 }
 
 interface SchemaContext {
+  readonly turn: Turn;
   /** What the expressions and patterns of all versions may have together. */
   readonly allowance: Allowance;
+  /** The same of those that defaults are validated by, which are compiled once more. */
+  readonly allowanceOfDefaults: Allowance;
   /** Whether a version's schema is what it was. */
   readonly isUnchanged: (version: string) => boolean;
 }
@@ -311,7 +317,7 @@ function* validateSchema(
 ): Pieces<FieldError[]> {
   if (schema === undefined) return [];
   const at = `${path}.openAPIV3Schema`;
-  const { isUnchanged, allowance } = of.context;
+  const { isUnchanged, allowance, allowanceOfDefaults, turn } = of.context;
   const isStored = isUnchanged(of.version);
   yield;
   const refused = isStored ? undefined : refusePatterns(schema, allowance);
@@ -323,7 +329,9 @@ function* validateSchema(
   yield;
   const structural = unsupported === undefined ? validateStructural(schema, at) : [];
   yield;
-  const shape = unsupported !== undefined || structural.length > 0 ? structural : validateDefaults(schema, at);
+  const hasShape = unsupported === undefined && structural.length === 0;
+  const ofDefaults = { turn, allowance: isStored ? undefined : allowanceOfDefaults };
+  const shape = hasShape ? yield* validateDefaults(schema, at, ofDefaults) : structural;
   yield;
   const words = validateOpenApiSchema(schema, at);
   yield;

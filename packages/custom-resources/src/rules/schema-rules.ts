@@ -1,5 +1,6 @@
-import { atOnce, type InTurns, type Turn } from '@gantry/base';
+import type { InTurns, Turn } from '@gantry/base';
 import {
+  type Allowance,
   type Bindings,
   CelOptional,
   type CelResult,
@@ -45,34 +46,42 @@ export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefine
   };
 }
 
-/** What the rules in a schema say against one value; `path` is where it stands. */
-export type RulesOfPart = (
-  schema: JsonSchema,
-  of: { readonly value: unknown; readonly old: unknown; readonly isResource: boolean; readonly path: string },
-) => readonly FieldError[];
+/** The rules of a schema's parts, compiled once, for the defaults in it. As in Kubernetes, all defaults share one budget. */
+export class RulesOfDefaults {
+  readonly #turn: Turn;
+  readonly #compilation: Compilation;
+  #budget = RUNTIME_COST_BUDGET;
 
-/** Validates values of several parts of one schema, whose rules are compiled once. */
-export function rulesOfParts(): RulesOfPart {
-  const known: KnownNodes = new Map();
-  return (schema, { value, old, isResource, path }) =>
-    validatePart({ node: compileNode(schema, schema, isResource, known), schema, value, old, path });
-}
+  /** The rules count to the allowance, where one is given. */
+  constructor(turn: Turn, allowance: Allowance | undefined) {
+    this.#turn = turn;
+    this.#compilation = { known: new Map(), allowance };
+  }
 
-function validatePart(of: {
-  readonly node: RuleNode | undefined;
-  readonly schema: JsonSchema;
-  readonly value: unknown;
-  readonly old: unknown;
-  readonly path: string;
-}): readonly FieldError[] {
-  const { node, schema, value, old, path } = of;
-  if (node === undefined) return [];
-  return atOnce(function* (turn) {
-    const run = new RulesRun(turn);
-    const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
-    yield* run.visit(node, path, value, old, correlation);
-    return run.errors;
-  });
+  /** Whether the budget or the allowance has ended: no further default is to be validated. */
+  get isExhausted(): boolean {
+    return this.#budget < 0 || this.#compilation.allowance?.refusal !== undefined;
+  }
+
+  /** What the rules say against a default: as if it had always been there and then, where rules compare, as if it came anew. */
+  *validate(
+    schema: JsonSchema,
+    { value, isResource, path }: { readonly value: unknown; readonly isResource: boolean; readonly path: string },
+  ): Pieces<readonly FieldError[]> {
+    const node = compileNode(schema, schema, isResource, this.#compilation);
+    const refused = this.#compilation.allowance?.refusal;
+    if (refused !== undefined) return [forbidden(path, refused)];
+    if (node === undefined) return [];
+    const budget = this.#budget;
+    for (const old of [value, undefined]) {
+      const run = new RulesRun(this.#turn, budget);
+      const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
+      yield* run.visit(node, path, value, old, correlation);
+      this.#budget = Math.min(this.#budget, run.budget);
+      if (run.errors.length > 0) return run.errors;
+    }
+    return [];
+  }
 }
 
 /** The rules at one place of a schema, and those below it. */
@@ -87,21 +96,25 @@ interface RuleNode {
   readonly allOf: readonly RuleNode[];
 }
 
-/** Nodes of schemas that have their own rules, as resources or as other values. */
-type KnownNodes = Map<JsonSchema, { readonly isResource: boolean; readonly node: RuleNode | undefined }>;
+/** A compilation of several parts of one schema. */
+interface Compilation {
+  /** Nodes of schemas that have their own rules, as resources or as other values. */
+  readonly known: Map<JsonSchema, { readonly isResource: boolean; readonly node: RuleNode | undefined }>;
+  readonly allowance: Allowance | undefined;
+}
 
 /** `rules` has the rules; `schema` says what the values are: in allOf the two differ. */
 function compileNode(
   rules: JsonSchema,
   schema: JsonSchema,
   isResource: boolean,
-  known?: KnownNodes,
+  compilation?: Compilation,
 ): RuleNode | undefined {
-  if (known === undefined || rules !== schema) return makeNode(rules, schema, isResource, known);
-  const before = known.get(schema);
+  if (compilation === undefined || rules !== schema) return makeNode(rules, schema, isResource, compilation);
+  const before = compilation.known.get(schema);
   if (before?.isResource === isResource) return before.node;
-  const node = makeNode(rules, schema, isResource, known);
-  known.set(schema, { isResource, node });
+  const node = makeNode(rules, schema, isResource, compilation);
+  compilation.known.set(schema, { isResource, node });
   return node;
 }
 
@@ -109,12 +122,12 @@ function makeNode(
   rules: JsonSchema,
   schema: JsonSchema,
   isResource: boolean,
-  known: KnownNodes | undefined,
+  compilation: Compilation | undefined,
 ): RuleNode | undefined {
   const inner = (ruled: JsonSchema | undefined, typed: JsonSchema | undefined) =>
     ruled === undefined || typed === undefined
       ? undefined
-      : compileNode(ruled, typed, typed['x-kubernetes-embedded-resource'] === true, known);
+      : compileNode(ruled, typed, typed['x-kubernetes-embedded-resource'] === true, compilation);
   const properties = new Map<string, RuleNode>();
   for (const [name, property] of Object.entries(rules.properties ?? {})) {
     const node = inner(property, propertyOf(schema, name));
@@ -123,12 +136,12 @@ function makeNode(
   const items = inner(itemsOf(rules), itemsOf(schema));
   const values = inner(valuesOf(rules), valuesOf(schema));
   const allOf = (rules.allOf ?? [])
-    .map((one) => compileNode(one, schema, isResource, known))
+    .map((one) => compileNode(one, schema, isResource, compilation))
     .filter((one) => one !== undefined);
   const own = rules['x-kubernetes-validations'] ?? [];
   if (own.length === 0 && !items && !values && properties.size === 0 && allOf.length === 0) return undefined;
   const type: DeclaredType | undefined = own.length === 0 ? undefined : declaredTypeOf(schema, isResource, 'selfType');
-  const compiled = own.length === 0 ? [] : type && compileRules(own, type);
+  const compiled = own.length === 0 ? [] : type && compileRules(own, type, compilation?.allowance);
   return { schema, isResource, rules: compiled, items, values, properties, allOf };
 }
 
@@ -141,10 +154,16 @@ type Pieces<T> = Generator<undefined, T, undefined>;
 class RulesRun {
   readonly errors: FieldError[] = [];
   readonly #turn: Turn;
-  #budget = RUNTIME_COST_BUDGET;
+  #budget: number;
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, budget = RUNTIME_COST_BUDGET) {
     this.#turn = turn;
+    this.#budget = budget;
+  }
+
+  /** What is left; below 0 when it was not enough. */
+  get budget(): number {
+    return this.#budget;
   }
 
   *visit(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): Pieces<void> {
