@@ -70,6 +70,21 @@ describe('a quota of custom resources', () => {
     expect(used()).toBe('1');
   });
 
+  it('counts a new one again soon beside one that is as it was', async () => {
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition());
+    await client.put(RESOURCE_QUOTAS, {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'z', namespace: 'a' },
+      spec: { hard: { pods: '5' } },
+      status: { hard: { pods: '5' }, used: { pods: '0' } },
+    });
+    await run();
+    await widget('one');
+    await clock.advance(10_000);
+    expect(used()).toBe('1');
+  });
+
   it('counts when their kind is defined later', async () => {
     await run();
     expect(used()).toBe('0');

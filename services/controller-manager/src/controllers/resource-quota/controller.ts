@@ -59,13 +59,12 @@ async function reconcile({ name }: ReconcileKey, context: ControllerContext, sig
     cache.list<KubeObject>(of, name).map((object) => ({ of, object })),
   );
   const unknown = [...limited.filter((of) => !served.isSynced(of)), ...undiscovered(quotas, served)];
-  let result: Result = {};
+  let requeueAfterMs = Number.POSITIVE_INFINITY;
   for (const quota of quotas) {
     const updateStatus = ({ status }: Action) =>
       ignoreNotFound(client.updateStatus(RESOURCE_QUOTAS, { ...quota, status }, signal));
     const counted = await carryOut(planQuota({ quota, objects, unknown }, clock.now()), updateStatus, clock);
-    // A quota that is being deleted asks for no recount; the others do.
-    if (counted.requeueAfterMs !== undefined) result = counted;
+    requeueAfterMs = Math.min(requeueAfterMs, counted.requeueAfterMs ?? requeueAfterMs);
   }
-  return result;
+  return { requeueAfterMs };
 }

@@ -127,10 +127,12 @@ describe('the status of a quota', () => {
     expect(planQuota(scoped, all, NOW)[0]?.status.used).toEqual({ persistentvolumeclaims: '1' });
   });
 
-  it('is left alone while the quota goes away', () => {
-    const going = quota({ hard });
+  it('is counted while finalizers keep a quota that was deleted: it limits until it is gone', () => {
+    const going = quota({ hard }, { hard, used: { pods: '3', 'requests.cpu': '1', secrets: '0' } });
     going.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
-    expect(planQuota(going, objects, NOW)).toEqual([]);
+    const used = { pods: '2', 'requests.cpu': '500m', secrets: '0' };
+    expect(planQuota(going, objects, NOW)).toEqual([{ kind: 'updateStatus', status: { hard, used } }]);
+    expect(plan({ quota: undefined, objects, unknown: [] }, NOW).actions).toEqual([]);
   });
 
   it('keeps the last count of resources that cannot be listed', () => {

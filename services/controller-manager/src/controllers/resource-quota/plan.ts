@@ -25,10 +25,10 @@ export interface ObservedQuota {
 
 /**
  * A quota's status repeats `hard` and counts what the existing objects use of it. The last count stands for resources that
- * cannot be listed.
+ * cannot be listed. A quota limits until it is gone, so one that finalizers keep is counted, too.
  */
 export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Instant): Plan<Action> {
-  if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return { actions: [] };
+  if (quota === undefined) return { actions: [] };
   const hard = quota.spec?.hard ?? {};
   const before = quota.status?.used ?? {};
   const kept = maskAmounts(
