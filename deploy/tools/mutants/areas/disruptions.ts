@@ -34,6 +34,14 @@ export const DISRUPTION_MUTANTS: readonly Mutant[] = [
     protects: 'a disruption budget while its pods end',
   },
   {
+    name: 'a failure to count stays in the condition when the counts are as before',
+    file: `${BUDGETS}/status.ts`,
+    text: ' && one.reason === reason',
+    replacement: '',
+    tests: [`${BUDGETS}/plan.test.ts`],
+    protects: 'evictions after a budget could not be counted for a while',
+  },
+  {
     name: 'a scale that cannot be read is not read again',
     file: `${BUDGETS}/controller.ts`,
     text: 'if (failed !== undefined) throw failed.error;',
