@@ -21,6 +21,7 @@ it.each([
   ['GET', `${G}/things?watch=true`, resource('watch', {})],
   ['GET', `${G}/watch/things`, resource('watch', {})],
   ['GET', `${G}/things/a?watch=true`, resource('get', { name: 'a' })],
+  ['constructor', `${G}/things/a`, resource('', { name: 'a' })],
   ['HEAD', `${G}/things/a`, resource('get', { name: 'a' })],
   ['DELETE', `${G}/things`, resource('deletecollection', {})],
   ['DELETE', `${G}/namespaces/n/things/a`, resource('delete', { namespace: 'n', name: 'a' })],

@@ -1,7 +1,7 @@
 import type { Authorizer, PathAuthorizer } from '../auth/authz/authorizer.ts';
 import { parseBoolean } from '../http/query.ts';
 import type { AuthenticatedExchange } from './authenticated-exchange.ts';
-import { METHOD_VERBS } from './request-info.ts';
+import { verbOfMethod } from './request-info.ts';
 
 /** The attributes of a request by the form of its path alone, whether anything is served there or not. */
 export type RequestAttributes =
@@ -40,7 +40,7 @@ export function requestAttributes(method: string, path: string, query: URLSearch
   const inNamespace = parts[0] === 'namespaces' && parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '');
   const [resource = '', name = '', part = ''] = inNamespace ? parts.slice(2) : parts;
   const isWatch = parseBoolean(query, 'watch') === true;
-  const verb = special ?? verbOf(METHOD_VERBS[method] ?? '', name, isWatch);
+  const verb = special ?? verbOf(verbOfMethod(method), name, isWatch);
   const subresource = special === 'proxy' ? '' : part;
   return { kind: 'resource', verb, group, version, resource, subresource, namespace, name };
 }

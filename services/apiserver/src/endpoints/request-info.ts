@@ -103,8 +103,7 @@ function wantedVerb(route: ResourceRoute, method: string, watch: boolean): Verb 
   }
 }
 
-/** What a method asks of one object behind the server: through a proxy, or of an extension server. */
-export const METHOD_VERBS: Readonly<Record<string, Verb>> = {
+const METHOD_VERBS: Readonly<Record<string, Verb>> = {
   GET: 'get',
   HEAD: 'get',
   POST: 'create',
@@ -112,6 +111,12 @@ export const METHOD_VERBS: Readonly<Record<string, Verb>> = {
   PATCH: 'patch',
   DELETE: 'delete',
 };
+
+/** The verb of a method on one object behind the server, in a proxy or an extension server; '' for a method without one. */
+export function verbOfMethod(method: string): Verb | '' {
+  // Over HTTP/2 a method may have any name, such as one that all objects have.
+  return Object.hasOwn(METHOD_VERBS, method) ? (METHOD_VERBS[method] ?? '') : '';
+}
 
 function namedVerb(method: string): Verb | undefined {
   switch (method) {

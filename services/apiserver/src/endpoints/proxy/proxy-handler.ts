@@ -9,7 +9,7 @@ import {
 } from '../../registry/index.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
-import { METHOD_VERBS, type ResourceRoute } from '../request-info.ts';
+import { type ResourceRoute, verbOfMethod } from '../request-info.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
 import { type BackendOptions, findBackend } from './find-backend.ts';
 import { forward, UnreachableError } from './forward.ts';
@@ -31,7 +31,7 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
     const target = { definition, namespace, name, subresource: 'proxy' };
     const path = pathBehind(exchange.path, definition.namespaced ? 8 : 6);
     const asked = new URLSearchParams(path === '' ? {} : { path });
-    await options.registry.connect(context, target, METHOD_VERBS[method] ?? '', streamOptions(target, asked));
+    await options.registry.connect(context, target, verbOfMethod(method), streamOptions(target, asked));
     if (query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
     const own: RequestContext = {
       ...context,

@@ -31,6 +31,7 @@ const ROOT = '/apis/example.org/v1/namespaces/n/things';
 describe('at a path of a custom resource', () => {
   it.each([
     ['POST', `${ROOT}/a/status`, 'create is not supported on resources of kind "things.example.org"'],
+    ['valueOf', `${ROOT}/a/status`, 'valueof is not supported on resources of kind "things.example.org"'],
     ['PUT', ROOT, 'name must be provided'],
     ['POST', '/apis/example.org/v1/things', undefined],
   ])('%s %s is refused', (method, path, message) => {

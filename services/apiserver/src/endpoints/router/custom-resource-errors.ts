@@ -14,7 +14,7 @@ export function refuseCustom(
 ): StatusError | undefined {
   if (reach === 'all') return undefined;
   const { group, resource } = definition;
-  const verb = VERBS[method] ?? method.toLowerCase();
+  const verb = (Object.hasOwn(VERBS, method) ? VERBS[method] : undefined) ?? method.toLowerCase();
   if (subresource === undefined && name === '') return StatusError.badRequest('name must be provided');
   return new StatusError('MethodNotAllowed', `${verb} is not supported on resources of kind "${resource}.${group}"`, {
     details: { group, kind: resource },
