@@ -6,8 +6,9 @@ import type { SchemaRef } from './schema/type-schema.ts';
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
 /**
- * Fields that a write cannot change: they are reset before the object is stored and get no owner. Either those that are reset
- * (`drop`), or, where it is all others, those that are not (`keep`). A path is a list of names, `*` for every item.
+ * Fields that a write cannot change: they get no owner in managedFields. Their values are reset by `prepareForCreate` and
+ * `prepareForUpdate`, which must agree with it. Either those that are reset (`drop`), or, where it is all others, those that are
+ * not (`keep`). A path is a list of names, `*` for every item.
  */
 export type ResetFields =
   | { readonly drop: readonly (readonly string[])[] }
@@ -105,7 +106,10 @@ export interface SubresourceDefinition<T extends KubeObject = KubeObject> {
   /** For those that update a part of the parent (status, approval, finalize, resize): restores what an update through it cannot change. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
   readonly validateUpdate?: (object: T, old: T) => Errors;
-  /** Fields that writes through it cannot change. The spec when absent for a status, none for others. */
+  /**
+   * Fields that writes through it cannot change. When absent: for a status the spec, and with a schema of the kind's own the
+   * metadata too; none for others.
+   */
   readonly resetFields?: ResetFields;
   /** Texts for `Warning: 299` headers of updates through it. */
   readonly warnings?: (object: T) => readonly string[];

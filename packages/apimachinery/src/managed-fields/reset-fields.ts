@@ -1,7 +1,7 @@
 import type { ResetFields, ResourceDefinition } from '../resource-definition.ts';
 import { FieldSet } from './field-set.ts';
 
-/** Returns the fields that a write can change: the others are reset before the object is stored. */
+/** Returns the fields that a write can change, which it may own. The hooks of the kind reset the values of the others. */
 export type FieldFilter = (fields: FieldSet) => FieldSet;
 
 const keepAll: FieldFilter = (fields) => fields;
