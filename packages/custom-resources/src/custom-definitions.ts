@@ -20,6 +20,7 @@ import { customColumns } from './columns.ts';
 import { type CompileRules, CustomRules } from './custom-rules.ts';
 import { parseJsonPath } from './json-path.ts';
 import { resourceType } from './resource-type.ts';
+import { dropStatus, keepAllButStatus, keepStatus } from './status-hooks.ts';
 
 /** Asks the webhook of a definition to convert objects to a version. Rejects with StatusError. */
 export type ConvertRemotely = (objects: readonly KubeObject[], apiVersion: string) => Promise<readonly KubeObject[]>;
@@ -90,12 +91,7 @@ function definitionOf(
       ...(hasStatus ? {} : { generationWith: 'status' as const }),
       metadataOnUpdate: 'change',
       allowUnconditionalUpdate: false,
-      prepareForCreate: (object) => {
-        if (hasStatus) delete (object as { status?: unknown }).status;
-      },
-      prepareForUpdate: (object, old) => {
-        if (hasStatus) keepField(object, old, 'status');
-      },
+      ...(hasStatus ? { prepareForCreate: dropStatus, prepareForUpdate: keepStatus } : {}),
       validateCreate: (object) => rules.validateNew(object),
       validateUpdate: (object, old) => rules.validateChange(object, old),
     },
@@ -113,13 +109,6 @@ function definitionOf(
 
 function selectable(value: unknown): string {
   return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
-}
-
-function keepField(object: KubeObject, old: KubeObject, name: string): void {
-  const before = (old as unknown as Record<string, unknown>)[name];
-  const fields = object as unknown as Record<string, unknown>;
-  if (before === undefined) delete fields[name];
-  else fields[name] = before;
 }
 
 function deprecationWarnings({ spec, apiVersion }: Version, crd: CustomResourceDefinition): readonly string[] {
@@ -143,7 +132,7 @@ function subresourcesOf({ spec }: Version, rules: CustomRules): readonly Subreso
       name: 'status',
       verbs: ['get', 'patch', 'update'],
       requiresVersion: true,
-      prepareForUpdate: prepareStatus,
+      prepareForUpdate: keepAllButStatus,
       validateUpdate: (object, old) => rules.validateChange(object, old, 'status'),
     });
   }
@@ -164,17 +153,6 @@ function subresourcesOf({ spec }: Version, rules: CustomRules): readonly Subreso
     });
   }
   return out;
-}
-
-/** Through the status everything else stays as it is, but for who manages it. */
-function prepareStatus(object: KubeObject, old: KubeObject): void {
-  const { managedFields } = object.metadata;
-  for (const name of new Set([...Object.keys(object), ...Object.keys(old)])) {
-    if (name !== 'status') keepField(object, old, name);
-  }
-  object.metadata = cloneJson(old.metadata);
-  if (managedFields === undefined) delete object.metadata.managedFields;
-  else object.metadata.managedFields = managedFields;
 }
 
 function storageForm(

@@ -5,6 +5,7 @@ import { createCodec } from './codec.ts';
 import { CustomRules } from './custom-rules.ts';
 import { resourceType } from './resource-type.ts';
 import { compileSchemaRules } from './rules/schema-rules.ts';
+import { dropStatus, keepAllButStatus, keepStatus } from './status-hooks.ts';
 
 /** The parts of a definition that follow from a JSON schema. Own rules are asked only of objects that satisfy the schema. */
 export interface KindSchema<T extends KubeObject> extends Required<Pick<ResourceDefinition, 'publishedSchema'>> {
@@ -19,6 +20,12 @@ export interface KindSchema<T extends KubeObject> extends Required<Pick<Resource
   ) => readonly FieldError[];
   /** Every rule of the schema on a change through the status subresource. */
   readonly validateStatus: (object: T, old: T) => readonly FieldError[];
+  /** `prepareForCreate` of a kind with a status subresource. */
+  readonly dropStatus: (object: T) => void;
+  /** `prepareForUpdate` of a kind with a status subresource. */
+  readonly keepStatus: (object: T, old: T) => void;
+  /** `prepareForUpdate` of the status subresource. */
+  readonly keepAllButStatus: (object: T, old: T) => void;
 }
 
 /**
@@ -40,6 +47,9 @@ export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSc
     validateNew: (object, own) => firstOf(atOnce(rules.validateNew(object)), () => own?.(object)),
     validateChange: (object, old, own) => firstOf(atOnce(rules.validateChange(object, old)), () => own?.(object, old)),
     validateStatus: (object, old) => atOnce(rules.validateChange(object, old, 'status')),
+    dropStatus,
+    keepStatus,
+    keepAllButStatus,
   };
 }
 

@@ -15,7 +15,7 @@ export const WIDGETS: Resource<Widget> = {
   namespaced: true,
 };
 
-const { schema, publishedSchema, validateNew, validateChange, validateStatus } = kindSchema(WIDGETS, {
+const { schema, publishedSchema, ...hooks } = kindSchema(WIDGETS, {
   type: 'object',
   description: 'Widget is a part of a machine.',
   required: ['spec'],
@@ -38,16 +38,11 @@ export const widgets = defineResource(WIDGETS, {
   publishedSchema,
   strategy: {
     hasGeneration: true,
-    prepareForCreate: (widget) => {
-      delete widget.status;
-    },
-    prepareForUpdate: (widget, old) => {
-      if (old.status === undefined) delete widget.status;
-      else widget.status = old.status;
-    },
-    validateCreate: (widget) => validateNew(widget),
+    prepareForCreate: hooks.dropStatus,
+    prepareForUpdate: hooks.keepStatus,
+    validateCreate: (widget) => hooks.validateNew(widget),
     validateUpdate: (widget, old) =>
-      validateChange(widget, old, () =>
+      hooks.validateChange(widget, old, () =>
         widget.spec.size < old.spec.size ? [forbidden('spec.size', 'a widget may not shrink')] : [],
       ),
   },
@@ -55,10 +50,8 @@ export const widgets = defineResource(WIDGETS, {
     {
       name: 'status',
       verbs: PART_VERBS,
-      prepareForUpdate: (widget, old) => {
-        widget.spec = old.spec;
-      },
-      validateUpdate: validateStatus,
+      prepareForUpdate: hooks.keepAllButStatus,
+      validateUpdate: hooks.validateStatus,
     },
   ],
   columns: [

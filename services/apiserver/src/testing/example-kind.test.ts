@@ -81,6 +81,17 @@ describe('a built-in kind that is one file and one line', () => {
     ]);
   });
 
+  it('changes nothing but its status through the status', async () => {
+    await create(widget('ready', { size: 3 }));
+    const { code, json } = await call('PATCH', `${PATH}/ready/status`, {
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ metadata: { labels: { a: 'b' } }, spec: { size: 4 }, status: { ready: true } }),
+    });
+    expect(code).toBe(200);
+    expect(json).toMatchObject({ metadata: { generation: 1 }, spec: { size: 3 }, status: { ready: true } });
+    expect(json.metadata).not.toHaveProperty('labels');
+  });
+
   it('is printed and selected', async () => {
     await create(widget('blue', { size: 5, color: 'blue' }));
     const { json } = await call('GET', `${PATH}?fieldSelector=spec.color=blue`, { headers: TABLE });
