@@ -77,6 +77,14 @@ it('does not count a pod that its Job has counted as failed, and replaced, befor
   expect(endOf([...overtaken, JOB, pod('j-b', 'Succeeded')])).toEqual(one);
 });
 
+it('does not count a pod that its Job released as one too many before it succeeded', () => {
+  const tracked = { finalizers: ['batch.kubernetes.io/job-tracking'] };
+  const released: readonly Step[] = [pod('j-a', 'Running', tracked), pod('j-a', 'Running'), pod('j-a', 'Succeeded')];
+  const one = endOf([JOB, pod('j-b', 'Succeeded')]);
+  expect(endOf([JOB, ...released, pod('j-b', 'Succeeded')])).toEqual(one);
+  expect(endOf([JOB, ...released, ...evicted('j-a', 'Succeeded'), pod('j-b', 'Succeeded')])).toEqual(one);
+});
+
 it.each<readonly [name: string, steps: readonly Step[]]>([
   ['a pod that was evicted before it had ended', evicted('j-b', 'Running')],
   [

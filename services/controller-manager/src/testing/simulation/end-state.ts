@@ -14,6 +14,7 @@ import {
   STATEFUL_SETS,
 } from '@gantry/objects';
 import { REVISION } from '../../controllers/deployment/annotations.ts';
+import { TRACKING_FINALIZER } from '../../controllers/job/job-rules.ts';
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
@@ -70,24 +71,27 @@ const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
  * Follows a world from its beginning. The function returns the end of its history in a form that two runs can be compared by: one line
  * for each object, without uids, times and suffixes. Pods are counted for each owner, since their names are random. A pod of a Job that
  * was evicted after it had succeeded, or succeeded while it was evicted, counts as if it were still there: which node it ran on, and whether
- * that one is lost, is chance. One that its Job had counted as failed before it succeeded does not: the Job has replaced it.
+ * that one is lost, is chance. One that its Job had counted as failed before it succeeded, or had released as one too many, does not
+ * count: the Job has replaced it.
  */
 export function followEndState(world: World): () => readonly string[] {
   const evicted: Pod[] = [];
-  /** Uids of pods that Jobs have counted as failed. */
-  const failed = new Set<string>();
+  /** Uids of pods that Jobs have counted as failed, or do not count. */
+  const replaced = new Set<string>();
+  const isReplaced = (object: KubeObject) => replaced.has(object.metadata.uid ?? '') && isOwnerThere(world, object);
   world.subscribe((change) => {
-    if (isOf(change, JOBS)) for (const uid of countedAsFailed(change.object)) failed.add(uid);
-    if (isEvictionOfSucceeded(change) && !failed.has(change.old?.metadata.uid ?? ''))
-      evicted.push(beforeDeletion(change.old as Pod));
+    if (isOf(change, JOBS)) for (const uid of countedAsFailed(change.object)) replaced.add(uid);
+    if (isRelease(change)) replaced.add(change.object?.metadata.uid ?? '');
+    if (isEvictionOfSucceeded(change)) evicted.push(beforeDeletion(change.old as Pod));
   });
   return () => {
     const lines: string[] = [];
     for (const [resource, object] of world.everything()) {
-      if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object))
+      if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object) && !isReplaced(object))
         lines.push(lineOf(world, resource, object));
     }
-    const kept = evicted.filter((pod) => isOwnerThere(world, pod) && !isByChance(world, '/pods', pod));
+    const stays = (pod: Pod) => isOwnerThere(world, pod) && !isByChance(world, '/pods', pod) && !isReplaced(pod);
+    const kept = evicted.filter(stays);
     return [...lines, ...kept.map((pod) => lineOf(world, '/pods', pod))].sort();
   };
 }
@@ -132,6 +136,18 @@ function countedAsFailed(job: Job | undefined): readonly string[] {
   return job?.status?.uncountedTerminatedPods?.failed ?? [];
 }
 
+/** Whether a Job's pod lost its finalizer before it ended. A Job releases so what it no longer counts, before it deletes it. */
+function isRelease(change: Change): boolean {
+  if (!isOf(change, PODS) || change.object === undefined) return false;
+  const { metadata, status }: Pod = change.object;
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
+  return isTracked(change.old) && !isTracked({ metadata });
+}
+
+function isTracked(object: Pick<KubeObject, 'metadata'> | undefined): boolean {
+  return object?.metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
+}
+
 /** Whether a pod is gone that had succeeded, and that the taints of its node have deleted: as in Kubernetes, also one that had ended. */
 function isEvictionOfSucceeded(change: Change): boolean {
   if (!isOf(change, PODS) || change.object !== undefined) return false;
@@ -146,7 +162,7 @@ function beforeDeletion(pod: Pod): Pod {
   return { ...pod, metadata };
 }
 
-function isOwnerThere(world: World, pod: Pod): boolean {
+function isOwnerThere(world: World, pod: KubeObject): boolean {
   const owner = controllerOf(pod);
   if (owner?.kind !== 'Job') return false;
   return jobOf(world, pod, owner.name)?.metadata.uid === owner.uid;
