@@ -209,7 +209,7 @@ export class ServiceAllocators implements Allocators {
     return (await this.#take(key, work, 'taken-over')) ? undefined : TAKEN;
   }
 
-  /** A port that is nobody's, nor the Service's own already: a claim of that would succeed. */
+  /** A port that no Service has, this one included: a claim of its own port would succeed. */
   async #freePort(held: ReadonlySet<string>, work: Work): Promise<number> {
     const count = LAST_PORT - FIRST_GIVEN_PORT + 1;
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
