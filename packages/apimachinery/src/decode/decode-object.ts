@@ -43,7 +43,8 @@ interface ExpectedKind {
 
 /**
  * Reads a request body as an object of the resource, the way a Kubernetes API server does: in canonical form and normalised shape
- * (see `normaliseShape`), apiVersion and kind filled in. Throws StatusError BadRequest.
+ * (see `normaliseShape`). Absent apiVersion and kind are filled in, but objects of a kind with its own schema must have both.
+ * Throws StatusError BadRequest.
  */
 export function decodeObject(input: DecodeInput): DecodedObject {
   const expected = expectedKind(input.definition, input.subresourceSchema);
