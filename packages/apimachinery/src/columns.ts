@@ -35,11 +35,11 @@ export const createdAtColumn: Column = {
   value: (object) => object.metadata.creationTimestamp ?? '',
 };
 
-/** A column of texts. */
+/** A column of a kind's own: of texts, unless `type` says otherwise. */
 export function column<T extends KubeObject>(
   name: string,
   description: Column['description'],
-  value: (object: T, now: Instant) => string | number | boolean,
+  value: Column<T>['value'],
   options: { readonly type?: Column['type']; readonly wide?: 'wide' } = {},
 ): Column<T> {
   return { name, type: options.type ?? 'string', description, priority: options.wide === undefined ? 0 : 1, value };
