@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { hasSchema, schemaNameOf, schemaOf } from '@gantry/apimachinery';
+import {
+  errorsOf,
+  hasSchema,
+  type JsonSchema,
+  type ResourceDefinition,
+  schemaNameOf,
+  schemaOf,
+} from '@gantry/apimachinery';
+import { validateDefinitionSpec } from '@gantry/custom-resources';
+import { formatFieldError } from '@gantry/objects';
 import { findKind, findResource, resources } from './registry.ts';
 import { widgets } from './testing/example-kind.ts';
 
@@ -38,4 +47,51 @@ describe('definitions', () => {
       expect(schemaOf(schema).fields.has('metadata')).toBe(true);
     },
   );
+});
+
+/** What is wrong with the schema of a kind of our own: with it as that of a custom resource, and required fields that it lacks. */
+function faultsOf({ group, version, kind, resource, singular }: ResourceDefinition, schema: JsonSchema): string[] {
+  const openAPIV3Schema: object = schema;
+  const errors = validateDefinitionSpec(
+    {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural: resource, singular, listKind: `${kind}List` },
+      conversion: { strategy: 'None' },
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+    undefined,
+  );
+  const texts = errorsOf(errors).map((error) => `${error.field}: ${formatFieldError(error)}`);
+  return [...texts, ...undeclared(schema, '')].map((text) => `${kind}: ${text}`);
+}
+
+function undeclared(schema: JsonSchema, path: string): string[] {
+  const properties = schema.properties ?? {};
+  const missing = (schema.required ?? []).filter((name) => schema.properties !== undefined && !(name in properties));
+  return [
+    ...missing.map((name) => `${path}.${name}: required, and no property`),
+    ...Object.entries(properties).flatMap(([name, of]) => undeclared(of, `${path}.${name}`)),
+  ];
+}
+
+describe('the schema of a kind of our own', () => {
+  it.each(definitions.flatMap((of) => (of.publishedSchema === undefined ? [] : [[of, of.publishedSchema] as const])))(
+    'is valid: $kind',
+    (definition, schema) => {
+      expect(faultsOf(definition, schema)).toEqual([]);
+    },
+  );
+
+  it('is refused with a default that it refuses, and with a required field that it does not have', () => {
+    const spec = (of: JsonSchema): JsonSchema => ({ type: 'object', properties: { spec: { type: 'object', ...of } } });
+    const size = { type: 'integer', default: 500, maximum: 100 } as const;
+    expect(faultsOf(widgets, spec({ properties: { size } }))).toEqual([
+      expect.stringContaining('properties[size].default'),
+    ]);
+    const colour = { type: 'string' } as const;
+    expect(faultsOf(widgets, spec({ required: ['color'], properties: { colour } }))).toEqual([
+      'Widget: .spec.color: required, and no property',
+    ]);
+  });
 });
