@@ -1,4 +1,4 @@
-import { validateChange, validateNew } from '@gantry/apimachinery';
+import { decodeObject, validateChange, validateNew } from '@gantry/apimachinery';
 import { expect, it } from 'vitest';
 import { type Widget, widgets } from './example-kind.ts';
 
@@ -36,4 +36,10 @@ it('a change that takes the spec away is refused by the schema, and the own rule
 it('a field of the wrong type is reported by the schema', () => {
   const wrong = { ...widget(1), spec: { size: 'big' } };
   expect(validateNew(widgets, wrong)).toMatchObject([{ field: 'spec.size' }]);
+});
+
+it('a default is set when a widget is decoded', () => {
+  const bytes = Buffer.from(JSON.stringify(widget(1)));
+  const { object } = decodeObject({ bytes, mediaType: 'application/json', definition: widgets, mode: 'Strict' });
+  expect(object).toMatchObject({ spec: { size: 1, color: 'red' } });
 });
