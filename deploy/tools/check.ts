@@ -1,19 +1,23 @@
 /**
  * `npm run check`: everything that can be checked without a daemon, two checks at a time, all failures reported at the
- * end. Names of checks run these alone: `npm run check -- words lint`. `--json FILE` also writes what each check said.
+ * end. Names of checks run these alone: `npm run check -- words lint`. `--docker` adds those that need Docker; `--json FILE`
+ * also writes what each check said.
  */
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runHeld } from './run-held.ts';
 import { type Selectable, selectChecks } from './select-checks.ts';
+import { REPORTS } from './test-reports.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const bin = (name: string) => join(root, 'node_modules/.bin', name);
 
 interface Check extends Selectable {
   readonly command: readonly string[];
+  /** Waits more than it computes: it runs beside as many checks as there are processors. */
+  readonly waits?: boolean;
 }
 
 interface Outcome {
@@ -22,6 +26,13 @@ interface Outcome {
   readonly seconds: number;
   readonly output: string;
 }
+
+const reporters = (report: string) => [
+  '--reporter=default',
+  '--reporter=./deploy/tools/running-tests.ts',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+];
 
 const CHECKS: readonly Check[] = [
   { name: 'generated code', command: [process.execPath, 'deploy/tools/generate.ts', '--verify'] },
@@ -36,15 +47,17 @@ const CHECKS: readonly Check[] = [
   { name: 'documents', command: [process.execPath, 'deploy/tools/check-documents.ts'] },
   {
     name: 'unit tests',
-    command: [
-      bin('vitest'),
-      'run',
-      '--reporter=default',
-      '--reporter=./deploy/tools/running-tests.ts',
-      '--reporter=json',
-      '--outputFile.json=.gantry/unit.json',
-    ],
+    command: [bin('vitest'), 'run', ...reporters(REPORTS.unit)],
     after: ['build'],
+  },
+  // Fetches what the integration tests need while the other checks compute.
+  { name: 'preparation', command: ['deploy/bin/ensure-integration'], docker: true, waits: true },
+  {
+    name: 'parts',
+    command: ['deploy/bin/integration', '--project', 'parts', ...reporters(REPORTS.parts)],
+    after: ['build', 'preparation'],
+    docker: true,
+    waits: true,
   },
   {
     name: 'cycles',
@@ -67,30 +80,15 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** A line of running-tests.ts. */
-const RUNNING = /^ +… /;
-
-function run(check: Check): Promise<Outcome> {
+async function run({ name, command: [program = '', ...args] }: Check): Promise<Outcome> {
   const startedAt = performance.now();
-  const [program = '', ...args] = check.command;
-  return new Promise((done) => {
-    const child = spawn(program, args, { cwd: root, env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } });
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      const text = chunk.toString();
-      output += text;
-      // What has been running for long is said at once, all else when the check has ended.
-      for (const line of text.split('\n')) if (RUNNING.test(line)) process.stdout.write(`${line}\n`);
-    });
-    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const end = (code: number) =>
-      done({ name: check.name, code, seconds: (performance.now() - startedAt) / 1000, output: output.trim() });
-    child.once('error', (error) => {
-      output += error.message;
-      end(127);
-    });
-    child.once('close', (code) => end(code ?? 1));
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' };
+  const { code, output } = await runHeld(program, args, {
+    cwd: root,
+    env,
+    write: (text) => process.stdout.write(text),
   });
+  return { name, code, seconds: (performance.now() - startedAt) / 1000, output: output.trim() };
 }
 
 const selection = selectChecks(CHECKS, process.argv.slice(2));
@@ -100,21 +98,22 @@ if ('error' in selection) {
 }
 const outcomes: Outcome[] = [];
 const waiting = [...selection.checks];
-const running = new Map<string, Promise<void>>();
+const running = new Map<Check, Promise<void>>();
+const computing = () => [...running.keys()].filter(({ waits }) => waits !== true).length;
+const mayStart = ({ after = [], waits }: Check) =>
+  after.every((name) => outcomes.some((done) => done.name === name)) &&
+  (waits === true || computing() < Math.max(2, availableParallelism()));
 while (waiting.length + running.size > 0) {
-  const next = waiting.findIndex((check) =>
-    (check.after ?? []).every((name) => outcomes.some((done) => done.name === name)),
-  );
-  const check =
-    running.size < Math.max(2, availableParallelism()) && next >= 0 ? waiting.splice(next, 1)[0] : undefined;
+  const next = waiting.findIndex(mayStart);
+  const check = next >= 0 ? waiting.splice(next, 1)[0] : undefined;
   if (check === undefined) {
     await Promise.race(running.values());
     continue;
   }
   running.set(
-    check.name,
+    check,
     run(check).then((outcome) => {
-      running.delete(check.name);
+      running.delete(check);
       outcomes.push(outcome);
       process.stdout.write(`  ${outcome.code === 0 ? '✓' : '✗'} ${outcome.name} (${outcome.seconds.toFixed(1)} s)\n`);
     }),
@@ -125,10 +124,9 @@ if (selection.json !== undefined) writeFileSync(selection.json, JSON.stringify(o
 const failed = outcomes.filter((outcome) => outcome.code !== 0);
 for (const { name, output } of failed) process.stdout.write(`\n──── ${name} ────\n${output}\n`);
 const tests = outcomes
-  .find((outcome) => outcome.name === 'unit tests')
-  ?.output.split('\n')
+  .flatMap(({ output }) => output.split('\n'))
   .filter((line) => /^\s*(Test Files|Tests)\s/.test(line));
 process.stdout.write(
-  `\n${(tests ?? []).join('\n')}\nchecks: ${outcomes.length - failed.length} passed, ${failed.length} failed\n`,
+  `\n${tests.join('\n')}\nchecks: ${outcomes.length - failed.length} passed, ${failed.length} failed\n`,
 );
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -12,6 +12,14 @@ describe('selectChecks', () => {
     expect(selectChecks(CHECKS, ['--json', 'out.json'])).toEqual({ checks: CHECKS, json: 'out.json' });
   });
 
+  it('gives those that need Docker where they are asked for', () => {
+    const docker = { name: 'parts', after: ['build'], docker: true };
+    const checks = [...CHECKS, docker];
+    expect(selectChecks(checks, [])).toMatchObject({ checks: CHECKS });
+    expect(selectChecks(checks, ['--docker', '--json', 'a'])).toEqual({ checks, json: 'a' });
+    expect(selectChecks(checks, ['parts'])).toMatchObject({ checks: [{ ...docker, after: [] }] });
+  });
+
   it('gives the named checks, which wait only for each other', () => {
     const checks = [{ name: 'unit tests', after: [] }];
     expect(selectChecks(CHECKS, ['unit tests', '--json', 'out.json'])).toEqual({ checks, json: 'out.json' });
