@@ -220,8 +220,6 @@ export const customResourceDefinitions = defineResource(CUSTOM_RESOURCE_DEFINITI
       requiresVersion: true,
       prepareForUpdate: (crd, old) => {
         crd.spec = old.spec;
-        const { labels, annotations, ownerReferences } = old.metadata;
-        Object.assign(crd.metadata, { labels, annotations, ownerReferences });
       },
       validateUpdate: (crd) => validateNames(crd.status?.acceptedNames, 'status.acceptedNames'),
     },
