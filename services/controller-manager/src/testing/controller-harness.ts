@@ -26,7 +26,10 @@ export interface ControllerHarness {
   readonly stop: AbortController;
   /** The Events about objects of this kind, of all kinds when absent; without the manager's own Event that it leads. */
   readonly events: (kind?: string) => readonly Event[];
-  /** Runs controllers until `stop` is aborted. Objects that `client` has already are there when they start. */
+  /**
+   * Runs controllers until `stop` is aborted. Objects that `client` has already are there when they start. A test in which they end
+   * before, by a watch that throws, fails.
+   */
   readonly run: (controllers: readonly ControllerSpec[], options?: RunOptions) => void;
 }
 
@@ -35,7 +38,16 @@ export function createControllerHarness(): ControllerHarness {
   const clock = new ManualClock();
   const client = new FakeObjectClient(clock);
   const stop = new AbortController();
-  onTestFinished(() => stop.abort());
+  const failures: unknown[] = [];
+  /** The test fails with what ends the manager: a watch that throws, for example. */
+  const watched = (work: Promise<void>) =>
+    void work.catch((error: unknown) => {
+      if (!stop.signal.aborted) failures.push(error);
+    });
+  onTestFinished(() => {
+    stop.abort();
+    if (failures.length > 0) throw new AggregateError(failures, 'the controllers ended');
+  });
   const events: ControllerHarness['events'] = (kind) =>
     client
       .all(EVENTS)
@@ -57,8 +69,8 @@ export function createControllerHarness(): ControllerHarness {
       random: seededRandom(1),
       log: silentLog,
     });
-    void manager.run(stop.signal);
-    void manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, stop.signal);
+    watched(manager.run(stop.signal));
+    watched(manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, stop.signal));
   };
   return { clock, client, stop, events, run };
 }
