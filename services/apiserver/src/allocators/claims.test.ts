@@ -43,7 +43,7 @@ describe('claims', () => {
     const expected = (await store.get(key, signal))?.resourceVersion ?? 'absent';
     const object = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace, uid }, spec: { clusterIP } };
     const value = new TextEncoder().encode(JSON.stringify(object));
-    const write = { key, expected, value, mustExist: [], writer: { name: 'test' } } as const;
+    const write = { key, expected, value, writer: { name: 'test' } } as const;
     expect(await settled(store.write(write, signal))).toMatchObject({ kind: 'committed' });
   };
   const claim = async (owner: typeof A) => (await settled(claims.claim(KEY, owner, TAKE, signal))).kind;

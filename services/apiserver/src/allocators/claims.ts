@@ -61,7 +61,7 @@ export class Claims {
     let expected: 'absent' | number = 'absent';
     let unchanged: readonly Unchanged[] = [];
     for (let tries = 0; tries < TRIES; tries++) {
-      const write = { key, expected, value: encode(owner), unchanged, mustExist: [], writer: WRITER };
+      const write = { key, expected, value: encode(owner), unchanged, writer: WRITER };
       const outcome = await this.#store.write(write, signal);
       if (outcome.kind === 'committed') {
         return { kind: 'created', claim: { key, resourceVersion: outcome.resourceVersion } };
@@ -149,7 +149,7 @@ export class Claims {
   /** Whether it was removed: not when the claim or its Service has changed. */
   async #remove(claim: StoredObject, owner: Unchanged, signal: AbortSignal): Promise<boolean> {
     const { key, resourceVersion: expected } = claim;
-    const write = { key, expected, value: null, mustExist: [], unchanged: [owner], writer: WRITER };
+    const write = { key, expected, value: null, unchanged: [owner], writer: WRITER };
     return (await this.#store.write(write, signal)).kind === 'committed';
   }
 }

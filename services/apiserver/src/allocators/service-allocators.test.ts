@@ -37,7 +37,7 @@ describe('the allocators', () => {
     await begin(object, serviceCidr);
     const key = `/registry/services/n/${object.metadata.name ?? ''}`;
     const value = new TextEncoder().encode(JSON.stringify(object));
-    await h.settle(h.store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, never));
+    await h.settle(h.store.write({ key, expected: 'absent', value, writer: { name: 'test' } }, never));
   };
   const draft = (uid: string, spec: object = {}): Service & KubeObject => ({
     ...service(uid, spec),
@@ -51,7 +51,7 @@ describe('the allocators', () => {
   const removeClaim = async (name: string) => {
     const key = `/gantry/allocations/${name}`;
     const claim = must(await h.settle(h.store.get(key, never)), 'the claim');
-    const gone = { key, expected: claim.resourceVersion, value: null, mustExist: [], writer: { name: 'test' } };
+    const gone = { key, expected: claim.resourceVersion, value: null, writer: { name: 'test' } };
     await h.settle(h.store.write(gone, never));
   };
   const claimant = async (name: string) => {
@@ -261,7 +261,7 @@ describe('the allocators', () => {
         if (write.expected !== 'absent' && write.key.endsWith('10.96.7.7')) {
           const value = new TextEncoder().encode(JSON.stringify(winner));
           const key = '/registry/services/n/winner';
-          await stored.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, signal);
+          await stored.write({ key, expected: 'absent', value, writer: { name: 'test' } }, signal);
         }
         return stored.write(write, signal);
       },

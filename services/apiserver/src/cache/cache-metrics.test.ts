@@ -26,7 +26,7 @@ describe('the metrics of the watch cache', () => {
     const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'n' } };
     const value = new TextEncoder().encode(JSON.stringify(object));
     const key = '/registry/configmaps/n/a';
-    await store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, stopping.signal);
+    await store.write({ key, expected: 'absent', value, writer: { name: 'test' } }, stopping.signal);
     await clock.advance(10);
     cache.resource({ group: '', resource: 'configmaps' }).get(key)?.response.protobuf();
     const metrics = createMetrics();

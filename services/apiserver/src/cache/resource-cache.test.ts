@@ -140,7 +140,7 @@ describe('the watch cache', () => {
   const write = async (key: string) => {
     const object: KubeObject = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'a' } };
     const value = new TextEncoder().encode(JSON.stringify(object));
-    const work = store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, signal);
+    const work = store.write({ key, expected: 'absent', value, writer: { name: 'test' } }, signal);
     await clock.advance(10);
     const outcome = await work;
     if (outcome.kind !== 'committed') throw new TypeError(outcome.kind);

@@ -55,7 +55,6 @@ describe('the watch cache', () => {
         key: objectKey(CONFIG_MAPS, 'n', name),
         expected: version,
         value: new TextEncoder().encode(JSON.stringify(object)),
-        mustExist: [],
         writer: { name: 'test' },
       },
       never,
@@ -67,7 +66,7 @@ describe('the watch cache', () => {
   };
   const remove = async (name: string, version: number) => {
     const key = objectKey(CONFIG_MAPS, 'n', name);
-    const work = store.write({ key, expected: version, value: null, mustExist: [], writer: { name: 'test' } }, never);
+    const work = store.write({ key, expected: version, value: null, writer: { name: 'test' } }, never);
     await clock.advance(10);
     await work;
   };
@@ -234,7 +233,7 @@ describe('the watch cache', () => {
     await start();
     const key = '/gantry/allocations/test/x';
     const value = new TextEncoder().encode('{"metadata":{}}');
-    const write = store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, never);
+    const write = store.write({ key, expected: 'absent', value, writer: { name: 'test' } }, never);
     await clock.advance(10);
     await write;
     const caught = cache.catchUp(1000, never);

@@ -286,7 +286,7 @@ describe('the generic registry on kinds of their own ways', () => {
     const key = '/gantry/allocations/addresses/10.96.7.7';
     const signal = new AbortController().signal;
     const claim = must(await h.settle(h.store.get(key, signal)), 'the claim');
-    const gone = { key, expected: claim.resourceVersion, value: null, mustExist: [], writer: { name: 'test' } };
+    const gone = { key, expected: claim.resourceVersion, value: null, writer: { name: 'test' } };
     await h.settle(h.store.write(gone, signal));
     await h.create('services', service('second', { clusterIP: '10.96.7.7' }));
     const other = await createHarness({ etcd: h.store.etcd, seed: 8 });

@@ -6,6 +6,7 @@ import type { StoreWatchItem } from './object-store.ts';
 import { revisionOf } from './resource-version.ts';
 import { committed, create, pod, remove, update } from './testing/store-calls.ts';
 
+const NAMESPACE = '/registry/namespaces/none';
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 
 /** A transaction that carries writes of objects: not the opening of a lane, not a read. */
@@ -47,14 +48,14 @@ describe('a write whose answer is lost', () => {
       store.write(create(pod('taken')), signal()),
       store.write(remove(pod('doomed'), doomed), signal()),
       store.write(update(pod('absent'), doomed), signal()),
-      store.write({ ...create(pod('orphan')), mustExist: ['/registry/namespaces/none'] }, signal()),
+      store.write({ ...create(pod('orphan')), unchanged: [{ key: NAMESPACE, resourceVersion: taken }] }, signal()),
     ]);
     expect(outcomes).toEqual([
       { kind: 'committed', resourceVersion: (await store.get(pod('new'), signal()))?.resourceVersion },
       { kind: 'conflict', current: expect.objectContaining({ resourceVersion: taken }) },
       { kind: 'committed', resourceVersion: expect.any(Number) },
       { kind: 'conflict', current: null },
-      { kind: 'missing', key: '/registry/namespaces/none' },
+      { kind: 'missing', key: NAMESPACE },
     ]);
     expect(await store.get(pod('doomed'), signal())).toBeNull();
   });

@@ -8,7 +8,6 @@ const writeOf = (key: string, change: Partial<GuardedWrite> = {}): IdentifiedWri
     key,
     expected: 256,
     value: new Uint8Array(1),
-    mustExist: [],
     writer: { name: 'test' },
     ...change,
   },
@@ -34,7 +33,6 @@ describe('a group', () => {
   });
 
   it.each<[string, Partial<GuardedWrite>]>([
-    ['must exist', { mustExist: ['a'] }],
     ['must be unchanged', { unchanged: [{ key: 'a', resourceVersion: 256 }] }],
     ['is the election of its fence', { writer: { ...FENCED, fence: { ...FENCED.fence, electionKey: 'a' } } }],
   ])('takes no write together with another one of a key that %s', (_why, guard) => {
@@ -57,9 +55,9 @@ describe('a group', () => {
   it('keeps the order of the writes of a key: one that waits holds back the later ones', () => {
     const waiting = [
       writeOf('a'),
-      writeOf('b', { mustExist: ['a'] }),
+      writeOf('b', { unchanged: [{ key: 'a', resourceVersion: 256 }] }),
       writeOf('b'),
-      writeOf('c', { mustExist: ['b'] }),
+      writeOf('c', { unchanged: [{ key: 'b', resourceVersion: 256 }] }),
     ];
     expect(take(waiting)).toEqual({ group: 'a', rest: 'b b c' });
   });

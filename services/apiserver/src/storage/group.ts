@@ -58,7 +58,6 @@ function keysOf(write: GuardedWrite): { readonly written: readonly string[]; rea
     written: fence !== undefined && write.value === null ? [write.key, deletedKeyOf(write.key)] : [write.key],
     compared: [
       write.key,
-      ...write.mustExist,
       ...(write.unchanged ?? []).map(({ key }) => key),
       ...(fence === undefined ? [] : [fence.electionKey, INCARNATION_KEY]),
     ],
@@ -87,12 +86,9 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
     write.expected === 'absent'
       ? { key: write.key, target: 'create-revision', equals: 0 }
       : { key: write.key, target: 'mod-revision', equals: revisionOf(write.expected) };
-  const needed = [
-    ...write.mustExist.map((key): Compare => ({ key, target: 'exists' })),
-    ...(write.unchanged ?? []).map(
-      (unchanged): Compare => ({ key: unchanged.key, target: 'mod-revision', equals: seenRevision(unchanged) }),
-    ),
-  ];
+  const needed = (write.unchanged ?? []).map(
+    (unchanged): Compare => ({ key: unchanged.key, target: 'mod-revision', equals: seenRevision(unchanged) }),
+  );
   const fence = write.writer.fence;
   if (fence === undefined || options.fence === 'left-out-by-test') return [own, ...needed];
   return [
@@ -170,7 +166,7 @@ export function outcomesOf(
   });
 }
 
-/** A lost fence before a missing key before a conflict: the first is final for its writer, the last may be tried again. */
+/** A lost fence before a key that has changed before a conflict: the first is final for its writer, the last may be tried again. */
 export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], sealing: Sealing): WriteOutcome {
   const at = new Map(read.map((kv) => [kv.key, kv]));
   const fence = write.writer.fence;
@@ -179,8 +175,6 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], s
     const same = incarnation !== undefined && Buffer.from(incarnation).toString() === fence.incarnation;
     if (!same || at.get(fence.electionKey)?.createRevision !== fence.epoch) return { kind: 'fenced' };
   }
-  const missing = write.mustExist.find((key) => !at.has(key));
-  if (missing !== undefined) return { kind: 'missing', key: missing };
   const changed = write.unchanged?.find(
     (unchanged) => (at.get(unchanged.key)?.modRevision ?? 0) !== seenRevision(unchanged),
   );

@@ -33,8 +33,6 @@ export interface GuardedWrite {
   readonly expected: 'absent' | ResourceVersion;
   /** The object without `metadata.resourceVersion` as JSON bytes, or null to delete. */
   readonly value: Uint8Array | null;
-  /** Keys that must exist, in whatever version. */
-  readonly mustExist: readonly string[];
   /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted; claims of addresses). */
   readonly unchanged?: readonly Unchanged[];
   readonly writer: Writer;
@@ -54,7 +52,7 @@ export type WriteOutcome =
   | { readonly kind: 'committed'; readonly resourceVersion: ResourceVersion }
   /** The guard did not hold; what is stored now, or null when nothing is. */
   | { readonly kind: 'conflict'; readonly current: StoredObject | null }
-  /** A key of `mustExist` is not there, or one of `unchanged` is not as it was read. */
+  /** A key of `unchanged` is not as it was read. */
   | { readonly kind: 'missing'; readonly key: string }
   /** Another leader exists, or the lease ran out. */
   | { readonly kind: 'fenced' };

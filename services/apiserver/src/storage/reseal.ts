@@ -33,7 +33,7 @@ export async function reseal(
       stale.map((kv) => {
         const { index, payload } = decodeEnvelope(kv.key, kv.value, sealing);
         const expected = versionOf(kv.modRevision, index);
-        return store.write({ key: kv.key, expected, value: payload, mustExist: [], writer: WRITER }, signal);
+        return store.write({ key: kv.key, expected, value: payload, writer: WRITER }, signal);
       }),
     );
     // A write of another process may have used the older key: the page is read again until none is left.

@@ -44,9 +44,7 @@ async function sweep({ store, cache, definition, clock }: EventSweeperOptions, s
   for (let start = 0; start < expired.length; start += BATCH) {
     const deletions = expired
       .slice(start, start + BATCH)
-      .map(({ key, resourceVersion }) =>
-        store.write({ key, expected: resourceVersion, value: null, mustExist: [], writer }, signal),
-      );
+      .map(({ key, resourceVersion }) => store.write({ key, expected: resourceVersion, value: null, writer }, signal));
     await Promise.all(deletions);
   }
 }

@@ -79,7 +79,6 @@ export class Committer {
           key: objectKey(definition, namespace, name),
           expected: write.expected,
           value: stored === undefined ? null : encodeObject(stored),
-          mustExist: [],
           unchanged,
           writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
         },

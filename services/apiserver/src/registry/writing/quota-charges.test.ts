@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 it('the mark of the recounts of a quota goes with the quota', async () => {
-  const mark = { key: KEY, expected: 'absent', value: Buffer.from('{"metadata":{}}'), mustExist: [] } as const;
+  const mark = { key: KEY, expected: 'absent', value: Buffer.from('{"metadata":{}}') } as const;
   await h.settle(h.store.write({ ...mark, writer: { name: 'test' } }, signal));
   const create = (resource: string, kind: string, more: object) =>
     h.create(resource, { apiVersion: 'v1', kind, metadata: { name: 'q' }, ...more });

@@ -63,7 +63,7 @@ export async function recountConditions(
   if (lowered.length === 0) return [];
   const key = recountKey(object.metadata);
   const expected = (await fromStore(store.get(key, context.signal)))?.resourceVersion ?? 'absent';
-  const write: GuardedWrite = { key, expected, value: MARK, mustExist: [], writer: WRITER };
+  const write: GuardedWrite = { key, expected, value: MARK, writer: WRITER };
   const marked = await fromStore(store.write(write, context.signal));
   if (marked.kind !== 'committed') throw conflict(target.name);
   if (!(await cache.reach(revisionOf(marked.resourceVersion), CATCH_UP_MS, context.signal)))
@@ -103,7 +103,7 @@ export async function forgetRecounts(
   try {
     const mark = await store.get(key, signal);
     if (mark === null) return;
-    await store.write({ key, expected: mark.resourceVersion, value: null, mustExist: [], writer: WRITER }, signal);
+    await store.write({ key, expected: mark.resourceVersion, value: null, writer: WRITER }, signal);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
   }

@@ -45,14 +45,6 @@ export function describeWrites(context: Context): void {
     expect(await store.get(pod('a'), signal())).toBeNull();
   });
 
-  it('names a key that must exist and does not', async () => {
-    const { store } = context();
-    const write = { ...create(pod('a')), mustExist: [NAMESPACE] };
-    expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
-    await committed(store.write(create(NAMESPACE), signal()));
-    await committed(store.write(write, signal()));
-  });
-
   it('names a key that is not as it was read', async () => {
     const { store } = context();
     const read = await committed(store.write(create(NAMESPACE), signal()));
@@ -61,6 +53,8 @@ export function describeWrites(context: Context): void {
     expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
     const now = { ...write, unchanged: [{ key: NAMESPACE, resourceVersion: changed }] };
     await committed(store.write(now, signal()));
+    await committed(store.write(remove(NAMESPACE, changed), signal()));
+    expect(await store.write({ ...now, ...create(pod('b')) }, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
   });
 
   it('stores one of two writes at the same moment that each need the other not to be stored', async () => {

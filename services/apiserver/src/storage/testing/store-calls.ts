@@ -22,17 +22,17 @@ export function map(name: string): string {
 
 /** A creation by the administrator. */
 export function create(key: string, fields: JsonObject = {}): GuardedWrite {
-  return { key, expected: 'absent', value: bytes(key, fields), mustExist: [], writer: { name: 'admin' } };
+  return { key, expected: 'absent', value: bytes(key, fields), writer: { name: 'admin' } };
 }
 
 /** An update of one version. */
 export function update(key: string, expected: ResourceVersion, fields: JsonObject = {}): GuardedWrite {
-  return { key, expected, value: bytes(key, fields), mustExist: [], writer: { name: 'admin' } };
+  return { key, expected, value: bytes(key, fields), writer: { name: 'admin' } };
 }
 
 /** A deletion of one version. */
 export function remove(key: string, expected: ResourceVersion): GuardedWrite {
-  return { key, expected, value: null, mustExist: [], writer: { name: 'admin' } };
+  return { key, expected, value: null, writer: { name: 'admin' } };
 }
 
 function bytes(key: string, fields: JsonObject): Uint8Array {
