@@ -1,11 +1,13 @@
 /**
  * Reports what Markdown pages name and the repository does not have: links, paths, npm scripts, excerpts of files and terms of
- * the glossary; and where the table of variables differs from what services read.
+ * the glossary; and where the tables of variables, metrics, and our labels and annotations differ from the code.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findBrokenReferences } from './prose/find-broken-references.ts';
+import { findMetricFaults } from './prose/find-metric-faults.ts';
+import { findNameFaults } from './prose/find-name-faults.ts';
 import { findSettingFaults } from './prose/find-setting-faults.ts';
 import { findStaleExcerpts } from './prose/find-stale-excerpts.ts';
 import { findUnknownTerms } from './prose/find-unknown-terms.ts';
@@ -34,6 +36,15 @@ const configs = new Map(
   }),
 );
 
+/** The code of what runs in a cluster, without its tests. */
+const sources = new Map(
+  [...paths]
+    .filter(
+      (path) => /^(?:packages|services)\/[^/]+\/src\/.*(?<!\.test)\.ts$/.test(path) && !path.includes('/testing/'),
+    )
+    .map((path) => [path, read(path)] as const),
+);
+
 let problems = 0;
 for (const page of pages) {
   const text = read(page);
@@ -41,7 +52,8 @@ for (const page of pages) {
     ...findBrokenReferences(page, text, repository),
     ...findStaleExcerpts(text, (path) => (paths.has(path) ? read(path) : undefined)),
     ...(page === 'docs/glossary.md' ? findUnknownTerms(text, readAll) : []),
-    ...(page === 'docs/conventions.md' ? findSettingFaults(text, configs) : []),
+    ...(page === 'docs/conventions.md' ? [...findSettingFaults(text, configs), ...findNameFaults(text, sources)] : []),
+    ...(page === 'docs/metrics.md' ? findMetricFaults(text, sources) : []),
   ];
   for (const { line, problem } of broken) {
     problems++;
