@@ -1,5 +1,5 @@
 import { must } from '@gantry/base';
-import { ownServiceAddresses } from '@gantry/objects';
+import { ADMINISTRATORS, API_SERVERS, FIXED_SERVICES, ownServiceAddresses } from '@gantry/objects';
 
 /** Subject, names and validity of a certificate. */
 export interface CertificateSpec {
@@ -85,7 +85,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
       trusts: 'cluster',
       certificate: {
         commonName: 'system:apiserver',
-        organisations: ['gantry:apiservers'],
+        organisations: [API_SERVERS],
         dnsNames: APISERVER_DNS_NAMES,
         ipAddresses: ['127.0.0.1', kubernetesAddress(options.serviceCidr)],
         usages: ['server', 'client'],
@@ -97,7 +97,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
       owner: SERVICE_UID,
       authority: 'cluster',
       trusts: 'nodes',
-      certificate: clientOnly('system:apiserver', ['gantry:apiservers']),
+      certificate: clientOnly('system:apiserver', [API_SERVERS]),
     },
     etcdClient('apiserver-etcd', 'root'),
     etcdClient('scheduler-etcd', 'system:kube-scheduler'),
@@ -120,7 +120,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
       owner: ROOT_UID,
       authority: 'cluster',
       trusts: 'cluster',
-      certificate: clientOnly('kubernetes-admin', ['system:masters']),
+      certificate: clientOnly('kubernetes-admin', [ADMINISTRATORS]),
     },
   ];
 }
@@ -133,7 +133,7 @@ function service(folder: string, commonName: string): Role {
     trusts: 'cluster',
     certificate: {
       commonName,
-      organisations: ['gantry:services'],
+      organisations: [FIXED_SERVICES],
       dnsNames: [folder, 'localhost'],
       ipAddresses: ['127.0.0.1'],
       usages: ['server', 'client'],

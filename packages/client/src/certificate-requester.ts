@@ -3,11 +3,11 @@ import {
   type CertificateSigningRequest,
   type ObjectKey,
   type Resource,
+  SERVICE_SIGNER,
   StatusError,
 } from '@gantry/objects';
 import { type Clock, sleep, withDeadline } from '@gantry/base';
 
-const SIGNER = 'gantry.dev/service';
 const USAGES = ['digital signature', 'client auth', 'server auth'];
 const LOOK_EVERY_MS = 1000;
 const PATIENCE_MS = 300_000;
@@ -42,7 +42,7 @@ export function createCertificateRequester(
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
       metadata: { generateName: `${component}-` },
-      spec: { request: Buffer.from(request).toString('base64'), signerName: SIGNER, usages: USAGES },
+      spec: { request: Buffer.from(request).toString('base64'), signerName: SERVICE_SIGNER, usages: USAGES },
     };
     const created = await client.create(CERTIFICATE_SIGNING_REQUESTS, object, signal);
     const key = { namespace: '', name: created.metadata.name ?? '' };

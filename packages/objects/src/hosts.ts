@@ -6,6 +6,9 @@ export const ENGINE_LABEL = 'gantry.dev/engine';
 /** A Node's annotation: the IPv4 address under which other hosts reach its host, where they send packets for its pods. */
 export const HOST_ADDRESS_ANNOTATION = 'gantry.dev/host-address';
 
+/** A Node's annotation: its host's custodian drains it. A returning agent removes it. */
+export const DRAINING_ANNOTATION = 'gantry.dev/draining';
+
 /** What the range of a cluster is when it is not set, where the first host's is smaller. */
 const DEFAULT_PREFIX = 16;
 

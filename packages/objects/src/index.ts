@@ -29,7 +29,18 @@ export {
   required,
   tooLong,
 } from './field-error.ts';
-export { defaultClusterCidr, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION } from './hosts.ts';
+export { defaultClusterCidr, DRAINING_ANNOTATION, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION } from './hosts.ts';
+export {
+  ADMINISTRATORS,
+  API_SERVERS,
+  ENGINE_EXTRA,
+  ENGINE_UNIT,
+  FIXED_SERVICES,
+  NODE_USER_PREFIX,
+  NODES_GROUP,
+  SERVICE_SIGNER,
+  UNLIMITED_GROUPS,
+} from './identities.ts';
 export { resolveIntOrPercent } from './int-or-string.ts';
 export { parseLabelSelector } from './label-selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, Selector, labelSelectorFrom } from './label-selectors/selector.ts';

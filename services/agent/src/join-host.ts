@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, type Random, sleep, withDeadline } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, ignoreReasons, type ObjectClient } from '@gantry/client';
-import { ENGINE_LABEL, type Node, NODES } from '@gantry/objects';
+import { ENGINE_LABEL, FIXED_SERVICES, type Node, NODES } from '@gantry/objects';
 import { type Logger, replaceFile } from '@gantry/service';
 import { createRequest, generateKey, openTlsFolder } from '@gantry/tls';
 import type { JoinConfig } from './config.ts';
@@ -64,7 +64,7 @@ export async function joinHost(options: JoinOptions, signal: AbortSignal): Promi
   const podCidr = await podRangeOf({ client, node, clock }, signal);
   const request = createCertificateRequester(client, clock, 'kube-proxy');
   const key = await generateKey();
-  const terms = await createRequest('O=gantry:services, CN=system:kube-proxy', PROXY_NAMES, key);
+  const terms = await createRequest(`O=${FIXED_SERVICES}, CN=system:kube-proxy`, PROXY_NAMES, key);
   const signed = await step('the proxy got no certificate', (abort) => request(terms, abort));
   await writeFiles(config.proxyTlsDir, { 'ca.crt': tls.current().ca, 'tls.key': key, 'tls.crt': signed });
   return { node, podCidr };

@@ -134,7 +134,7 @@ export const AUTH_MUTANTS: readonly Mutant[] = [
   {
     name: 'metrics are public',
     file: `${AUTH}/authz/fixed-rights.ts`,
-    text: "(path === '/metrics' && user.groups.includes('gantry:services'))",
+    text: "(path === '/metrics' && user.groups.includes(FIXED_SERVICES))",
     replacement: "path === '/metrics'",
     tests: [`${AUTH}/authz/fixed-rights.test.ts`],
     protects: 'names and numbers of what the cluster holds',

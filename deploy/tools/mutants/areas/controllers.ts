@@ -231,7 +231,7 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
     name: "any Node gets a proxy's certificate where no host may join",
     file: `${SIGNING}/plan.ts`,
-    text: "joining === 'allowed' && ",
+    text: "joining === 'allowed' &&",
     replacement: '',
     tests: [`${SIGNING}/service-certificates.test.ts`],
     protects: 'what the proxy may read',

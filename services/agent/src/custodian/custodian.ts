@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import {
+  DRAINING_ANNOTATION,
   ENGINE_LABEL,
   type Eviction,
   isReason,
@@ -18,7 +19,6 @@ import type { Logger } from '@gantry/service';
 import { readKeyVolume } from '../identity/key-volume.ts';
 import { numberOf } from '../identity/node-identity.ts';
 import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
-import { DRAINING_ANNOTATION } from '../node/node-object.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';

@@ -1,8 +1,7 @@
 import { type Clock, raceAbort, withDeadline } from '@gantry/base';
-import type { Resource, SubjectAccessReview, TokenReview, UserInfo } from '@gantry/objects';
+import { API_SERVERS, type Resource, type SubjectAccessReview, type TokenReview, type UserInfo } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { PeerIdentity } from '@gantry/service';
-import { API_SERVERS } from '../identity/api-servers.ts';
 import { nodeRequest } from './request-attributes.ts';
 
 const TOKEN_REVIEWS: Resource<TokenReview> = {

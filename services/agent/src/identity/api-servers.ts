@@ -1,8 +1,5 @@
-import { StatusError } from '@gantry/objects';
+import { API_SERVERS, StatusError } from '@gantry/objects';
 import type { GrpcCall } from '@gantry/service';
-
-/** The organization in the certificates of API servers. */
-export const API_SERVERS = 'gantry:apiservers';
 
 /** StatusError 'Forbidden' unless an API server calls. `what` is what others may not do: `read logs`. */
 export function requireApiServer(call: GrpcCall, resource: 'pods' | 'nodes', name: string, what: string): void {

@@ -1,3 +1,4 @@
+import { ENGINE_UNIT, NODE_USER_PREFIX, NODES_GROUP } from '@gantry/objects';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type CertificateLife, certificateLife, createRequest } from '@gantry/tls';
 
@@ -32,10 +33,8 @@ export interface NodeSubject {
  */
 export function createNodeRequest({ node, engine }: NodeSubject, use: CertificateUse, key: string): Promise<string> {
   const unit = use === 'client' ? `OU=${ENGINE_UNIT}${engine}, ` : '';
-  return createRequest(`O=system:nodes, ${unit}CN=system:node:${node}`, use === 'serving' ? [node] : [], key);
+  return createRequest(`O=${NODES_GROUP}, ${unit}CN=${NODE_USER_PREFIX}${node}`, use === 'serving' ? [node] : [], key);
 }
-
-const ENGINE_UNIT = 'gantry:engine:';
 
 /** What a certificate must fit to be used. */
 export interface CertificateTerms extends Pick<NodeSubject, 'engine'> {

@@ -12,8 +12,6 @@ import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
 import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
-/** Set on a Node that the host custodian drains; a returning agent removes it. */
-export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 /** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';
 /** The port of the agent's gRPC server and of its HTTP endpoints, the same as kubelet's. */

@@ -1,5 +1,6 @@
 import { type Clock, errorMessage, Signal, sleep } from '@gantry/base';
 import {
+  DRAINING_ANNOTATION,
   type ContainerImage,
   ENGINE_LABEL,
   equalJson,
@@ -13,14 +14,7 @@ import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { EngineRuntime } from '../runtime/engine.ts';
-import {
-  DRAINING_ANNOTATION,
-  newNode,
-  providerId,
-  nodeLabels,
-  type NodeObservation,
-  nodeStatus,
-} from './node-object.ts';
+import { newNode, providerId, nodeLabels, type NodeObservation, nodeStatus } from './node-object.ts';
 import { LEASE_NAMESPACE } from './heartbeat.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';

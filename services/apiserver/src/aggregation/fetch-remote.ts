@@ -1,3 +1,4 @@
+import { ADMINISTRATORS } from '@gantry/objects';
 import { request } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type Clock, withDeadline } from '@gantry/base';
@@ -12,7 +13,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 5000;
 
 /** As whom this server itself asks. */
-const AGGREGATOR: User = { name: 'system:kube-aggregator', uid: '', groups: ['system:masters'], extra: {} };
+const AGGREGATOR: User = { name: 'system:kube-aggregator', uid: '', groups: [ADMINISTRATORS], extra: {} };
 
 export interface RemoteAnswer {
   readonly url: string;

@@ -1,4 +1,5 @@
-import { nodeOfUser, NODES_GROUP } from '../../auth/authz/acts-for.ts';
+import { NODES_GROUP } from '@gantry/objects';
+import { nodeOfUser } from '../../auth/authz/acts-for.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
 import type { Access, AdmissionCheck } from '../check/admission-check.ts';
 import { refuse } from '../check/refuse.ts';

@@ -1,5 +1,5 @@
-import { ENGINE_LABEL, equalJson, type Node } from '@gantry/objects';
-import { DRAINING_ANNOTATION, engineOfUser } from '../../auth/authz/acts-for.ts';
+import { DRAINING_ANNOTATION, ENGINE_LABEL, equalJson, type Node } from '@gantry/objects';
+import { engineOfUser } from '../../auth/authz/acts-for.ts';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 import { isAgentsLabel, modifiedLabels } from './node-labels.ts';

@@ -1,18 +1,18 @@
 import {
+  ADMINISTRATORS,
+  equalJson,
   type FieldError,
+  forbidden,
   type KubeObject,
   type ParamKind,
   type ParamRef,
-  StatusError,
-  equalJson,
-  forbidden,
   parseApiVersion,
+  StatusError,
 } from '@gantry/objects';
 import type { User } from '../../auth/user.ts';
 import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
 
 const GROUP = 'admissionregistration.k8s.io';
-const ADMINISTRATORS = 'system:masters';
 const POLICIES: ReadonlySet<string> = new Set(['validatingadmissionpolicies', 'mutatingadmissionpolicies']);
 /** Bindings with what they bind. */
 const BINDINGS: Readonly<Record<string, string>> = {

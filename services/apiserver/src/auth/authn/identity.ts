@@ -1,5 +1,6 @@
+import { ENGINE_EXTRA, ENGINE_UNIT } from '@gantry/objects';
 import { createHash } from 'node:crypto';
-import { ENGINE_EXTRA, nodeOfUser } from '../authz/acts-for.ts';
+import { nodeOfUser } from '../authz/acts-for.ts';
 import type { User } from '../user.ts';
 
 /** A client certificate that the CA has signed: the used part of Node's `PeerCertificate`. */
@@ -49,9 +50,7 @@ export function userOfIdentity(
   return engine === undefined ? user : { ...user, extra: { [ENGINE_EXTRA]: [engine] } };
 }
 
-/** The unit of an agent's certificate that names its engine. The signer of agents' certificates writes at most one. */
-const ENGINE_UNIT = 'gantry:engine:';
-
+/** The engine that an agent's certificate names. The signer of agents' certificates writes at most one. */
 function engineOfUnits(units: readonly string[]): string | undefined {
   const named = units.filter((unit) => unit.startsWith(ENGINE_UNIT));
   return named.length === 1 ? named[0]?.slice(ENGINE_UNIT.length) : undefined;

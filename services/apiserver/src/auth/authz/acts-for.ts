@@ -1,13 +1,7 @@
-import { ENGINE_LABEL, type Lease } from '@gantry/objects';
+import { ENGINE_EXTRA, ENGINE_LABEL, type Lease, NODE_USER_PREFIX, NODES_GROUP } from '@gantry/objects';
 import type { User } from '../user.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 
-export const NODE_USER_PREFIX = 'system:node:';
-export const NODES_GROUP = 'system:nodes';
-/** The extra value of an agent's user that names its engine. The cluster's authority has signed it. */
-export const ENGINE_EXTRA = 'gantry.dev/engine';
-/** Set by a custodian on a Node that it drains. */
-export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 export const NODE_LEASES = 'kube-node-lease';
 export const CUSTODIAN_LEASES = 'kube-system';
 const CUSTODIAN_LEASE_PREFIX = 'gantry-host-';

@@ -1,5 +1,5 @@
 import type { Verb } from '@gantry/apimachinery';
-import { type JsonObject, type PolicyRule, StatusError } from '@gantry/objects';
+import { ADMINISTRATORS, type JsonObject, type PolicyRule, StatusError } from '@gantry/objects';
 import type { AccessTarget } from './request.ts';
 import type { RequestAudit } from '../../audit/request-audit.ts';
 import type { User } from '../user.ts';
@@ -51,7 +51,6 @@ export interface AccessDecider {
   rulesFor(user: User, namespace: string): { readonly rules: readonly PolicyRule[]; readonly problem: string };
 }
 
-const ADMINISTRATORS = 'system:masters';
 const ALL: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },

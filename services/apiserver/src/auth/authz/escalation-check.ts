@@ -1,14 +1,15 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import {
+  ADMINISTRATORS,
   type CertificateSigningRequest,
   type ClusterRole,
+  equalJson,
   type KubeObject,
   type PolicyRule,
   type RoleBinding,
   StatusError,
-  equalJson,
+  UNLIMITED_GROUPS,
 } from '@gantry/objects';
-import { APISERVERS } from '../apiserver-user.ts';
 import type { User } from '../user.ts';
 import type { AccessDecider } from './authorizer.ts';
 import { missingRights, describeRules, quoteList } from '../rbac/rules.ts';
@@ -31,7 +32,6 @@ export interface EscalationCheck {
   check(change: GuardedChange): void;
 }
 
-const ADMINISTRATORS = 'system:masters';
 const RBAC = 'rbac.authorization.k8s.io';
 const FULL: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
@@ -136,9 +136,6 @@ function checkCertificate(access: AccessDecider, { user, object, old, subresourc
     refuse(`user not permitted to sign requests with signerName ${JSON.stringify(signer)}`);
   }
 }
-
-/** Groups whose rights no role limits: the administrators', as in Kubernetes, and those of fixed rights. */
-const UNLIMITED_GROUPS: ReadonlySet<string> = new Set([ADMINISTRATORS, 'gantry:services', APISERVERS]);
 
 /** The first such group that is an organisation of the request: as a text of DER, whatever its alphabet. */
 export function unlimitedGroupIn(request: string): string | undefined {

@@ -1,6 +1,6 @@
-import type { JsonObject } from '@gantry/objects';
+import { API_SERVERS, FIXED_SERVICES, type JsonObject, NODES_GROUP } from '@gantry/objects';
 import type { AccessTarget } from './request.ts';
-import { APISERVER, APISERVERS } from '../apiserver-user.ts';
+import { APISERVER } from '../apiserver-user.ts';
 import type { User } from '../user.ts';
 import { selectedName } from './field-selection.ts';
 import { nodeOfUser } from './acts-for.ts';
@@ -12,7 +12,7 @@ import type { Request } from './request.ts';
 /** The rights of the cluster's own parts: what services, agents and holders of the bootstrap token need, whatever roles say. */
 const PUBLIC_PATHS = /^\/(livez|readyz|healthz|version)(\/|$)/;
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
-const FIXED_GROUPS = ['gantry:services', APISERVERS, 'system:nodes', 'system:bootstrappers'];
+const FIXED_GROUPS = [FIXED_SERVICES, API_SERVERS, NODES_GROUP, 'system:bootstrappers'];
 
 /** Whether the rights of this user are fixed here. */
 export function isFixedIdentity(user: User): boolean {
@@ -26,7 +26,7 @@ export function objectReadBy(user: User, target: AccessTarget): 'never' | 'somet
 
 export function fixedPathRight(user: User, verb: string, path: string): boolean {
   if (verb !== 'get' && verb !== 'head') return false;
-  return PUBLIC_PATHS.test(path) || (path === '/metrics' && user.groups.includes('gantry:services'));
+  return PUBLIC_PATHS.test(path) || (path === '/metrics' && user.groups.includes(FIXED_SERVICES));
 }
 
 export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
@@ -36,14 +36,14 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   if (group === 'authentication.k8s.io' && resource === 'selfsubjectreviews') return verb === 'create';
   if (!isFixedIdentity(user)) return false;
   // A service's rights belong to its name within its group: other groups do not vouch for the name.
-  const isService = user.groups.includes('gantry:services');
+  const isService = user.groups.includes(FIXED_SERVICES);
   if (isService && user.name === 'system:kube-controller-manager') return true;
   if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
   if (isService && user.name === 'system:kube-scheduler') return mayScheduler(request);
   if (isService && user.name === 'system:kube-proxy') return mayProxy(request);
   if (isService && user.name === 'system:kube-dns') return mayDns(request);
   if (isService && user.name === INGRESS_CONTROLLER) return mayIngress(request, lookup);
-  if (user.groups.includes(APISERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
+  if (user.groups.includes(API_SERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
   return mayNode(request, lookup);
 }
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { StatusError } from '@gantry/objects';
+import { ADMINISTRATORS, StatusError } from '@gantry/objects';
 import {
   type RegistryReader,
   type RegistryStreams,
@@ -35,7 +35,7 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
     if (query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
     const own: RequestContext = {
       ...context,
-      user: { ...context.user, groups: ['system:masters'] },
+      user: { ...context.user, groups: [ADMINISTRATORS] },
       audit: NOT_AUDITED,
     };
     const backend = await findBackend(options, own, { resource: definition.resource, namespace, id: name });

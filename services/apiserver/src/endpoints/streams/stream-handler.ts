@@ -1,6 +1,6 @@
 import type { Verb } from '@gantry/apimachinery';
 import type { Clock } from '@gantry/base';
-import { type Node, type Pod, StatusError } from '@gantry/objects';
+import { ADMINISTRATORS, type Node, type Pod, StatusError } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
@@ -71,7 +71,7 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
 
 /** The pod itself needs no right of its own: the one to open the stream is enough. */
 async function readPod(registry: RegistryReader, context: RequestContext, target: Target): Promise<Pod> {
-  const own = { ...context, user: { ...context.user, groups: ['system:masters'] }, audit: NOT_AUDITED };
+  const own = { ...context, user: { ...context.user, groups: [ADMINISTRATORS] }, audit: NOT_AUDITED };
   const { object } = await registry.get(own, { ...target, subresource: '' }, '');
   return object;
 }

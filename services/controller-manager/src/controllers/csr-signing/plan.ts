@@ -1,5 +1,17 @@
 import type { Instant, Plan } from '@gantry/base';
-import type { CertificateSigningRequest, CertificateSigningRequestCondition, Node } from '@gantry/objects';
+import {
+  API_SERVERS,
+  type CertificateSigningRequest,
+  type CertificateSigningRequestCondition,
+  ENGINE_EXTRA,
+  ENGINE_UNIT,
+  FIXED_SERVICES,
+  type Node,
+  NODE_USER_PREFIX,
+  NODES_GROUP,
+  SERVICE_SIGNER,
+  UNLIMITED_GROUPS,
+} from '@gantry/objects';
 import { endOf } from './request-life.ts';
 
 /** What a PKCS #10 request asks to have certified. */
@@ -52,23 +64,16 @@ export type Action =
 const NODE_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
-const SERVICE_SIGNER = 'gantry.dev/service';
 const SIGNERS: ReadonlySet<string> = new Set([NODE_CLIENT_SIGNER, CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
 
 const CLIENT_USAGES: ReadonlySet<string> = new Set(['digital signature', 'key encipherment', 'client auth']);
-/** Groups whose rights no role limits: they are not given for them through the signer of ordinary clients. */
-const UNLIMITED_GROUPS: ReadonlySet<string> = new Set(['system:masters', 'gantry:services', 'gantry:apiservers']);
-/** The unit of an agent's certificate that names its Docker engine: whom the agent may act for as a custodian. */
-const ENGINE_UNIT = /^gantry:engine:([a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?)$/;
+/** The name of a Docker engine in the unit of an agent's certificate. */
+const ENGINE_NAME = /^[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?$/;
 /** Units that may mean something to the cluster; all others are free text, as in Kubernetes. */
 const OWN_UNIT = /^gantry:/i;
-/** The engine in the requester's user. */
-const ENGINE_EXTRA = 'gantry.dev/engine';
 const RESERVED_SUFFIXES = ['svc', 'cluster', 'cluster.local', 'localhost'];
 
 const PROXY = 'system:kube-proxy';
-const NODE_PREFIX = 'system:node:';
-const NODES_GROUP = 'system:nodes';
 const DAY_SECONDS = 86_400;
 const MAX_SECONDS = 30 * DAY_SECONDS;
 /** Kubernetes' default for certificates of clients. */
@@ -78,16 +83,16 @@ const MIN_SECONDS = 600;
 /** Names that a fixed service may carry in its certificate. */
 const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[]; readonly names: RegExp }>> = {
   'system:apiserver': {
-    groups: ['gantry:apiservers'],
+    groups: [API_SERVERS],
     names: /^(apiserver|load-balancer|localhost|127\.0\.0\.1|kubernetes(\.default(\.svc(\.cluster(\.local)?)?)?)?)$/,
   },
-  [PROXY]: { groups: ['gantry:services'], names: /^(proxy|localhost|127\.0\.0\.1)$/ },
-  'system:kube-scheduler': { groups: ['gantry:services'], names: /^(scheduler|localhost|127\.0\.0\.1)$/ },
+  [PROXY]: { groups: [FIXED_SERVICES], names: /^(proxy|localhost|127\.0\.0\.1)$/ },
+  'system:kube-scheduler': { groups: [FIXED_SERVICES], names: /^(scheduler|localhost|127\.0\.0\.1)$/ },
   'system:kube-controller-manager': {
-    groups: ['gantry:services'],
+    groups: [FIXED_SERVICES],
     names: /^(controller-manager|localhost|127\.0\.0\.1)$/,
   },
-  'system:kube-dns': { groups: ['gantry:services'], names: /^(dns|localhost|127\.0\.0\.1)$/ },
+  'system:kube-dns': { groups: [FIXED_SERVICES], names: /^(dns|localhost|127\.0\.0\.1)$/ },
 };
 
 /**
@@ -138,8 +143,8 @@ function answerRequest(observed: ObservedRequest, settings: SignerSettings): Act
 
 /** The node that the subject of a certificate names, if it names one. */
 export function nodeNameOf(requested: RequestedCertificate | string): string | undefined {
-  if (typeof requested === 'string' || !requested.commonName.startsWith(NODE_PREFIX)) return undefined;
-  return requested.commonName.slice(NODE_PREFIX.length);
+  if (typeof requested === 'string' || !requested.commonName.startsWith(NODE_USER_PREFIX)) return undefined;
+  return requested.commonName.slice(NODE_USER_PREFIX.length);
 }
 
 /** Why a request may not be signed, or undefined when it may. */
@@ -175,6 +180,12 @@ function refuseClientUsages(usages: readonly string[]): string | undefined {
   return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
 }
 
+/** The engine that a unit of an agent's certificate names. */
+function engineOfUnit(unit: string): string | undefined {
+  const name = unit.startsWith(ENGINE_UNIT) ? unit.slice(ENGINE_UNIT.length) : '';
+  return ENGINE_NAME.test(name) ? name : undefined;
+}
+
 function refuseNodeClient(
   { request, node }: ObservedRequest,
   requested: RequestedCertificate,
@@ -185,9 +196,9 @@ function refuseNodeClient(
   if (requested.dnsNames.length > 0 || requested.ipAddresses.length > 0) return 'a client certificate carries no names';
   const usages = refuseUsages(request, ['digital signature', 'client auth'], ['key encipherment']);
   if (usages !== undefined) return usages;
-  const engines = requested.organizationalUnits.map((unit) => ENGINE_UNIT.exec(unit)?.[1]);
+  const engines = requested.organizationalUnits.map(engineOfUnit);
   if (engines.length > 1 || engines.includes(undefined)) {
-    return 'the organizational unit must be gantry:engine: and the name of one engine';
+    return `the organizational unit must be ${ENGINE_UNIT} and the name of one engine`;
   }
   const { username = '', groups = [], extra = {} } = request.spec ?? {};
   if (username === requested.commonName) {
@@ -201,7 +212,7 @@ function refuseNodeClient(
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return ready === undefined || ready === 'Unknown'
     ? undefined
-    : `a living node has the name ${requested.commonName.slice(NODE_PREFIX.length)} already`;
+    : `a living node has the name ${requested.commonName.slice(NODE_USER_PREFIX.length)} already`;
 }
 
 function refuseNodeServing(
@@ -213,7 +224,7 @@ function refuseNodeServing(
   if (subject !== undefined) return subject;
   if (requested.organizationalUnits.length > 0) return 'serving certificates carry no organizational unit';
   if (request.spec?.username !== requested.commonName) return 'a node asks for its own serving certificate alone';
-  const name = requested.commonName.slice(NODE_PREFIX.length);
+  const name = requested.commonName.slice(NODE_USER_PREFIX.length);
   if (requested.ipAddresses.length > 0) return 'serving certificates carry no address';
   if (requested.dnsNames.length !== 1 || requested.dnsNames[0] !== name) {
     return `a serving certificate of ${name} carries the DNS name ${name} and no other`;
@@ -226,9 +237,9 @@ function refuseNodeSubject(
   { reservedNames }: SignerSettings,
 ): string | undefined {
   if (!/^system:node:[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(commonName)) {
-    return `the common name ${JSON.stringify(commonName)} is not ${NODE_PREFIX} and a node's name`;
+    return `the common name ${JSON.stringify(commonName)} is not ${NODE_USER_PREFIX} and a node's name`;
   }
-  const name = commonName.slice(NODE_PREFIX.length);
+  const name = commonName.slice(NODE_USER_PREFIX.length);
   if (isReserved(name, reservedNames)) return `the name ${name} is reserved for the control plane`;
   if (organizations.length === 1 && organizations[0] === NODES_GROUP) return undefined;
   return `the organization must be ${NODES_GROUP} and nothing else`;
@@ -269,7 +280,10 @@ function mayAskForService(
   const { username = '', groups = [] } = spec ?? {};
   if (username === commonName) return true;
   return (
-    joining === 'allowed' && commonName === PROXY && username.startsWith(NODE_PREFIX) && groups.includes(NODES_GROUP)
+    joining === 'allowed' &&
+    commonName === PROXY &&
+    username.startsWith(NODE_USER_PREFIX) &&
+    groups.includes(NODES_GROUP)
   );
 }
 
