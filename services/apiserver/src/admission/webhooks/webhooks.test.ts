@@ -1,41 +1,7 @@
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { must } from '@gantry/base';
 import { callServer } from '../../testing/call-server.ts';
 import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
-import { createTestPki, type TestPki } from '../../testing/test-pki.ts';
-
-/** What a webhook of ours answers: parts of an AdmissionResponse, or a whole body with a code. */
-type Answer = { readonly allowed?: boolean; readonly raw?: string; readonly code?: number } & Record<string, unknown>;
-
-interface Review {
-  readonly request: Record<string, unknown> & { readonly uid: string; readonly operation: string };
-}
-
-/** A webhook server outside of the apiserver: answers by path, and keeps what it was asked. */
-async function startWebhooks(pki: TestPki, answers: Record<string, (review: Review) => Answer | Promise<Answer>>) {
-  const { cert, key } = await pki.issue('webhook', [], ['hook.n.svc']);
-  const asked: { path: string; query: string; review: Review }[] = [];
-  const server = createServer({ cert, key }, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const [path = '', query = ''] = (request.url ?? '').split('?');
-      const review = JSON.parse(Buffer.concat(chunks).toString()) as Review;
-      asked.push({ path, query, review });
-      void Promise.resolve(must(answers[path], path)(review)).then(({ raw, code = 200, ...rest }) => {
-        const answer = { uid: review.request.uid, allowed: true, ...rest };
-        response.writeHead(code, { 'content-type': raw === undefined ? 'application/json' : 'text/plain' });
-        const body = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', response: answer };
-        response.end(raw ?? JSON.stringify(body));
-      });
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { asked, port, caBundle: Buffer.from(pki.ca).toString('base64'), close: () => server.close() };
-}
+import { startWebhooks, type WebhookAnswer, type WebhookServer } from '../../testing/webhook-server.ts';
 
 const patch = (...operations: object[]) => ({
   patchType: 'JSONPatch',
@@ -46,12 +12,12 @@ const JSON_BODY = { 'content-type': 'application/json' };
 
 describe('webhooks', () => {
   let server: TestApiServer;
-  let hooks: Awaited<ReturnType<typeof startWebhooks>>;
-  const late = Promise.withResolvers<Answer>();
+  let hooks: WebhookServer;
+  const late = Promise.withResolvers<WebhookAnswer>();
 
   beforeAll(async () => {
     server = await startApiServer();
-    hooks = await startWebhooks(await createTestPki(Date.now()), {
+    hooks = await startWebhooks({
       '/allow': () => ({ warnings: ['mind this'] }),
       '/deny': () => ({ allowed: false, status: { message: 'not today', code: 418, reason: 'Teapot' } }),
       '/silent': () => ({ allowed: false }),
@@ -91,14 +57,7 @@ describe('webhooks', () => {
       expect((await call('DELETE', `${base}/w`)).code).toBe(200);
     }
   }
-  const hook = (path: string, extra: object = {}) => ({
-    name: `${path.slice(1)}.example.org`,
-    clientConfig: { url: `https://127.0.0.1:${hooks.port}${path}`, caBundle: hooks.caBundle },
-    rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
-    admissionReviewVersions: ['v1'],
-    sideEffects: 'None',
-    ...extra,
-  });
+  const hook = (path: string, extra: object = {}) => hooks.webhook(path, extra);
   const path = '/api/v1/namespaces/default/configmaps';
   let names = 0;
   const configMap = () => ({
