@@ -1,6 +1,6 @@
 /**
  * Checks package.json and tsconfig.json of every workspace against the table of layers, the imports between its folders
- * against the table of folders, and that no test is skipped.
+ * against the table of folders, that a workspace's index or main says what it is, and that no test is skipped.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
@@ -44,6 +44,15 @@ for (const folder of workspaces) {
   }
   for (const undeclared of referenced.filter((name) => !declared.includes(name))) {
     problems.push(`${folder}/tsconfig.json: ${undeclared} is referenced, but not declared in package.json`);
+  }
+}
+
+/** A comment of some lines at the top: what the workspace is for, its parts, who uses it. */
+const HEAD = /^(?:(?:\/\*\*| \*|\/\/).*\n){8}/;
+for (const folder of workspaces) {
+  for (const file of ['index.ts', 'main.ts'].map((name) => join(folder, 'src', name))) {
+    if (!existsSync(join(root, file)) || HEAD.test(readFileSync(join(root, file), 'utf8'))) continue;
+    problems.push(`${file}: does not begin with a comment about the workspace: its purpose, its parts, who uses it`);
   }
 }
 

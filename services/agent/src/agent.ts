@@ -1,25 +1,3 @@
-/**
- * The agent makes one node of the cluster: it runs the pods that are bound to its Node as containers of a Docker engine.
- * It does the kubelet's work; the control plane and kubectl are its users. Folders, from the lowest layer:
- *
- * - `runtime`: the port to a container runtime, labels, errors. `docker` and `hollow` (in memory) implement it
- * - `files`: files and folders that may be gone, or that a pod may change meanwhile
- * - `spec`: a pod's spec as the runtime takes it, one file per group of fields
- * - `sources`: what is read from the API: pods, ConfigMaps, Secrets, tokens
- * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it
- * - `probes`, `volumes`: one file per type of probe and of volume
- * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
- * - `eviction`: what the node is short of, and which pods it evicts
- * - `images`: pulls, credentials of pulled images, removal of unused images
- * - `static-pods`: static pods, and their mirrors in the API
- * - `pods`: one worker per pod, which observes, plans and acts
- * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
- * - `custodian`: cleans up for the dead agents of this host
- * - `logs`, `usage`, `streams`: what API servers ask of a node: logs, what its containers use, exec, attach and port-forward
- * - `endpoints`: the kubelet's HTTP endpoints, which tools use through the node's proxy
- *
- * The files beside this one wire them together, in the order of `start` below.
- */
 import { join } from 'node:path';
 import { readFile, statfs } from 'node:fs/promises';
 import { errorMessage } from '@gantry/base';
