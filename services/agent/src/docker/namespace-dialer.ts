@@ -28,7 +28,7 @@ process.on('disconnect', () => process.exit());
 `;
 
 /** What a helper answers. */
-interface Answer {
+interface DialResponse {
   readonly id: number;
   readonly error?: string;
 }
@@ -133,7 +133,7 @@ class Helper {
       this.#cancelIdle();
     };
     this.#child.once('error', end).once('close', end);
-    this.#child.on('message', (answer, socket) => this.#answer(answer as Answer, socket));
+    this.#child.on('message', (answer, socket) => this.#answer(answer as DialResponse, socket));
   }
 
   get state(): 'idle' | 'busy' | 'ended' {
@@ -175,7 +175,7 @@ class Helper {
     if (this.#child.connected) this.#child.disconnect();
   }
 
-  #answer({ id, error }: Answer, socket: unknown): void {
+  #answer({ id, error }: DialResponse, socket: unknown): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (this.state === 'idle') this.#cancelIdle = this.#clock.setTimer(IDLE_MS, () => this.close());

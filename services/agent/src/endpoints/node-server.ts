@@ -125,7 +125,7 @@ async function serve(
   }
 }
 
-interface Answering {
+interface Responding {
   readonly response: ServerResponse;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
@@ -136,7 +136,7 @@ async function answer(
   serving: Serving,
   certificate: PeerIdentity | undefined,
   request: IncomingMessage,
-  { response, signal }: Answering,
+  { response, signal }: Responding,
 ): Promise<void> {
   const { places, endpoints } = serving;
   const address = request.socket.remoteAddress ?? '';

@@ -20,7 +20,7 @@ interface Flight {
 }
 
 /** What the registry answered: to the credential that it took, or to each. */
-type Answer =
+type PullResult =
   | { readonly image: ImageInfo; readonly credential: PullCredential | 'anonymous' }
   | { readonly failures: readonly string[] };
 
@@ -147,7 +147,7 @@ export class ImagePuller {
     const before = await images.inspectImage(reference, signal);
     const origin = before === undefined ? 'pulled' : await records.originOf(before.id, reference);
     await records.intend(reference);
-    let answer: Answer;
+    let answer: PullResult;
     try {
       answer = await this.#tryEach(wanted, report, signal);
     } catch (error) {
@@ -167,7 +167,7 @@ export class ImagePuller {
   }
 
   /** The registry's answer. It rejects for a pull that is aborted, and for one that cannot be told: it may have brought an image. */
-  async #tryEach({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<Answer> {
+  async #tryEach({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<PullResult> {
     const { images } = this.#options;
     const failures: string[] = [];
     for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 5000;
 /** As whom this server itself asks. */
 const AGGREGATOR: User = { name: 'system:kube-aggregator', uid: '', groups: [ADMINISTRATORS], extra: {} };
 
-export interface RemoteAnswer {
+export interface RemoteResponse {
   readonly url: string;
   readonly code: number;
   readonly contentType: string;
@@ -35,12 +35,12 @@ export async function fetchRemote(
   path: string,
   headers: OutgoingHttpHeaders,
   signal: AbortSignal,
-): Promise<RemoteAnswer> {
+): Promise<RemoteResponse> {
   const { host, port, tls, agent } = options.servers.backend(remote);
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const url = `https://${where}${path}`;
   using deadline = withDeadline(options.clock, signal, TIMEOUT_MS);
-  const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<RemoteResponse>();
   const identity = userHeaders(AGGREGATOR, {}) as OutgoingHttpHeaders;
   const outgoing = request(
     { method: 'GET', host, port, path, agent, ...tls, signal: deadline, headers: { ...headers, ...defined(identity) } },

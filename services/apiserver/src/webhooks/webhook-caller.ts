@@ -153,13 +153,13 @@ function authorities({ caBundle = '' }: WebhookConfig): string | string[] {
   return caBundle === '' ? [...rootCertificates] : Buffer.from(caBundle, 'base64').toString('utf8');
 }
 
-interface Answer {
+interface WebhookResponse {
   readonly code: number;
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-function exchange(to: Destination, agent: Agent, body: string, signal: AbortSignal): Promise<Answer> {
+function exchange(to: Destination, agent: Agent, body: string, signal: AbortSignal): Promise<WebhookResponse> {
   const { url, address, serverName } = to;
   const isAddress = /^[\d.]+$|:/.test(serverName);
   return new Promise((resolve, reject) => {

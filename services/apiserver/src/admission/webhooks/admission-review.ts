@@ -6,7 +6,7 @@ import type { AdmissionRequest } from '../check/admission-check.ts';
 import { namespaceOf } from '../check/request-matching.ts';
 
 /** What a webhook has decided. */
-export interface ReviewAnswer {
+export interface ReviewResponse {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
   /** A JSON patch, decoded from base64; undefined when there is none. */
@@ -51,7 +51,7 @@ export function admissionReview(
 }
 
 /** Reads an answer, or tells why it is none. Patches are for mutating webhooks alone. */
-export function readReview(answer: unknown, uid: string, type: 'mutating' | 'validating'): ReviewAnswer {
+export function readReview(answer: unknown, uid: string, type: 'mutating' | 'validating'): ReviewResponse {
   const { kind = '', apiVersion = '', response } = fields(answer);
   if (response === undefined || response === null) throw invalid('webhook response was absent');
   const { uid: answered = '', allowed, patch, patchType, status, warnings, auditAnnotations } = fields(response);

@@ -4,7 +4,7 @@ import type { NewUid } from '@gantry/base';
 import { WebhookCallError, type WebhookCaller } from '../../webhooks/index.ts';
 import type { Access, AdmissionRequest } from '../check/admission-check.ts';
 import { convertObject } from '../check/equivalents.ts';
-import { admissionReview, readReview, type ReviewAnswer } from './admission-review.ts';
+import { admissionReview, readReview, type ReviewResponse } from './admission-review.ts';
 import { denial, dryRunUnsupported } from './denial.ts';
 import type { Webhook } from './webhook-list.ts';
 
@@ -33,7 +33,7 @@ export async function askWebhook(
   request: AdmissionRequest,
   as: ResourceDefinition,
   { caller, newUid, at }: Pick<WebhookDependencies, 'caller' | 'newUid'> & { readonly at: WebhookTurn },
-): Promise<ReviewAnswer | undefined> {
+): Promise<ReviewResponse | undefined> {
   if (request.dryRun && !HARMLESS.includes(webhook.sideEffects)) throw dryRunUnsupported(webhook.name);
   try {
     if (!webhook.admissionReviewVersions.includes('v1')) {

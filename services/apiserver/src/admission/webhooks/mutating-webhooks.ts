@@ -5,7 +5,7 @@ import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../c
 import { convertObject } from '../check/equivalents.ts';
 import { ReinvocationNotes } from '../check/reinvocation-notes.ts';
 import { isExempt } from '../check/request-matching.ts';
-import type { ReviewAnswer } from './admission-review.ts';
+import type { ReviewResponse } from './admission-review.ts';
 import { askWebhook, failure, type WebhookDependencies } from './ask-webhook.ts';
 import { hooksOf, wanted } from './webhook-list.ts';
 
@@ -46,7 +46,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
 
 /** Applies a webhook's patch. Whether it has changed anything. */
 async function applyAnswer(
-  { patch, patchType }: ReviewAnswer,
+  { patch, patchType }: ReviewResponse,
   request: AdmissionRequest,
   as: ResourceDefinition,
   webhook: { readonly name: string; readonly failurePolicy?: string },

@@ -11,7 +11,7 @@ export interface EvictionCase {
   readonly nodes: () => readonly Node[];
 }
 
-export interface EvictionAnswer {
+export interface EvictionResponse {
   readonly eviction: ObservedNode['eviction'];
   /** When to ask again; undefined when the answer stands. */
   readonly waitMs?: number;
@@ -42,7 +42,7 @@ export class Evictions {
   }
 
   /** Costs nothing for a node that is well; counts all nodes for any other. */
-  ask({ node, heartbeat, nodes }: EvictionCase, nowMs: number): EvictionAnswer {
+  ask({ node, heartbeat, nodes }: EvictionCase, nowMs: number): EvictionResponse {
     const { name = '' } = node.metadata;
     const awaits = awaitsEviction(node, heartbeat);
     if (!awaits && !isEvicting(node)) {
