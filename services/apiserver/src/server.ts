@@ -1,7 +1,7 @@
 import { type Activities, type Clock, must, type NewUid, type Random, Turns } from '@gantry/base';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import type { KubeObject } from '@gantry/objects';
+import { EVENTS, type KubeObject } from '@gantry/objects';
 import { toGrpcFailure } from '@gantry/client';
 import {
   createHealth,
@@ -265,7 +265,7 @@ function controlLoops(
   const { client, cache } = wiring;
   const shared = { ...wiring, store, clock, random, logger };
   const whenReady = (signal: AbortSignal): Promise<void> => cache.whenReady(signal);
-  const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
+  const events = must(findResource(EVENTS), 'events');
   return [
     definitionController(shared),
     serviceAddresses({ ...shared, serviceCidr: settings.serviceCidr }),

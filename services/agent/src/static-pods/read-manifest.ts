@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errorMessage, formatTime, type Instant } from '@gantry/base';
-import { apiReferenceOf, formatFieldError, type KubeObject, MIRROR_ANNOTATION, type Pod } from '@gantry/objects';
+import { apiReferenceOf, formatFieldError, type KubeObject, MIRROR_ANNOTATION, type Pod, PODS } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION } from '../spec/static-pod.ts';
 
@@ -33,7 +33,7 @@ export async function readManifest(text: Uint8Array, { node, path, now }: Manife
     import('@gantry/apimachinery'),
     import('@gantry/kinds'),
   ]);
-  const definition = findResource({ group: '', version: 'v1', resource: 'pods' });
+  const definition = findResource(PODS);
   if (definition === undefined) throw new AgentError('InvalidManifest', 'this agent knows no pods');
   // JSON is YAML.
   const mediaType = 'application/yaml';

@@ -1,9 +1,8 @@
 import { compareAmounts } from '@gantry/kinds';
-import type { KubeObject, PersistentVolumeClaim } from '@gantry/objects';
+import { type KubeObject, type PersistentVolumeClaim, STORAGE_CLASSES } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const CLASSES = { group: 'storage.k8s.io', version: 'v1', resource: 'storageclasses' };
 const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const UNBOUND = 'Only bound persistent volume claims can be expanded';
 const UNSUPPORTED =
@@ -22,7 +21,7 @@ export const claimResize: AdmissionCheck = {
     const found =
       name === '' || name !== classOf(old)
         ? undefined
-        : await reader.find<KubeObject & { allowVolumeExpansion?: boolean }>(CLASSES, '', name);
+        : await reader.find<KubeObject & { allowVolumeExpansion?: boolean }>(STORAGE_CLASSES, '', name);
     if (found?.allowVolumeExpansion !== true) throw refuse(request, UNSUPPORTED);
   },
 };

@@ -1,8 +1,7 @@
-import type { KubeObject } from '@gantry/objects';
+import { INGRESS_CLASSES, type KubeObject } from '@gantry/objects';
 import type { AdmissionCheck } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
 
-const CLASSES = { group: 'networking.k8s.io', version: 'v1', resource: 'ingressclasses' };
 const DEFAULT = ['ingressclass.kubernetes.io/is-default-class'];
 const OLD_CLASS = 'kubernetes.io/ingress.class';
 
@@ -15,7 +14,7 @@ export const defaultIngressClass: AdmissionCheck = {
     const ingress = object as KubeObject & { spec?: { ingressClassName?: string } };
     if (ingress.spec === undefined || ingress.spec.ingressClassName !== undefined) return;
     if (ingress.metadata.annotations?.[OLD_CLASS] !== undefined) return;
-    const found = newestDefault(await reader.list<KubeObject>(CLASSES, ''), DEFAULT);
+    const found = newestDefault(await reader.list<KubeObject>(INGRESS_CLASSES, ''), DEFAULT);
     if (found?.metadata.name !== undefined) ingress.spec.ingressClassName = found.metadata.name;
   },
 };

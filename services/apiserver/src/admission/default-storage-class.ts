@@ -1,8 +1,7 @@
-import type { KubeObject, PersistentVolumeClaim } from '@gantry/objects';
+import { type KubeObject, type PersistentVolumeClaim, STORAGE_CLASSES } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
 
-const CLASSES = { group: 'storage.k8s.io', version: 'v1', resource: 'storageclasses' };
 const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
 const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
@@ -14,7 +13,7 @@ export const defaultStorageClass: AdmissionCheck = {
     const claim = request.object as PersistentVolumeClaim;
     if (claim.spec === undefined || claim.spec.storageClassName !== undefined) return;
     if (claim.metadata.annotations?.[OLD_CLASS] !== undefined) return;
-    const found = newestDefault(await reader.list<KubeObject>(CLASSES, ''), DEFAULT);
+    const found = newestDefault(await reader.list<KubeObject>(STORAGE_CLASSES, ''), DEFAULT);
     if (found?.metadata.name !== undefined) claim.spec.storageClassName = found.metadata.name;
   },
 };

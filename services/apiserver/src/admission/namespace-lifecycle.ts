@@ -1,8 +1,7 @@
-import { type GroupResource, type Namespace, type ResourceRef, StatusError } from '@gantry/objects';
+import { type GroupResource, type Namespace, NAMESPACES, StatusError } from '@gantry/objects';
 import type { AdmissionCheck } from './check/admission-check.ts';
 import { shownName } from './check/refuse.ts';
 
-const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
 /** Nothing is made in a namespace that is missing or going away, and three namespaces never go away. */

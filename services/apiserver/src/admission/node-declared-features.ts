@@ -1,8 +1,6 @@
-import { type Node, type Pod, type PodSpec, equalJson } from '@gantry/objects';
+import { equalJson, type Node, NODES, type Pod, type PodSpec } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
-
-const NODES = { group: '', version: 'v1', resource: 'nodes' };
 
 /** Changes of pods that only some nodes can follow, by the names under which those say so. */
 const NEEDS: Readonly<Record<string, (spec: PodSpec, old: PodSpec) => boolean>> = {

@@ -1,9 +1,8 @@
 import { compareAmounts, podAmountsWithOverhead } from '@gantry/kinds';
-import { type Node, type Pod, StatusError, quantityMilli } from '@gantry/objects';
+import { type Node, NODES, type Pod, quantityMilli, StatusError } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const NODES = { group: '', version: 'v1', resource: 'nodes' };
 const OS = 'kubernetes.io/os';
 
 /** Pods that run grow only as far as their node could ever hold them. */

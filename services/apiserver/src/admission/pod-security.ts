@@ -10,12 +10,10 @@ import {
   podSecurityViolations,
   strictness,
 } from '@gantry/kinds';
-import { type Namespace, type Pod, type PodSpec, StatusError, equalJson } from '@gantry/objects';
+import { equalJson, type Namespace, NAMESPACES, type Pod, PODS, type PodSpec, StatusError } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
-const PODS = { group: '', version: 'v1', resource: 'pods' };
 /** Subresources of pods that do not change what a pod is. */
 const HARMLESS = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status'];
 /** More pods are not looked at when a namespace changes what it demands. */

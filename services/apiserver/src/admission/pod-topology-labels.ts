@@ -1,7 +1,6 @@
-import type { Binding, KubeObject, Node, Pod } from '@gantry/objects';
+import { type Binding, type KubeObject, type Node, NODES, type Pod } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
-const NODES = { group: '', version: 'v1', resource: 'nodes' };
 const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
 /** Pods that are on a node have its labels of zone and region, whatever theirs say; binding carries them over. */

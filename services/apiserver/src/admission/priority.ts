@@ -1,8 +1,7 @@
-import type { Pod, PriorityClass } from '@gantry/objects';
+import { type Pod, PRIORITY_CLASSES, type PriorityClass } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const CLASSES = { group: 'scheduling.k8s.io', version: 'v1', resource: 'priorityclasses' };
 const PREEMPT = 'PreemptLowerPriority';
 /** The classes of the system are known even before their objects have been made. */
 const SYSTEM: Readonly<Record<string, number>> = {
@@ -47,7 +46,7 @@ export const priority: AdmissionCheck = {
   },
   validate: async (request, reader) => {
     const { definition, subresource, operation, object, name } = request;
-    const isClass = definition.group === CLASSES.group && definition.resource === CLASSES.resource;
+    const isClass = definition.group === PRIORITY_CLASSES.group && definition.resource === PRIORITY_CLASSES.resource;
     if (!isClass || subresource !== '' || operation === 'delete') return;
     if ((object as PriorityClass).globalDefault !== true) return;
     const found = (await defaultClass(reader))?.metadata.name;
@@ -57,7 +56,7 @@ export const priority: AdmissionCheck = {
 };
 
 async function establish(name: string, request: AdmissionRequest, reader: AdmissionReader): Promise<Established> {
-  const found = name === '' ? await defaultClass(reader) : await reader.find<PriorityClass>(CLASSES, '', name);
+  const found = name === '' ? await defaultClass(reader) : await reader.find<PriorityClass>(PRIORITY_CLASSES, '', name);
   if (found !== undefined) {
     const { metadata, value = 0, preemptionPolicy = PREEMPT } = found;
     return { className: metadata.name ?? '', value, preemptionPolicy };
@@ -70,6 +69,8 @@ async function establish(name: string, request: AdmissionRequest, reader: Admiss
 
 /** Of several defaults, which older versions allowed, the lowest counts. */
 async function defaultClass(reader: AdmissionReader): Promise<PriorityClass | undefined> {
-  const classes = (await reader.list<PriorityClass>(CLASSES, '')).filter(({ globalDefault }) => globalDefault === true);
+  const classes = (await reader.list<PriorityClass>(PRIORITY_CLASSES, '')).filter(
+    ({ globalDefault }) => globalDefault === true,
+  );
   return [...classes].sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
 }

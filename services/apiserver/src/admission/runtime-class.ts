@@ -1,9 +1,8 @@
 import { repeatedAt } from '@gantry/base';
-import { type Pod, type RuntimeClass, type Toleration, equalJson } from '@gantry/objects';
+import { equalJson, type Pod, RUNTIME_CLASSES, type RuntimeClass, type Toleration } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const CLASSES = { group: 'node.k8s.io', version: 'v1', resource: 'runtimeclasses' };
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
 /** A pod of a runtime class carries what the class costs, and goes where the class is. */
@@ -50,7 +49,7 @@ export const runtimeClass: AdmissionCheck = {
 async function classOf(request: AdmissionRequest, reader: AdmissionReader): Promise<RuntimeClass | undefined> {
   const name = (request.object as Pod).spec?.runtimeClassName;
   if (name === undefined) return undefined;
-  const found = await reader.find<RuntimeClass>(CLASSES, '', name);
+  const found = await reader.find<RuntimeClass>(RUNTIME_CLASSES, '', name);
   if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass "${name}" not found`);
   return found;
 }

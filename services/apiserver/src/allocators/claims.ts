@@ -1,6 +1,6 @@
 import { APISERVER } from '../auth/apiserver-user.ts';
 import { append, sleep } from '@gantry/base';
-import type { JsonObject, KubeObject, Service } from '@gantry/objects';
+import { type JsonObject, type KubeObject, type Service, SERVICES } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import { objectKey } from '../cache/index.ts';
 import type { ObjectStore, StoredObject, Unchanged } from '../storage/object-store.ts';
@@ -18,7 +18,6 @@ const LEFT_ALONE_MS = 1000;
 const LOOK_EVERY_MS = 100;
 /** How often a claim, or a Service that may need it, may change while it is claimed or given back. */
 const TRIES = 5;
-const SERVICES = { group: '', resource: 'services' };
 const WRITER = { name: APISERVER.name };
 
 const encoder = new TextEncoder();

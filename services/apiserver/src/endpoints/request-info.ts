@@ -1,3 +1,4 @@
+import { NAMESPACES } from '@gantry/objects';
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
 import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 
@@ -75,7 +76,7 @@ function isServedAt(
 /** `/namespaces/x/status` is the Namespace's own status, not a resource named "status" in it. */
 function isNamespaceSubresource(parts: readonly string[], group: string, resources: ResourceIndex): boolean {
   if (group !== '' || parts.length !== 3) return false;
-  const namespaces = resources.find({ group: '', version: 'v1', resource: 'namespaces' });
+  const namespaces = resources.find(NAMESPACES);
   return namespaces?.subresources.some((s) => s.name === parts[2]) ?? false;
 }
 

@@ -1,3 +1,4 @@
+import { PODS } from '@gantry/objects';
 import { findResource } from '@gantry/kinds';
 import { must } from '@gantry/base';
 import { type Written, write } from './writing/pipeline.ts';
@@ -15,8 +16,6 @@ import { requestToken } from './verbs/request-token.ts';
 import { review } from './verbs/review.ts';
 import { applyScale, patchScale, updateScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
-
-const PODS = { group: '', version: 'v1', resource: 'pods' };
 
 /** POST: creates an object, or does what the subresource or the kind stands for. */
 export async function writePost(parts: WriteParts, request: WriteRequest, body: Body): Promise<Written> {

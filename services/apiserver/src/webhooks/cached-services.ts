@@ -1,5 +1,12 @@
 import { findResource } from '@gantry/kinds';
-import { type EndpointSlice, type Endpoints, type KubeObject, type Service, SERVICE_NAME_LABEL } from '@gantry/objects';
+import {
+  ENDPOINT_SLICES,
+  type Endpoints,
+  type EndpointSlice,
+  type KubeObject,
+  type Service,
+  SERVICE_NAME_LABEL,
+} from '@gantry/objects';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import type { ServiceObjects } from './resolve-service.ts';
 
@@ -14,7 +21,7 @@ export function cachedServices(cache: WatchCache): ServiceObjects {
     service: (namespace, name) => get<Service>('services', namespace, name),
     endpoints: (namespace, name) => get<Endpoints>('endpoints', namespace, name),
     slices: (namespace, name) => {
-      const definition = findResource({ group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' });
+      const definition = findResource(ENDPOINT_SLICES);
       if (definition === undefined) return [];
       const [primary] = get<Service>('services', namespace, name)?.spec?.ipFamilies ?? [];
       const all = cache.resource(definition).candidates({ namespace, matches: () => true, selectsAll: true });

@@ -1,13 +1,11 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type AskedRight, type Decision, authorizerValue, requestResourceValue } from '@gantry/custom-resources';
-import type { JsonObject, KubeObject, Namespace } from '@gantry/objects';
+import { type JsonObject, type KubeObject, type Namespace, NAMESPACES } from '@gantry/objects';
 import { type Bindings, type CelValue, valueOfJson } from '@gantry/cel';
 import type { User } from '../../auth/user.ts';
 import type { Access, AdmissionReader, AdmissionRequest } from './admission-check.ts';
 import { convertObject } from './equivalents.ts';
 import { namespaceOf } from './request-matching.ts';
-
-const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
 
 /** What expressions see of a request, in the version `as` that the rule names. */
 export async function expressionValues(

@@ -1,9 +1,14 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { type LabelSelector, type NamedRuleWithOperations, type Namespace, labelSelectorFrom } from '@gantry/objects';
+import {
+  type LabelSelector,
+  labelSelectorFrom,
+  type NamedRuleWithOperations,
+  type Namespace,
+  NAMESPACES,
+} from '@gantry/objects';
 import type { AdmissionReader, AdmissionRequest, ServedResources } from './admission-check.ts';
 import { equivalentsOf } from './equivalents.ts';
 
-const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
 const CONFIGURATIONS = 'admissionregistration.k8s.io';
 
 /** Which requests a webhook or policy is about. */

@@ -1,10 +1,17 @@
 import { podAmounts } from '@gantry/kinds';
-import type { Container, KubeObject, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '@gantry/objects';
+import {
+  type Container,
+  type KubeObject,
+  LIMIT_RANGES,
+  type LimitRange,
+  type LimitRangeItem,
+  type PersistentVolumeClaim,
+  type Pod,
+} from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
 import { aggregate, refuse } from '../check/refuse.ts';
 import { enforce, maximum, maximumRatio, maximumRequest, minimum, type Usage } from './constraints.ts';
 
-const LIMIT_RANGES = { group: '', version: 'v1', resource: 'limitranges' };
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
 /** Containers, pods and claims stay within what their namespace's LimitRanges say; containers get what they leave out. */

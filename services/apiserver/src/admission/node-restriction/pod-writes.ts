@@ -1,9 +1,6 @@
-import { apiReferenceOf, equalJson, MIRROR_ANNOTATION, type Node, type Pod, type ResourceRef } from '@gantry/objects';
+import { apiReferenceOf, equalJson, MIRROR_ANNOTATION, type Node, NODES, type Pod, PODS } from '@gantry/objects';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
-
-const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
-const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
 
 /** An agent writes pods that are bound to its node: mirrors of its own, status, deletion, eviction. Messages as in Kubernetes. */
 export async function checkPodWrite(agent: AgentRequest): Promise<void> {

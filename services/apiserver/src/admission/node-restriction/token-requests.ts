@@ -1,8 +1,7 @@
-import type { Pod, ResourceRef, ServiceAccountTokenProjection, TokenRequest } from '@gantry/objects';
+import { type Pod, PODS, type ServiceAccountTokenProjection, type TokenRequest } from '@gantry/objects';
 import { refuse } from '../check/refuse.ts';
 import type { AgentRequest } from './agent-request.ts';
 
-const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
 const DEFAULT_SECONDS = 3600;
 
 /**

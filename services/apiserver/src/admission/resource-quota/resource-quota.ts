@@ -11,17 +11,17 @@ import {
   quotaUsage,
 } from '@gantry/kinds';
 import {
+  equalJson,
   type KubeObject,
   type PersistentVolumeClaim,
   type Pod,
+  RESOURCE_QUOTAS,
   type ResourceQuota,
   StatusError,
-  equalJson,
 } from '@gantry/objects';
 import type { AdmissionCheck, AdmissionRequest, Charge, Condition } from '../check/admission-check.ts';
 import { refuse } from '../check/refuse.ts';
 
-const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
 const MAX_TRIES = 100;
 const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'];
 
@@ -46,7 +46,7 @@ export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
     name: 'ResourceQuota',
     validate: async (request, reader) => {
       if (!takes(request)) return;
-      const quotas = await reader.list<ResourceQuota>(QUOTAS, request.namespace);
+      const quotas = await reader.list<ResourceQuota>(RESOURCE_QUOTAS, request.namespace);
       const wanted = quotas.flatMap((quota) => {
         const growth = growthFor(quota, request);
         if (growth === undefined) return [];
@@ -121,7 +121,7 @@ async function storeUse(
   for (let tries = 1; ; tries++) {
     const outcome = await charges.updateStatus(quota, request);
     if (outcome.kind === 'updated' || outcome.quota === undefined) return;
-    if (tries === MAX_TRIES) throw StatusError.conflict(QUOTAS, quota.metadata.name ?? '');
+    if (tries === MAX_TRIES) throw StatusError.conflict(RESOURCE_QUOTAS, quota.metadata.name ?? '');
     quota = withUse(outcome.quota, growth, request);
   }
 }

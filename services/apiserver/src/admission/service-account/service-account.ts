@@ -1,11 +1,10 @@
-import type { Container, Pod, ResourceRef, ServiceAccount, Volume } from '@gantry/objects';
+import { type Container, type Pod, SERVICE_ACCOUNTS, type ServiceAccount, type Volume } from '@gantry/objects';
 import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
 import { secretsOf } from '../../auth/authz/pod-references.ts';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
 import { refuse } from '../check/refuse.ts';
 import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
 
-const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'serviceaccounts' };
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Kubernetes' way to tell its own tokens from those that users ask for: an hour and seven seconds. */
 const TOKEN_SECONDS = 3607;

@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import type { KubeObject, Lease } from '@gantry/objects';
+import { INGRESSES, type KubeObject, type Lease } from '@gantry/objects';
 import { type Clock, type Instant, must } from '@gantry/base';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { LookupResource, ObjectLookup } from './object-lookup.ts';
@@ -25,8 +25,7 @@ export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup
     definitions.set(resource, found);
     return found;
   };
-  const ingresses = () =>
-    must(findResource({ group: 'networking.k8s.io', version: 'v1', resource: 'ingresses' }), 'ingresses');
+  const ingresses = () => must(findResource(INGRESSES), 'ingresses');
   return {
     get: (resource, namespace, name): KubeObject | undefined => {
       const definition = definitionOf(resource);

@@ -1,5 +1,5 @@
 import { findResource } from '@gantry/kinds';
-import { type ConfigMap, type KubeObject, equalJson } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, equalJson, type KubeObject } from '@gantry/objects';
 import { type Clock, errorMessage, must } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
@@ -18,7 +18,6 @@ export interface AuthenticationConfigOptions {
   readonly logger: Logger;
 }
 
-const CONFIG_MAPS = { group: '', version: 'v1', resource: 'configmaps' } as const;
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
 const EVERY_MS = 60_000;

@@ -1,4 +1,4 @@
-import type { EndpointSlice } from '@gantry/objects';
+import { type EndpointSlice, ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '@gantry/objects';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../../cache/index.ts';
@@ -32,12 +32,7 @@ const EVERY_MS = 30_000;
 const RETRY_FIRST_MS = 250;
 /** One server is not asked more often, whatever changes. */
 const NOT_SOONER_MS = 250;
-const OBSERVED = [
-  API_SERVICES,
-  { group: '', resource: 'services' },
-  { group: 'discovery.k8s.io', resource: 'endpointslices' },
-  { group: '', resource: 'endpoints' },
-] as const;
+const OBSERVED = [API_SERVICES, SERVICES, ENDPOINT_SLICES, ENDPOINTS] as const;
 const APISERVICE = { ...API_SERVICES, version: 'v1' } as const;
 
 interface Checked {

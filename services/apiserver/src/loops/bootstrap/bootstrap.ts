@@ -1,13 +1,17 @@
 import { type Clock, errorMessage, formatTime, must, type Random } from '@gantry/base';
 import {
+  EVENTS,
   isReason,
   type KubeObject,
+  NAMESPACES,
   ownServiceAddresses,
   type ResourceRef,
   type Service,
-  type ServicePort,
-  type ServiceSpec,
+  SERVICE_CIDRS,
   type ServiceCIDR,
+  type ServicePort,
+  SERVICES,
+  type ServiceSpec,
   StatusError,
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
@@ -19,10 +23,6 @@ import type { LoopbackClient } from '../loopback-client.ts';
 import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 
-const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
-const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
-const SERVICE_RANGES: ResourceRef = { group: 'networking.k8s.io', version: 'v1', resource: 'servicecidrs' };
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const RETRY = { initialMs: 500, maxMs: 5000 };
 /** How often the namespaces are looked for without a change of one: as often as Kubernetes does. */
@@ -173,9 +173,9 @@ async function ensureServiceRange(
     metadata: { name: 'kubernetes' },
     spec: { cidrs: [serviceCidr] },
   };
-  await ensure(client, SERVICE_RANGES, range, signal);
+  await ensure(client, SERVICE_CIDRS, range, signal);
   const stored: (ServiceCIDR & KubeObject) | undefined = await client.get(
-    SERVICE_RANGES,
+    SERVICE_CIDRS,
     range.metadata,
     'latest',
     signal,
@@ -188,11 +188,11 @@ async function ensureServiceRange(
     message: 'Kubernetes default Service CIDR is ready',
     lastTransitionTime: formatTime(clock.now()),
   };
-  await client.update(SERVICE_RANGES, { ...stored, status: { conditions: [ready] } } as KubeObject, 'status', signal);
+  await client.update(SERVICE_CIDRS, { ...stored, status: { conditions: [ready] } } as KubeObject, 'status', signal);
 }
 
 function storedServices(cache: WatchCache): readonly Service[] {
-  const entries = cache.resource({ group: '', resource: 'services' }).snapshot();
+  const entries = cache.resource(SERVICES).snapshot();
   return entries.map((entry) => entry.response.object as Service);
 }
 

@@ -1,5 +1,13 @@
 import { errorMessage, must, type Clock } from '@gantry/base';
-import { type Endpoints, type EndpointSlice, equalJson, type KubeObject, SERVICE_NAME_LABEL } from '@gantry/objects';
+import {
+  ENDPOINT_SLICES,
+  ENDPOINTS,
+  type Endpoints,
+  type EndpointSlice,
+  equalJson,
+  type KubeObject,
+  SERVICE_NAME_LABEL,
+} from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
@@ -18,8 +26,6 @@ const EVERY_MS = 5000;
 const RETRY_MS = 500;
 const NAME = 'kubernetes';
 const NAMESPACE = 'default';
-const ENDPOINTS = { group: '', version: 'v1', resource: 'endpoints' } as const;
-const SLICES = { group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' } as const;
 
 /**
  * Keeps Endpoints and EndpointSlice of `default/kubernetes`: the addresses of all apiservers that are alive. Every apiserver
@@ -59,7 +65,7 @@ async function reconcile(client: LoopbackClient, peers: readonly PeerAddress[], 
     (await put(client, ENDPOINTS, endpoints, (stored) => equalJson(stored.subsets, endpoints.subsets), signal)) &&
     (await put(
       client,
-      SLICES,
+      ENDPOINT_SLICES,
       slice,
       (stored) => equalJson(stored.endpoints, slice.endpoints) && equalJson(stored.ports, slice.ports),
       signal,
@@ -70,7 +76,7 @@ async function reconcile(client: LoopbackClient, peers: readonly PeerAddress[], 
 /** Creates the object, or replaces the stored one unless it is current. False when another writer was faster. */
 async function put<T extends KubeObject>(
   client: LoopbackClient,
-  ref: typeof ENDPOINTS | typeof SLICES,
+  ref: typeof ENDPOINTS | typeof ENDPOINT_SLICES,
   object: T,
   isCurrent: (stored: T) => boolean,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/objects';
+import { EVENTS, type KubeObject, SERVICES } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
@@ -20,8 +20,6 @@ export interface ServiceAddressesOptions {
   readonly logger: Logger;
 }
 
-const SERVICES = { group: '', resource: 'services' } as const;
-const EVENTS = { group: '', version: 'v1', resource: 'events' } as const;
 const OBSERVED = [SERVICES, IP_ADDRESSES, SERVICE_CIDRS] as const;
 const EVERY_MS = 30_000;
 const RETRY_MS = 500;

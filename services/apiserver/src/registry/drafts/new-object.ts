@@ -1,5 +1,5 @@
 import { randomSuffix } from '@gantry/base';
-import type { KubeObject } from '@gantry/objects';
+import { type KubeObject, NAMESPACES } from '@gantry/objects';
 import { type AdmissionRequest, requireActive } from '../../admission/index.ts';
 import type { Allocation } from '../../allocators/allocators.ts';
 import { createEntry, objectKey } from '../../cache/index.ts';
@@ -19,7 +19,6 @@ import { groupResource } from '../contract/target.ts';
 const MAX_PREFIX = 58;
 /** How often a namespace may change under a creation before it gives up. */
 const STALE_TRIES = 10;
-const NAMESPACES = { group: '', resource: 'namespaces' };
 
 /** What is created, and how. */
 interface NewObjectOptions {

@@ -1,5 +1,5 @@
 import { findResource } from '@gantry/kinds';
-import { type ComponentStatus, type KubeObject, type Lease, StatusError } from '@gantry/objects';
+import { type ComponentStatus, type KubeObject, type Lease, LEASES, StatusError } from '@gantry/objects';
 import { type Clock, must } from '@gantry/base';
 import { objectKey, SharedResponse, type WatchCache } from '../../cache/index.ts';
 import type { ComponentHealth, StoreHealth } from '../contract/dependencies.ts';
@@ -15,7 +15,6 @@ export interface ComponentStatusOptions {
   readonly storeHealth: StoreHealth;
 }
 
-const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' } as const;
 /** Component to the Lease that its leader renews. */
 const ELECTED = { 'controller-manager': 'kube-controller-manager', scheduler: 'kube-scheduler' } as const;
 

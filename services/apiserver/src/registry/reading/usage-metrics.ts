@@ -1,7 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type Clock, formatTime, must } from '@gantry/base';
 import { findResource, NODE_METRICS, type NodeMetrics, POD_METRICS, type PodMetrics } from '@gantry/kinds';
-import { formatQuantity, type KubeObject, type Node, type Pod, StatusError } from '@gantry/objects';
+import { formatQuantity, type KubeObject, type Node, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
 import type { NodeUsage, PodUsage, Usage, UsageSource, Window } from '../../agents/usage-source.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
@@ -17,8 +17,8 @@ export interface UsageMetricsOptions {
   readonly clock: Clock;
 }
 
-const PODS = must(findResource({ group: '', version: 'v1', resource: 'pods' }), 'pods');
-const NODES = must(findResource({ group: '', version: 'v1', resource: 'nodes' }), 'nodes');
+const POD_DEFINITION = must(findResource(PODS), 'pods');
+const NODE_DEFINITION = must(findResource(NODES), 'nodes');
 
 /** Whether a request is for NodeMetrics or PodMetrics, which are not stored. */
 export function isUsageMetrics({ group }: Target['definition']): boolean {
@@ -89,7 +89,7 @@ export class UsageMetrics {
   }
 
   #address(node: string): AgentAddress | undefined {
-    const entry = this.#options.cache.resource(NODES).get(objectKey(NODES, '', node));
+    const entry = this.#options.cache.resource(NODE_DEFINITION).get(objectKey(NODE_DEFINITION, '', node));
     const found: Partial<Node> | undefined = entry?.response.object;
     const internal = found?.status?.addresses?.find(({ type }) => type === 'InternalIP');
     return internal === undefined ? undefined : { node, host: internal.address };
@@ -97,7 +97,7 @@ export class UsageMetrics {
 }
 
 function objectsOf({ kind }: ResourceDefinition): ResourceDefinition {
-  return kind === POD_METRICS.kind ? PODS : NODES;
+  return kind === POD_METRICS.kind ? POD_DEFINITION : NODE_DEFINITION;
 }
 
 function nodeMetricsOf({ metadata }: KubeObject, { node }: NodeUsage, now: string): NodeMetrics | undefined {

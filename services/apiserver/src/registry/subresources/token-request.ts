@@ -1,13 +1,17 @@
 import { findResource } from '@gantry/kinds';
 import {
   type FieldError,
+  invalid,
   type KubeObject,
+  NODES,
   type Pod,
+  PODS,
   type ResourceRef,
+  SECRETS,
+  SERVICE_ACCOUNTS,
   type ServiceAccount,
   StatusError,
   type TokenRequest,
-  invalid,
 } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
 import type { AdmissionReader } from '../../admission/index.ts';
@@ -20,12 +24,11 @@ export const TOKEN_REQUEST_SCHEMA = 'authentication.v1.TokenRequest';
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
-const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
 const BINDABLE: Readonly<Record<string, ResourceRef>> = {
-  Pod: { group: '', version: 'v1', resource: 'pods' },
-  Secret: { group: '', version: 'v1', resource: 'secrets' },
-  Node: { group: '', version: 'v1', resource: 'nodes' },
+  Pod: PODS,
+  Secret: SECRETS,
+  Node: NODES,
 };
 
 /** The response to a TokenRequest for a service account: the request with its token. */
@@ -117,7 +120,7 @@ async function findBound(
 async function nodeOf(pod: Pod, reader: AdmissionReader): Promise<{ node?: { name: string; uid: string } }> {
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return {};
-  const node = await reader.find({ group: '', version: 'v1', resource: 'nodes' }, '', nodeName);
+  const node = await reader.find(NODES, '', nodeName);
   return { node: { name: nodeName, uid: node?.metadata.uid ?? '' } };
 }
 

@@ -1,6 +1,6 @@
 import { errorsOf } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import { type Binding, cloneJson, equalJson, type KubeObject, StatusError } from '@gantry/objects';
+import { type Binding, BINDINGS, cloneJson, equalJson, type KubeObject, StatusError } from '@gantry/objects';
 import { replaceContent } from '../../admission/index.ts';
 import { decodeKind } from '../objects/decode-body.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
@@ -27,7 +27,7 @@ export const bind: WriteVerb<Body, Binding & KubeObject> = {
       );
     }
     const target = name === '' ? { ...request.target, name: named } : request.target;
-    const bindings = findResource({ group: '', version: 'v1', resource: 'bindings' });
+    const bindings = findResource(BINDINGS);
     const errors = errorsOf(bindings?.strategy.validate?.(sent));
     if (errors.length > 0) throw StatusError.invalid('', 'Binding', target.name, errors);
     return { sent, target };

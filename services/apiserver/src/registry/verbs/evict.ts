@@ -5,6 +5,7 @@ import {
   isReason,
   type KubeObject,
   type Pod,
+  POD_DISRUPTION_BUDGETS,
   type PodDisruptionBudget,
   StatusError,
 } from '@gantry/objects';
@@ -32,8 +33,6 @@ import type { WriteRequest } from '../contract/write-request.ts';
 import type { WriteParts, WriteVerb } from '../writing/write.ts';
 import { remove } from './remove.ts';
 import { success } from './success.ts';
-
-const BUDGETS = { group: 'policy', version: 'v1', resource: 'poddisruptionbudgets' };
 
 /** POST of an Eviction: deletes a pod as far as disruption budgets allow. The right to evict is enough, without that to delete. */
 export const evict: WriteVerb<Body, Eviction & KubeObject> = {
@@ -91,7 +90,7 @@ async function evictPod(parts: WriteParts, eviction: PodEviction): Promise<void>
 
 async function evictWithBudget(parts: WriteParts, eviction: PodEviction, pod: Pod): Promise<void> {
   const { context, target } = eviction;
-  const definition = must(findResource(BUDGETS), 'the definition of budgets');
+  const definition = must(findResource(POD_DISRUPTION_BUDGETS), 'the definition of budgets');
   const { items } = await parts.reader.select(context, definition, { ...EVERYTHING, namespace: target.namespace });
   const budgets = budgetsOf(
     pod,

@@ -1,5 +1,12 @@
 import { compareAmounts, findResource, totalUsage } from '@gantry/kinds';
-import { type KubeObject, type ObjectMeta, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/objects';
+import {
+  type KubeObject,
+  type ObjectMeta,
+  RESOURCE_QUOTAS,
+  type ResourceQuota,
+  type ResourceRef,
+  StatusError,
+} from '@gantry/objects';
 import { must } from '@gantry/base';
 import type { QuotaCharges } from '../../admission/index.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
@@ -12,7 +19,6 @@ import { fromStore } from '../../storage/store-errors.ts';
 import type { Committer } from './committer.ts';
 import type { StoredState, Write } from './write.ts';
 
-const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
 /** One key for each quota, which every recount that gives something back changes. */
 const RECOUNTS = '/gantry/recounts/';
 const WRITER = { name: APISERVER.name };
@@ -29,7 +35,7 @@ export function createQuotaCharges(committer: Committer, store: ObjectStore): Qu
       return { key, resourceVersion: mark?.resourceVersion ?? 'absent' };
     },
     updateStatus: async (quota, { signal, warn }) => {
-      const definition = must(findResource(QUOTAS), 'the definition of quotas');
+      const definition = must(findResource(RESOURCE_QUOTAS), 'the definition of quotas');
       const { namespace = '', name = '', resourceVersion = '' } = quota.metadata;
       const context: RequestContext = { user: APISERVER, signal, fence: undefined, warn, audit: NOT_AUDITED };
       const object: KubeObject = quota;
@@ -55,7 +61,8 @@ export async function recountConditions(
   object: KubeObject,
 ): Promise<readonly Unchanged[]> {
   const { group, resource } = target.definition;
-  const isStatus = group === QUOTAS.group && resource === QUOTAS.resource && target.subresource === 'status';
+  const isStatus =
+    group === RESOURCE_QUOTAS.group && resource === RESOURCE_QUOTAS.resource && target.subresource === 'status';
   if (!isStatus || fence === undefined || options.dryRun || stored === undefined) return [];
   const quota = object as ResourceQuota;
   const [before, used] = [(stored.object as ResourceQuota).status?.used ?? {}, quota.status?.used ?? {}];
@@ -98,7 +105,7 @@ export async function forgetRecounts(
   { metadata }: KubeObject,
   signal: AbortSignal,
 ): Promise<void> {
-  if (group !== QUOTAS.group || resource !== QUOTAS.resource) return;
+  if (group !== RESOURCE_QUOTAS.group || resource !== RESOURCE_QUOTAS.resource) return;
   const key = recountKey(metadata);
   try {
     const mark = await store.get(key, signal);
@@ -110,7 +117,7 @@ export async function forgetRecounts(
 }
 
 function conflict(name: string): StatusError {
-  return StatusError.conflict(QUOTAS, name);
+  return StatusError.conflict(RESOURCE_QUOTAS, name);
 }
 
 function recountKey({ namespace = '', name = '' }: ObjectMeta): string {
