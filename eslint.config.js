@@ -55,6 +55,7 @@ const PURE = [
   'services/scheduler/src/explain.ts',
   'services/scheduler/src/framework/*.ts',
   'services/scheduler/src/plugins/**/*.ts',
+  'services/scheduler/src/preemption/*.ts',
 ];
 
 /** Libraries that only their adapter may import. */

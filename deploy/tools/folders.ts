@@ -265,7 +265,8 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     'plugins/filter': ['framework'],
     'plugins/score': ['framework'],
     plugins: ['framework', 'plugins/*'],
-    '.': ['framework', 'plugins'],
+    preemption: ['framework'],
+    '.': ['framework', 'plugins', 'preemption'],
     'main.ts': ANYTHING,
   },
   'services/controller-manager': {

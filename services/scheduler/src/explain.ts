@@ -1,10 +1,4 @@
-/** Why a filter excluded a node. */
-export interface Refusal {
-  readonly plugin: string;
-  readonly reasons: readonly string[];
-  /** Why preemption does not help on this node. */
-  readonly preemption: 'no-victims' | 'not-helpful';
-}
+import type { Refusal } from './framework/refusal.ts';
 
 /** The nodes that were not looked at, since the pod alone tells that they do not fit. Preemption does not help there. */
 export interface Exclusion {
@@ -14,32 +8,52 @@ export interface Exclusion {
   readonly conflict?: string | undefined;
 }
 
+const NOT_HELPFUL = 'Preemption is not helpful for scheduling';
+
 /**
- * Kubernetes' message for an unschedulable pod: the number of nodes per reason, sorted. This scheduler does not preempt, and the
- * message contains Kubernetes' text for that.
+ * Kubernetes' message for an unschedulable pod: the number of nodes per reason, sorted, and what preemption has to say; that is nothing
+ * when it makes room.
  */
-export function explainRefusals(nodeCount: number, refusals: readonly Refusal[], exclusion?: Exclusion): string {
+export function explainRefusals(
+  nodeCount: number,
+  refusals: readonly Refusal[],
+  exclusion: Exclusion | undefined,
+  preemption: string,
+): string {
   if (nodeCount === 0) return 'no nodes available to schedule pods';
-  const lackingRoom = refusals.filter(({ preemption }) => preemption === 'no-victims').length;
   const reasons = exclusion?.conflict ?? explainNodes(nodeCount, refusals, exclusion);
-  const none = `0/${nodeCount} nodes are available:`;
-  return `${none} ${reasons}. preemption: ${none} ${explainPreemption(lackingRoom, nodeCount - lackingRoom)}.`;
+  const sentence = `${noneOf(nodeCount)} ${reasons}.`;
+  return preemption === '' ? sentence : `${sentence} preemption: ${preemption}`;
+}
+
+/** Why preemption makes no room: the reasons on the nodes where it was tried. It was not on the others. */
+export function explainPreemption(nodeCount: number, tried: readonly (readonly string[])[]): string {
+  const counts = countReasons(tried);
+  if (nodeCount > tried.length) counts.set(NOT_HELPFUL, nodeCount - tried.length);
+  return `${noneOf(nodeCount)} ${listReasons(counts)}.`;
 }
 
 function explainNodes(nodeCount: number, refusals: readonly Refusal[], exclusion: Exclusion | undefined): string {
-  const counts = new Map<string, number>();
-  for (const reason of refusals.flatMap(({ reasons }) => reasons)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const counts = countReasons(refusals.map(({ reasons }) => reasons));
   const excluded = nodeCount - refusals.length;
   if (exclusion !== undefined && excluded > 0)
     counts.set(`node(s) didn't satisfy plugin(s) [${exclusion.plugins.join(' ')}]`, excluded);
-  const texts = [...counts].map(([reason, count]) => `${count} ${reason}`);
-  return texts.sort().join(', ');
+  return listReasons(counts);
 }
 
-function explainPreemption(lackingRoom: number, others: number): string {
-  const texts = [
-    ...(lackingRoom > 0 ? [`${lackingRoom} No preemption victims found for incoming pod`] : []),
-    ...(others > 0 ? [`${others} Preemption is not helpful for scheduling`] : []),
-  ];
-  return texts.sort().join(', ');
+function noneOf(nodeCount: number): string {
+  return `0/${nodeCount} nodes are available:`;
+}
+
+function countReasons(nodes: readonly (readonly string[])[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const reasons of nodes) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return counts;
+}
+
+function listReasons(counts: ReadonlyMap<string, number>): string {
+  return [...counts]
+    .map(([reason, count]) => `${count} ${reason}`)
+    .sort()
+    .join(', ');
 }

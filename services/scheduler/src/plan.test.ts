@@ -14,7 +14,7 @@ function decide(nodes: readonly Node[], waiting: readonly Pod[], placed: readonl
 
 function refusal(nodes: readonly Node[], pod: Pod, placed: readonly Pod[] = []): string {
   const [decision] = decide(nodes, [pod], placed);
-  return decision?.kind === 'refuse' ? decision.message : `assigned to ${decision?.nodeName ?? 'nothing'}`;
+  return decision?.kind === 'refuse' ? decision.message : JSON.stringify(decision);
 }
 
 const PREEMPTION_VAIN = 'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';

@@ -1,9 +1,13 @@
 import { type Random, seededRandom } from '@gantry/base';
-import { type Exclusion, explainRefusals, type Refusal } from './explain.ts';
+import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
-import { FILTERS, SCORES } from './plugins/registry.ts';
+import { type Refusal, refusalOf } from './framework/refusal.ts';
 import { type ClusterSnapshot, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
+import { FILTERS, SCORES } from './plugins/registry.ts';
+import { BudgetLedger } from './preemption/budget-ledger.ts';
+import { Nominations } from './preemption/nominations.ts';
+import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
 
 /** The decision for one pod. */
 export type Decision =
@@ -14,6 +18,24 @@ export type Decision =
       readonly pod: PodInfo;
       readonly message: string;
       readonly plugins: ReadonlySet<string>;
+      /** The node that the pod is nominated to from now on, or ''. */
+      readonly nominatedTo: string;
+      readonly preemption: Preemption;
+    }
+  /** The cycle has done enough: the next one decides. */
+  | { readonly kind: 'postpone'; readonly pod: PodInfo };
+
+/** What makes room for a refused pod. */
+export type Preemption =
+  /** Without nodes there is no attempt. */
+  | { readonly kind: 'none' | 'no-attempt' }
+  | {
+      readonly kind: 'possible';
+      readonly nodeName: string;
+      /** Pods to evict. */
+      readonly victims: readonly PodInfo[];
+      /** Pods that lose their nomination, and are not decided on in this cycle. */
+      readonly displaced: readonly PodInfo[];
     };
 
 /** A pod and its node. */
@@ -27,10 +49,12 @@ export interface Plugins {
 /** In large clusters the search ends at this number of feasible nodes, or this share of all if larger. */
 const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
+/** A cycle ends when so many pods have been tried as victims: the next one decides on the rest, in the same order. */
+const MAX_TRIED_VICTIMS = 10_000;
 
 /**
- * Assigns the pods one after the other; each counts on its node for the next ones. The same snapshot, pods and seed yield the
- * same decisions.
+ * Decides on the pods one after the other, those of the highest priority first; each counts for the next ones: on its node, or as nominated
+ * to one. The same snapshot, pods and seed yield the same decisions.
  */
 export function planAssignments(
   snapshot: ClusterSnapshot,
@@ -38,20 +62,113 @@ export function planAssignments(
   seed: number,
   plugins: Plugins = { filters: FILTERS, scores: SCORES },
 ): readonly Decision[] {
-  const random = seededRandom(seed);
-  const nodes = [...snapshot.nodes];
-  return pods.map((pod): Decision => {
-    const start = Math.floor(random() * nodes.length);
-    const { feasible, refusals, exclusion } = findFeasible(pod, nodes, plugins.filters, start);
-    const chosen = choose(pod, feasible, plugins.scores, random);
-    if (chosen === undefined) {
-      const message = explainRefusals(nodes.length, refusals, exclusion);
-      const refusing = [...refusals.map(({ plugin }) => plugin), ...(exclusion?.plugins ?? [])];
-      return { kind: 'refuse', pod, message, plugins: new Set(refusing) };
-    }
-    nodes[chosen.index] = withPod(chosen.node, pod);
+  const planner = new Planner(snapshot, pods, seededRandom(seed), plugins);
+  return pods.map((pod) => planner.decide(pod));
+}
+
+/** The state of the cluster as the decisions of a cycle change it. */
+class Planner {
+  readonly #nodes: NodeInfo[];
+  readonly #random: Random;
+  readonly #plugins: Plugins;
+  readonly #nominations: Nominations;
+  readonly #snapshot: ClusterSnapshot;
+  readonly #decided: ReadonlySet<string>;
+  /** Uids of pods that this cycle evicts. */
+  readonly #victims = new Set<string>();
+  #budgets: BudgetLedger | undefined;
+  #lowestPriority: number | undefined;
+  #tried = 0;
+
+  constructor(snapshot: ClusterSnapshot, pods: readonly PodInfo[], random: Random, plugins: Plugins) {
+    this.#nodes = [...snapshot.nodes];
+    this.#random = random;
+    this.#plugins = plugins;
+    this.#nominations = new Nominations(snapshot.nominated);
+    this.#snapshot = snapshot;
+    this.#decided = new Set(pods.map(({ key }) => key));
+  }
+
+  decide(pod: PodInfo): Decision {
+    if (this.#tried >= MAX_TRIED_VICTIMS) return { kind: 'postpone', pod };
+    const { filters, scores } = this.#plugins;
+    const start = Math.floor(this.#random() * this.#nodes.length);
+    const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
+    const search = this.#searchNominated(pod) ?? findFeasible({ pod, nodes: this.#nodes, filters, nominated }, start);
+    const chosen = choose(pod, search.feasible, scores, this.#random);
+    if (chosen === undefined) return this.#refuse(pod, search);
+    this.#nodes[chosen.index] = withPod(chosen.node, pod);
+    this.#nominations.withdraw(pod);
     return { kind: 'assign', pod, nodeName: chosen.node.name };
-  });
+  }
+
+  /** The node that the pod is nominated to, if it fits: room was made for it there, and no other node is looked at. */
+  #searchNominated(pod: PodInfo): Search | undefined {
+    const nominatedTo = this.#nominations.nodeOf(pod);
+    if (nominatedTo === '') return undefined;
+    const index = indexOfNode(this.#nodes, nominatedTo);
+    const node = this.#nodes[index];
+    if (node === undefined) return undefined;
+    const refusal = refusalOf(pod, node, this.#nominations.before(pod, nominatedTo), this.#plugins.filters);
+    return refusal === undefined ? { feasible: [{ node, index }], refusals: [] } : undefined;
+  }
+
+  #refuse(pod: PodInfo, { refusals, exclusion }: Search): Decision {
+    const count = this.#nodes.length;
+    const refusing = [...refusals.map(({ plugin }) => plugin), ...(exclusion?.plugins ?? [])];
+    const refusal = { kind: 'refuse', pod, plugins: new Set(refusing) } as const;
+    const explain = (preemption: string) => explainRefusals(count, refusals, exclusion, preemption);
+    if (count === 0) {
+      const nominatedTo = this.#nominations.nodeOf(pod);
+      return { ...refusal, message: explain(''), nominatedTo, preemption: { kind: 'no-attempt' } };
+    }
+    const plan = this.#planPreemption(pod, refusals);
+    if (plan.kind === 'possible') return { ...refusal, message: explain(''), ...this.#preempt(pod, plan) };
+    if (plan.kind === 'impossible') this.#nominations.withdraw(pod);
+    const why = plan.kind === 'ineligible' ? plan.reason : explainPreemption(count, plan.reasons);
+    const nominatedTo = this.#nominations.nodeOf(pod);
+    return { ...refusal, message: explain(why), nominatedTo, preemption: { kind: 'none' } };
+  }
+
+  #planPreemption(pod: PodInfo, refusals: readonly Refusal[]): PreemptionPlan {
+    this.#budgets ??= new BudgetLedger(this.#snapshot.budgets);
+    return planPreemption(pod, refusals, this.#random(), {
+      filters: this.#plugins.filters,
+      budgets: this.#budgets,
+      nominations: this.#nominations,
+      isLeaving: ({ uid, pod: other }) => this.#victims.has(uid) || other.metadata.deletionTimestamp !== undefined,
+      lowestPriority: () => (this.#lowestPriority ??= lowestPriorityOn(this.#snapshot.nodes)),
+      count: (pods) => {
+        this.#tried += pods;
+      },
+    });
+  }
+
+  #preempt(
+    pod: PodInfo,
+    { candidate }: PreemptionPlan & { kind: 'possible' },
+  ): { readonly nominatedTo: string; readonly preemption: Preemption } {
+    const { nodeName, victims } = candidate;
+    for (const { uid } of victims) this.#victims.add(uid);
+    this.#budgets?.spend(victims);
+    const displaced = this.#nominations.nominate(pod, nodeName).filter(({ key }) => !this.#decided.has(key));
+    return { nominatedTo: nodeName, preemption: { kind: 'possible', nodeName, victims, displaced } };
+  }
+}
+
+/** Pods that are assigned meanwhile have no lower priority than those that are decided on later. */
+function lowestPriorityOn(nodes: readonly NodeInfo[]): number {
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const { pods } of nodes) for (const { priority } of pods.values()) lowest = Math.min(lowest, priority);
+  return lowest;
+}
+
+/** A search for nodes that fit a pod beside those that are nominated there. */
+interface SearchRequest {
+  readonly pod: PodInfo;
+  readonly nodes: readonly NodeInfo[];
+  readonly filters: readonly FilterPlugin[];
+  readonly nominated: (nodeName: string) => readonly PodInfo[];
 }
 
 interface Candidate {
@@ -66,19 +183,15 @@ interface Search {
   readonly exclusion?: Exclusion;
 }
 
-function findFeasible(
-  pod: PodInfo,
-  nodes: readonly NodeInfo[],
-  filters: readonly FilterPlugin[],
-  start: number,
-): Search {
+function findFeasible(request: SearchRequest, start: number): Search {
+  const { pod, nodes, filters } = request;
   const restriction = restrictionOf(pod, filters);
-  if (restriction === undefined) return search(pod, nodes, filters, start);
+  if (restriction === undefined) return search(request, start);
   const { names, exclusion } = restriction;
   const named = names.map((name) => indexOfNode(nodes, name)).filter((index) => index >= 0);
   const feasible: Candidate[] = [];
   const refusals: Refusal[] = [];
-  for (const index of named) look(pod, nodes, index, filters, { feasible, refusals });
+  for (const index of named) look(request, index, { feasible, refusals });
   return { feasible, refusals, exclusion };
 }
 
@@ -103,36 +216,26 @@ function restrictionOf(
   return names === undefined ? undefined : { names, exclusion: { plugins } };
 }
 
-function search(pod: PodInfo, nodes: readonly NodeInfo[], filters: readonly FilterPlugin[], start: number): Search {
+function search(request: SearchRequest, start: number): Search {
+  const { nodes } = request;
   const enough = Math.max(ENOUGH_NODES, Math.ceil(nodes.length * SHARE_OF_NODES));
   const feasible: Candidate[] = [];
   const refusals: Refusal[] = [];
   for (let i = 0; i < nodes.length && feasible.length < enough; i++)
-    look(pod, nodes, (start + i) % nodes.length, filters, { feasible, refusals });
+    look(request, (start + i) % nodes.length, { feasible, refusals });
   return { feasible, refusals };
 }
 
 function look(
-  pod: PodInfo,
-  nodes: readonly NodeInfo[],
+  { pod, nodes, filters, nominated }: SearchRequest,
   index: number,
-  filters: readonly FilterPlugin[],
   { feasible, refusals }: { readonly feasible: Candidate[]; readonly refusals: Refusal[] },
 ): void {
   const node = nodes[index];
   if (node === undefined) return;
-  const refusal = refusalOf(pod, node, filters);
+  const refusal = refusalOf(pod, node, nominated(node.name), filters);
   if (refusal === undefined) feasible.push({ node, index });
   else refusals.push(refusal);
-}
-
-function refusalOf(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {
-  for (const { name, filter, curedByRoom } of filters) {
-    const reasons = filter(pod, node);
-    if (reasons.length === 0) continue;
-    return { plugin: name, reasons, preemption: curedByRoom?.(pod, node) === true ? 'no-victims' : 'not-helpful' };
-  }
-  return undefined;
 }
 
 /** The node with the best weighted score; random among equals. */

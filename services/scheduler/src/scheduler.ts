@@ -58,6 +58,7 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const doubtful = ready.flatMap((pod) => assignmentInDoubt(view, pod));
   const others = ready.filter((pod) => view.keeper.assumedNode(pod) === undefined);
   const decisions = planAssignments(view.keeper.snapshot(), others, seed);
+  for (const { kind, pod } of decisions) if (kind === 'postpone') queue.postpone(pod);
   const decided = decisions.filter((decision) => decision.kind === 'assign');
   const assignments = [...doubtful, ...(await bindVolumes(options, decided, signal))];
   const refusals = decisions.filter((decision) => decision.kind === 'refuse');

@@ -24,7 +24,7 @@ export interface FilterPlugin {
   readonly conflict?: (pod: PodInfo) => string | undefined;
   /** Kubernetes' reasons against the node; empty when the pod fits. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
-  /** Whether preemption could resolve the reasons; never when absent. */
+  /** Whether preemption could resolve the reasons; never when absent. A filter that looks at the node's pods or requests has it. */
   readonly curedByRoom?: (pod: PodInfo, node: NodeInfo) => boolean;
   /** Whether a change may make the pod fit. A hint: it may be true in vain, but not false wrongly. */
   readonly helps: (change: ClusterChange, pod: PodInfo) => boolean;

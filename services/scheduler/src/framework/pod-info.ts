@@ -29,3 +29,8 @@ export function createPodInfo(pod: Pod): PodInfo {
     priority: pod.spec?.priority ?? 0,
   };
 }
+
+/** The node that a pod is nominated to, or ''. */
+export function nominatedNode({ pod }: PodInfo): string {
+  return pod.status?.nominatedNodeName ?? '';
+}

@@ -6,9 +6,10 @@ import {
   type Node,
   parseAmounts,
   type Pod,
+  type PodDisruptionBudget,
   subtractAmounts,
 } from '@gantry/objects';
-import { createPodInfo, type PodInfo } from './pod-info.ts';
+import { createPodInfo, nominatedNode, type PodInfo } from './pod-info.ts';
 
 /** A node with its pods. Immutable. */
 export interface NodeInfo {
@@ -22,6 +23,9 @@ export interface NodeInfo {
 /** The cluster at one moment, sorted by node name. Immutable; shares unchanged parts with earlier snapshots. */
 export interface ClusterSnapshot {
   readonly nodes: readonly NodeInfo[];
+  /** Pods that have no node yet and are nominated to one, by its name: room is kept for them there. */
+  readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
+  readonly budgets: readonly PodDisruptionBudget[];
 }
 
 /** `node` with one more pod. */
@@ -67,11 +71,18 @@ export class SnapshotKeeper {
   /** The node of each pod, by key. The node need not exist yet. */
   readonly #placed = new Map<string, { readonly nodeName: string; readonly info: PodInfo }>();
   readonly #assumed = new Map<string, Assumed>();
+  /** Pods that wait and have a nominated node, by key. */
+  readonly #nominated = new Map<string, PodInfo>();
+  readonly #budgets = new Map<string, PodDisruptionBudget>();
   #snapshot: ClusterSnapshot | undefined;
 
   /** The current snapshot. Cheap without changes. */
   snapshot(): ClusterSnapshot {
-    this.#snapshot ??= { nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    this.#snapshot ??= {
+      nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      nominated: this.#nominations(),
+      budgets: [...this.#budgets.values()],
+    };
     return this.#snapshot;
   }
 
@@ -95,6 +106,25 @@ export class SnapshotKeeper {
 
   removeNode(name: string): void {
     if (this.#nodes.delete(name)) this.#snapshot = undefined;
+  }
+
+  /** Sets whether a pod that waits is nominated to a node: its status says so. */
+  setNomination(key: string, info: PodInfo | undefined): void {
+    const isNominated = info !== undefined && nominatedNode(info) !== '';
+    if (isNominated) this.#nominated.set(key, info);
+    else if (!this.#nominated.delete(key)) return;
+    this.#snapshot = undefined;
+  }
+
+  /** The pod of this key that room is kept for; undefined when there is none. */
+  nominated(key: string): PodInfo | undefined {
+    return this.#nominated.get(key);
+  }
+
+  setBudget(key: string, budget: PodDisruptionBudget | undefined): void {
+    if (budget === undefined) this.#budgets.delete(key);
+    else this.#budgets.set(key, budget);
+    this.#snapshot = undefined;
   }
 
   /** The pod of this key as it counts on its node; undefined while it counts on none. */
@@ -153,6 +183,19 @@ export class SnapshotKeeper {
   assumedNode(info: PodInfo): string | undefined {
     const assumed = this.#assumed.get(info.key);
     return assumed?.uid === info.uid ? assumed.nodeName : undefined;
+  }
+
+  /** By node. A pod that was assigned counts on its node alone. */
+  #nominations(): ReadonlyMap<string, readonly PodInfo[]> {
+    const byNode = new Map<string, PodInfo[]>();
+    for (const [key, info] of this.#nominated) {
+      if (this.#placed.has(key)) continue;
+      const nodeName = nominatedNode(info);
+      const others = byNode.get(nodeName);
+      if (others === undefined) byNode.set(nodeName, [info]);
+      else others.push(info);
+    }
+    return byNode;
   }
 
   #place(nodeName: string, info: PodInfo): void {

@@ -1,4 +1,5 @@
-import type { Node, Pod, PodSpec, Taint } from '@gantry/objects';
+import type { Node, Pod, PodDisruptionBudget, PodSpec, Taint } from '@gantry/objects';
+import { createPodInfo } from '../framework/pod-info.ts';
 import { SnapshotKeeper, type ClusterSnapshot } from '../framework/snapshot.ts';
 
 interface NodeOptions {
@@ -65,10 +66,30 @@ export function examplePod(name: string, options: PodOptions = {}): Pod {
   };
 }
 
-/** The snapshot of a cluster with these nodes and pods. */
-export function exampleSnapshot(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterSnapshot {
+/** A budget that protects the pods with this label `app`. */
+export function exampleBudget(app: string, disruptionsAllowed: number): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: app, namespace: 'default' },
+    spec: { selector: { matchLabels: { app } } },
+    status: { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, disruptionsAllowed },
+  };
+}
+
+/** The snapshot of a cluster with these nodes, pods and budgets. Pods without a node may be nominated to one. */
+export function exampleSnapshot(
+  nodes: readonly Node[],
+  pods: readonly Pod[] = [],
+  budgets: readonly PodDisruptionBudget[] = [],
+): ClusterSnapshot {
   const keeper = new SnapshotKeeper();
   for (const node of nodes) keeper.setNode(node);
-  for (const pod of pods) keeper.setPod(pod);
+  for (const pod of pods) {
+    keeper.setPod(pod);
+    const info = createPodInfo(pod);
+    if ((pod.spec?.nodeName ?? '') === '') keeper.setNomination(info.key, info);
+  }
+  for (const budget of budgets) keeper.setBudget(budget.metadata.name ?? '', budget);
   return keeper.snapshot();
 }

@@ -1,0 +1,46 @@
+import type { PodInfo } from '../framework/pod-info.ts';
+
+const NO_PODS: readonly PodInfo[] = [];
+
+/** Which pods are nominated to which node, while a cycle decides: its decisions change it, and not the snapshot that it began with. */
+export class Nominations {
+  readonly #byNode: Map<string, readonly PodInfo[]>;
+  readonly #nodeOf = new Map<string, string>();
+
+  constructor(byNode: ReadonlyMap<string, readonly PodInfo[]>) {
+    this.#byNode = new Map(byNode);
+    for (const [nodeName, pods] of byNode) for (const { key } of pods) this.#nodeOf.set(key, nodeName);
+  }
+
+  /** The node that a pod is nominated to, or ''. */
+  nodeOf({ key }: PodInfo): string {
+    return this.#nodeOf.get(key) ?? '';
+  }
+
+  /** The pods that room is kept for on a node when a pod is decided on: other ones of its priority or a higher one. */
+  before(pod: PodInfo, nodeName: string): readonly PodInfo[] {
+    const nominated = this.#byNode.get(nodeName);
+    if (nominated === undefined) return NO_PODS;
+    return nominated.filter(({ key, priority }) => key !== pod.key && priority >= pod.priority);
+  }
+
+  /** Nominates a pod to a node. Pods of lower priority lose their nomination to it, and are returned. */
+  nominate(pod: PodInfo, nodeName: string): readonly PodInfo[] {
+    this.withdraw(pod);
+    const displaced = (this.#byNode.get(nodeName) ?? NO_PODS).filter(({ priority }) => priority < pod.priority);
+    for (const other of displaced) this.withdraw(other);
+    this.#byNode.set(nodeName, [...(this.#byNode.get(nodeName) ?? NO_PODS), pod]);
+    this.#nodeOf.set(pod.key, nodeName);
+    return displaced;
+  }
+
+  /** The pod is not nominated any more. */
+  withdraw({ key }: PodInfo): void {
+    const nodeName = this.#nodeOf.get(key);
+    if (nodeName === undefined) return;
+    this.#nodeOf.delete(key);
+    const left = (this.#byNode.get(nodeName) ?? NO_PODS).filter((other) => other.key !== key);
+    if (left.length === 0) this.#byNode.delete(nodeName);
+    else this.#byNode.set(nodeName, left);
+  }
+}

@@ -1,0 +1,91 @@
+import { addAmounts, subtractAmounts } from '@gantry/objects';
+import type { FilterPlugin } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { refusalOf } from '../framework/refusal.ts';
+import type { NodeInfo } from '../framework/snapshot.ts';
+import type { BudgetLedger } from './budget-ledger.ts';
+import { byImportance } from './importance.ts';
+
+/** A node on which a pod fits when its victims are gone. */
+export interface Candidate {
+  readonly nodeName: string;
+  /** Pods to evict, the most important first. */
+  readonly victims: readonly PodInfo[];
+  /** Pods that end anyhow, and have to be gone as well. */
+  readonly awaited: readonly PodInfo[];
+  /** How many of the victims violate a PodDisruptionBudget. */
+  readonly violations: number;
+}
+
+/** What is known of the cluster, beside the node, when victims are selected. */
+export interface PreemptionRules {
+  readonly filters: readonly FilterPlugin[];
+  readonly budgets: BudgetLedger;
+  /** Whether a pod will end soon without being a victim: it terminates, or is the victim of another pod. */
+  readonly isLeaving: (pod: PodInfo) => boolean;
+}
+
+/** A node whose pods are taken away and added again, which is cheaper than a new value each time. */
+class Trial {
+  readonly #pods: Map<string, PodInfo>;
+  #node: NodeInfo;
+
+  constructor(node: NodeInfo) {
+    this.#pods = new Map(node.pods);
+    this.#node = { ...node, pods: this.#pods };
+  }
+
+  get node(): NodeInfo {
+    return this.#node;
+  }
+
+  add(pod: PodInfo): void {
+    this.#pods.set(pod.key, pod);
+    this.#node = { ...this.#node, requested: addAmounts(this.#node.requested, pod.requests) };
+  }
+
+  remove(pod: PodInfo): void {
+    this.#pods.delete(pod.key);
+    this.#node = { ...this.#node, requested: subtractAmounts(this.#node.requested, pod.requests) };
+  }
+}
+
+/** Whether one pod may take the place of another. */
+export function mayPreempt(pod: PodInfo, other: PodInfo): boolean {
+  return other.priority < pod.priority;
+}
+
+/**
+ * The fewest pods of lower priority that have to leave a node so that a pod fits beside those that are `nominated` there: all leave, then
+ * as many as possible stay, first those whose eviction violates a budget, among these the most important first. Pods that are leaving are
+ * the last to stay: none is evicted while it is enough to wait for them. Kubernetes' reasons when there is no such set.
+ */
+export function selectVictims(
+  pod: PodInfo,
+  node: NodeInfo,
+  nominated: readonly PodInfo[],
+  { filters, budgets, isLeaving }: PreemptionRules,
+): Candidate | { readonly reasons: readonly string[] } {
+  const lower = [...node.pods.values()].filter((other) => mayPreempt(pod, other)).sort(byImportance);
+  const trial = new Trial(node);
+  for (const other of lower) trial.remove(other);
+  const refusal = refusalOf(pod, trial.node, nominated, filters);
+  if (refusal !== undefined) return refusal;
+  const hasToLeave = (other: PodInfo): boolean => {
+    trial.add(other);
+    if (refusalOf(pod, trial.node, nominated, filters) === undefined) return false;
+    trial.remove(other);
+    return true;
+  };
+  const staying = lower.filter((other) => !isLeaving(other));
+  const violating = budgets.violating(staying);
+  const violations = staying.filter((other) => violating.has(other)).filter(hasToLeave);
+  const others = staying.filter((other) => !violating.has(other)).filter(hasToLeave);
+  const awaited = lower.filter(isLeaving).filter(hasToLeave);
+  return {
+    nodeName: node.name,
+    victims: [...violations, ...others].sort(byImportance),
+    awaited,
+    violations: violations.length,
+  };
+}
