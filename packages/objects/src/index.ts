@@ -104,6 +104,7 @@ export {
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { SERVICE_NAME_LABEL } from './service-name-label.ts';
+export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';

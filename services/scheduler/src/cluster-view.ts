@@ -7,12 +7,14 @@ import {
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type Pod,
+  POD_DISRUPTION_BUDGETS,
+  type PodDisruptionBudget,
   PODS,
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
-import type { InformerEvent } from '@gantry/controller-runtime';
-import { createPodInfo, type PodInfo } from './framework/pod-info.ts';
+import { type InformerEvent, parseVersion } from '@gantry/controller-runtime';
+import { createPodInfo, nominatedNode, type PodInfo } from './framework/pod-info.ts';
 import type { ClusterChange } from './framework/plugin.ts';
 import { FILTERS } from './plugins/registry.ts';
 import type { SchedulingQueue } from './queue.ts';
@@ -20,7 +22,14 @@ import { type NodeInfo, SnapshotKeeper } from './framework/snapshot.ts';
 import { VolumeKeeper } from './framework/volume-keeper.ts';
 
 /** What the scheduler's caches hold. */
-export const SCHEDULED_RESOURCES = [NODES, PODS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES];
+export const SCHEDULED_RESOURCES = [
+  NODES,
+  PODS,
+  POD_DISRUPTION_BUDGETS,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  STORAGE_CLASSES,
+];
 const SCHEDULER_NAME = 'default-scheduler';
 
 /**
@@ -31,6 +40,8 @@ export class ClusterView {
   readonly keeper = new SnapshotKeeper();
   readonly volumes = new VolumeKeeper();
   readonly #queue: SchedulingQueue;
+  /** Responses to own writes of pods that are newer than what the cache shows, by key. */
+  readonly #written = new Map<string, Pod>();
 
   constructor(queue: SchedulingQueue) {
     this.#queue = queue;
@@ -47,6 +58,9 @@ export class ClusterView {
         case PODS.resource:
           this.#takePod(object, old);
           break;
+        case POD_DISRUPTION_BUDGETS.resource:
+          this.#takeBudget(object, old);
+          break;
         default:
           this.#takeStorage(event.resource.resource, object, old);
       }
@@ -57,6 +71,24 @@ export class ClusterView {
   withVolumes(info: PodInfo): PodInfo {
     const volumes = this.volumes.podVolumes(info.pod, (claim) => this.#isClaimUsed(claim, info.key));
     return volumes === undefined ? info : { ...info, volumes };
+  }
+
+  /**
+   * Takes the response to an own write of a pod. From now on the pod counts as it was written, though the cache shows an earlier version:
+   * a nomination keeps its room at once, and a victim is not chosen again.
+   */
+  written(pod: Pod): void {
+    const key = keyOfPod(pod);
+    const known = this.keeper.placed(key)?.pod ?? this.#queue.find(key)?.pod;
+    if (known === undefined || known.metadata.uid !== pod.metadata.uid || isNewer(known, pod)) return;
+    this.#written.set(key, pod);
+    this.#applyPod(key, pod, known);
+  }
+
+  /** A pod that was to be bound later gives its room back, and is decided on again. */
+  release(info: PodInfo): void {
+    this.keeper.forget(info);
+    this.#move({ kind: 'pod-gone', pod: info });
   }
 
   #isClaimUsed(claim: string, byOthersThan: string): boolean {
@@ -83,6 +115,7 @@ export class ClusterView {
   requeue(pods: readonly KubeObject[]): void {
     this.#queue.clear();
     this.keeper.forgetAll();
+    this.#written.clear();
     for (const pod of pods as readonly Pod[]) if (isWaiting(pod)) this.#enqueue(pod);
   }
 
@@ -101,10 +134,19 @@ export class ClusterView {
     );
   }
 
-  #takePod(pod: Pod | undefined, old: Pod | undefined): void {
-    const subject = pod ?? old;
+  #takeBudget(budget: PodDisruptionBudget | undefined, old: PodDisruptionBudget | undefined): void {
+    const { namespace = '', name = '' } = (budget ?? old)?.metadata ?? {};
+    this.keeper.setBudget(`${namespace}/${name}`, budget);
+  }
+
+  #takePod(reported: Pod | undefined, old: Pod | undefined): void {
+    const subject = reported ?? old;
     if (subject === undefined) return;
-    const key = `${subject.metadata.namespace ?? ''}/${subject.metadata.name ?? ''}`;
+    const key = keyOfPod(subject);
+    this.#applyPod(key, this.#newest(key, reported), old);
+  }
+
+  #applyPod(key: string, pod: Pod | undefined, old: Pod | undefined): void {
     const before = this.keeper.placed(key);
     if (pod === undefined) this.keeper.removePod(key);
     else this.keeper.setPod(pod);
@@ -113,6 +155,29 @@ export class ClusterView {
     const left = old !== undefined && takesRoom(old) && (pod === undefined || !takesRoom(pod));
     if (left) this.#move({ kind: 'pod-gone', pod: createPodInfo(old) });
     else if (holdsLess(this.keeper.placed(key), before)) this.#move({ kind: 'pod-shrunk' });
+    this.#takeNomination(key, pod);
+  }
+
+  /** What was written last, as long as the cache shows an earlier version of the same pod. */
+  #newest(key: string, reported: Pod | undefined): Pod | undefined {
+    const written = this.#written.get(key);
+    if (written === undefined) return reported;
+    if (written.metadata.uid === reported?.metadata.uid && reported !== undefined && isNewer(written, reported))
+      return written;
+    this.#written.delete(key);
+    return reported;
+  }
+
+  /** A nomination that ends elsewhere than on its node gives its room back. */
+  #takeNomination(key: string, pod: Pod | undefined): void {
+    const before = this.keeper.nominated(key);
+    const isNominated = pod !== undefined && isWaiting(pod) && (pod.status?.nominatedNodeName ?? '') !== '';
+    if (before === undefined && !isNominated) return;
+    const now = isNominated ? createPodInfo(pod) : undefined;
+    this.keeper.setNomination(key, now);
+    if (before === undefined) return;
+    const nodeName = now === undefined ? pod?.spec?.nodeName : nominatedNode(now);
+    if (nodeName !== nominatedNode(before)) this.#move({ kind: 'pod-gone', pod: before });
   }
 
   #enqueue(pod: Pod): void {
@@ -130,6 +195,14 @@ export class ClusterView {
   #nodeInfo(name: string): NodeInfo | undefined {
     return this.keeper.node(name);
   }
+}
+
+function keyOfPod({ metadata }: Pod): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+function isNewer(pod: Pod, than: Pod): boolean {
+  return parseVersion(pod.metadata.resourceVersion) > parseVersion(than.metadata.resourceVersion);
 }
 
 /** Whether a pod wants a node from this scheduler. */

@@ -67,6 +67,11 @@ export class SchedulingQueue {
     if (changed) this.#revive(known);
   }
 
+  /** The newest known version of a pod that waits. */
+  find(key: string): PodInfo | undefined {
+    return this.#entries.get(key)?.info;
+  }
+
   /** The pod has a node or was deleted. */
   remove(key: string): void {
     this.#entries.delete(key);

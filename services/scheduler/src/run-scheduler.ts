@@ -2,7 +2,7 @@ import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
-import { type GroupOutcome, type Metrics, startService } from '@gantry/service';
+import { exponentialBuckets, type GroupOutcome, type Metrics, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
@@ -40,6 +40,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     component: COMPONENT,
     identity,
     onResult: reportTo(metrics),
+    onPreemption: reportPreemptionTo(metrics),
   });
   const elected = runElected({
     ...service.parts,
@@ -65,5 +66,20 @@ function reportTo(metrics: Metrics): NonNullable<SchedulerOptions['onResult']> {
   return (result, took) => {
     attempts.inc({ result });
     seconds.observe(took, { result });
+  };
+}
+
+/** As in Kubernetes: the victims of attempts that have some. */
+function reportPreemptionTo(metrics: Metrics): NonNullable<SchedulerOptions['onPreemption']> {
+  const attempts = metrics.counter('scheduler_preemption_attempts_total', 'Attempts to preempt pods', []);
+  const victims = metrics.histogram(
+    'scheduler_preemption_victims',
+    'Victims of an attempt to preempt pods',
+    [],
+    exponentialBuckets(1, 2, 7),
+  );
+  return (count) => {
+    attempts.inc();
+    if (count > 0) victims.observe(count);
   };
 }

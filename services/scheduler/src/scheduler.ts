@@ -6,6 +6,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { type Assignment, type Decision, planAssignments } from './plan.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { SchedulingQueue } from './queue.ts';
+import { isPreempting, preempt } from './preemption-work.ts';
 import { bindVolumes, sortByVolumes } from './volume-work.ts';
 import { bindingOf, refusalOf, resultsOf } from './writes.ts';
 
@@ -22,6 +23,8 @@ export interface SchedulerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onResult?: (result: ScheduleResult, seconds: number) => void;
+  /** An attempt to preempt other pods, and how many it chose. */
+  readonly onPreemption?: (victims: number) => void;
 }
 
 type Refusal = Decision & { kind: 'refuse' };
@@ -148,26 +151,58 @@ async function recover(
   queue.failed(pod);
 }
 
-/** Tells, in Event and status, why pods have no node. */
+/**
+ * Tells, in Event and status, why pods have no node, and to which one they are nominated. Pods are evicted only for one whose nomination is
+ * written.
+ */
 async function reportRefusals(
   options: SchedulerOptions,
   refusals: readonly Refusal[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, queue, events, clock, log } = options;
-  for (const { pod, message, plugins } of refusals) {
-    queue.refused(pod, plugins);
+  const { queue, events, onPreemption } = options;
+  for (const refusal of refusals) {
+    const { pod, message, plugins, preemption } = refusal;
+    if (preemption.kind !== 'no-attempt')
+      onPreemption?.(preemption.kind === 'possible' ? preemption.victims.length : 0);
     events.event(pod.pod, 'Warning', 'FailedScheduling', message);
+    if (!isPreempting(refusal)) queue.refused(pod, plugins);
   }
-  const writes = refusals
-    .map(({ pod, message }) => refusalOf(pod.pod, message, clock.now()))
-    .filter((write) => write !== undefined);
-  if (writes.length === 0) return;
+  const unwritten = await writeRefusals(options, refusals, signal);
+  const preempting = refusals.filter(isPreempting);
+  for (const refusal of preempting) if (unwritten.has(refusal)) queue.failed(refusal.pod);
+  await preempt(
+    options,
+    preempting.filter((refusal) => !unwritten.has(refusal)),
+    signal,
+  );
+}
+
+/** Writes the status of refused pods. Returns those of which that failed. */
+async function writeRefusals(
+  { client, view, clock, log }: SchedulerOptions,
+  refusals: readonly Refusal[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<Refusal>> {
+  const failed = new Set<Refusal>();
+  const told = refusals.flatMap((refusal) => {
+    const write = refusalOf(refusal.pod, refusal, clock.now());
+    return write === undefined ? [] : [{ refusal, write }];
+  });
+  if (told.length === 0) return failed;
+  const writes = told.map(({ write }) => write);
   const results = await resultsOf(() => client.batch(writes, signal), writes.length);
-  for (const result of results) {
-    if (result.ok || signal.aborted) continue;
+  for (const [i, { refusal }] of told.entries()) {
+    const result = results[i];
+    if (result?.ok === true) {
+      view.written(result.object);
+      continue;
+    }
+    failed.add(refusal);
     // Gone: a Conflict says that the name is another pod's by now.
-    if (result.status.reason === 'NotFound' || result.status.reason === 'Conflict') continue;
-    log.warn({ reason: result.status.message }, 'the reason was not written to the status of a pod');
+    const reason = result?.status.reason ?? '';
+    if (signal.aborted || reason === 'NotFound' || reason === 'Conflict') continue;
+    log.warn({ reason: result?.status.message }, 'the reason was not written to the status of a pod');
   }
+  return failed;
 }

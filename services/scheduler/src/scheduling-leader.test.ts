@@ -24,6 +24,7 @@ function startLeader() {
     component: 'kube-scheduler',
     identity: 'me',
     onResult: () => undefined,
+    onPreemption: () => undefined,
   });
   const following = informers.run(stop.signal);
   onTestFinished(async () => {

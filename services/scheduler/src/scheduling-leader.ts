@@ -26,10 +26,11 @@ export interface SchedulingLeaderOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onResult: NonNullable<SchedulerOptions['onResult']>;
+  readonly onPreemption: NonNullable<SchedulerOptions['onPreemption']>;
 }
 
 const EVENT_SOURCE = 'default-scheduler';
-const ACTIONS = { Scheduled: 'Binding', FailedScheduling: 'Scheduling' };
+const ACTIONS = { Scheduled: 'Binding', FailedScheduling: 'Scheduling', Preempted: 'Preempting' };
 
 /** Schedules while it leads. */
 export class SchedulingLeader {
@@ -62,7 +63,7 @@ export class SchedulingLeader {
   }
 
   async #act(term: Term, signal: AbortSignal): Promise<void> {
-    const { informers, fences, view, queue, component, identity, onResult, ...shared } = this.#options;
+    const { informers, fences, view, queue, component, identity, onResult, onPreemption, ...shared } = this.#options;
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, this.#draining.signal, ended.signal]);
     const [process = ''] = identity.split('_');
@@ -73,7 +74,8 @@ export class SchedulingLeader {
       await informers.reach(term.epoch, stop);
       fences.set(term, () => informers.cache.revision());
       record = keepLeaderRecord({ ...shared, component, identity }, stop);
-      await runSchedulingCycles({ ...shared, cache: informers.cache, view, queue, events, onResult }, stop, signal);
+      const cycles = { ...shared, cache: informers.cache, view, queue, events, onResult, onPreemption };
+      await runSchedulingCycles(cycles, stop, signal);
       await events.flush(signal);
     } catch (error) {
       if (!stop.aborted) throw error;

@@ -1,7 +1,17 @@
-import { type Binding, equalJson, type Pod, type PodCondition, PODS, StatusError } from '@gantry/objects';
+import {
+  type Binding,
+  disruptionTarget,
+  equalJson,
+  keyOf,
+  type Pod,
+  type PodCondition,
+  PODS,
+  StatusError,
+} from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
 import type { ObjectWrite, WriteResult } from '@gantry/client';
 import type { PodInfo } from './framework/pod-info.ts';
+import { PREEMPTION_REASON } from './preemption/preempted.ts';
 
 /** Assigns a pod, the very one that was decided on, to a node. */
 export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {
@@ -15,10 +25,58 @@ export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {
   return { verb: 'create', resource: PODS, namespace, name, object, subresource: 'binding' };
 }
 
-/** The write that tells in the pod's status why it has no node; undefined when that stands there already. */
-export function refusalOf(pod: Pod, message: string, now: Instant): ObjectWrite | undefined {
-  const { namespace = '', name = '', uid, generation } = pod.metadata;
-  const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+/**
+ * The write that says in the pod's status why it has no node, and which one it is nominated to (`''`: none); undefined when that stands
+ * there already.
+ */
+export function refusalOf(
+  { pod }: PodInfo,
+  { message, nominatedTo }: { readonly message: string; readonly nominatedTo: string },
+  now: Instant,
+): ObjectWrite | undefined {
+  const conditions = refusalConditions(pod, message, now);
+  const isNominated = (pod.status?.nominatedNodeName ?? '') === nominatedTo;
+  if (conditions.length === 0 && isNominated) return undefined;
+  return statusPatch(pod, {
+    ...(conditions.length === 0 ? {} : { conditions }),
+    ...(isNominated ? {} : { nominatedNodeName: nominatedTo === '' ? null : nominatedTo }),
+  });
+}
+
+/** The write that takes a pod's nomination back. */
+export function withdrawalOf({ pod }: PodInfo): ObjectWrite {
+  return statusPatch(pod, { nominatedNodeName: null });
+}
+
+/** The write that says in a victim's status why it is deleted; undefined when that stands there already. */
+export function preemptionMarkOf({ pod: victim }: PodInfo, { pod }: PodInfo, now: Instant): ObjectWrite | undefined {
+  const scheduler = pod.spec?.schedulerName ?? '';
+  const message = `${scheduler}: preempting to accommodate a higher priority pod`;
+  const mark = disruptionTarget(victim, PREEMPTION_REASON, message, now);
+  const current = victim.status?.conditions?.find(({ type }) => type === mark.type);
+  return current !== undefined && saysSame(current, mark) ? undefined : statusPatch(victim, { conditions: [mark] });
+}
+
+/** The deletion of a victim, the very pod that was decided on, with its grace period. */
+export function preemptionOf({ pod: victim, uid }: PodInfo): ObjectWrite {
+  return { verb: 'delete', resource: PODS, key: keyOf(victim), options: { preconditions: { uid } } };
+}
+
+function statusPatch(pod: Pod, status: object): ObjectWrite {
+  return {
+    verb: 'patch',
+    resource: PODS,
+    key: keyOf(pod),
+    patch: { metadata: { uid: pod.metadata.uid }, status },
+    patchType: 'application/strategic-merge-patch+json',
+    subresource: 'status',
+  };
+}
+
+/** The condition of a pod without a node, when it is to be written. */
+function refusalConditions({ metadata, status }: Pod, message: string, now: Instant): readonly object[] {
+  const { generation } = metadata;
+  const current = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const told: PodCondition = {
     type: 'PodScheduled',
     status: 'False',
@@ -26,17 +84,9 @@ export function refusalOf(pod: Pod, message: string, now: Instant): ObjectWrite 
     message,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
-  if (current !== undefined && saysSame(current, told)) return undefined;
+  if (current !== undefined && saysSame(current, told)) return [];
   const lastTransitionTime = current?.status === 'False' ? current.lastTransitionTime : undefined;
-  const condition = { ...told, lastProbeTime: null, lastTransitionTime: lastTransitionTime ?? formatTime(now) };
-  return {
-    verb: 'patch',
-    resource: PODS,
-    key: { namespace, name },
-    patch: { metadata: { uid }, status: { conditions: [condition] } },
-    patchType: 'application/strategic-merge-patch+json',
-    subresource: 'status',
-  };
+  return [{ ...told, lastProbeTime: null, lastTransitionTime: lastTransitionTime ?? formatTime(now) }];
 }
 
 function saysSame(current: PodCondition, told: PodCondition): boolean {

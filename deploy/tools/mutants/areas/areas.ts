@@ -9,6 +9,7 @@ import { DISRUPTION_MUTANTS } from './disruptions.ts';
 import { EVICTION_MUTANTS } from './evictions.ts';
 import { FENCE_MUTANTS } from './fences.ts';
 import { POLICY_MUTANTS } from './policies.ts';
+import { PREEMPTION_MUTANTS } from './preemptions.ts';
 import { REPLICA_SET_MUTANTS } from './replica-sets.ts';
 import { STREAM_MUTANTS } from './streams.ts';
 import { STATEFUL_SET_MUTANTS } from './stateful-sets.ts';
@@ -34,6 +35,7 @@ export const AREAS: Areas = {
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   evictions: EVICTION_MUTANTS,
+  preemptions: PREEMPTION_MUTANTS,
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,
   policies: POLICY_MUTANTS,

@@ -1,6 +1,12 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
-import { isFinalPhase, type Node, type Pod, type PodCondition, type PodStatus } from '@gantry/objects';
-import { disruptionTarget } from '../taint-eviction/plan.ts';
+import {
+  disruptionTarget,
+  isFinalPhase,
+  type Node,
+  type Pod,
+  type PodCondition,
+  type PodStatus,
+} from '@gantry/objects';
 
 /** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
 export interface ObservedPod {

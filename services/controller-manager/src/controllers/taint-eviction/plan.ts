@@ -1,5 +1,5 @@
-import { formatTime, type Instant, type Plan } from '@gantry/base';
-import { equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
+import type { Instant, Plan } from '@gantry/base';
+import { disruptionTarget, equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
 
 /** What is remembered of a pod whose toleration runs out later. */
 export interface ScheduledEviction {
@@ -65,24 +65,4 @@ export function changesEviction(pod: Pod, old: Pod): boolean {
     pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
     !equalJson(pod.spec?.tolerations, old.spec?.tolerations)
   );
-}
-
-/** The condition that says why a pod is deleted. Where it was to be deleted already, for another reason, the time is that of the first. */
-export function disruptionTarget(
-  { metadata, status }: Pod,
-  reason: string,
-  message: string,
-  now: Instant,
-): PodCondition {
-  const { generation } = metadata;
-  const before = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
-  const since = before?.status === 'True' ? before.lastTransitionTime : undefined;
-  return {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason,
-    message,
-    lastTransitionTime: since ?? formatTime(now),
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-  };
 }

@@ -1,0 +1,134 @@
+import { formatTime } from '@gantry/base';
+import type { ObjectWrite, WriteResult } from '@gantry/client';
+import type { Pod } from '@gantry/objects';
+import type { PodInfo } from './framework/pod-info.ts';
+import { hasDelayedClaims } from './framework/pod-volumes.ts';
+import type { Decision, Preemption } from './plan.ts';
+import type { SchedulerOptions } from './scheduler.ts';
+import { preemptionMarkOf, preemptionOf, resultsOf, withdrawalOf } from './writes.ts';
+
+/** What preemption needs of a scheduler. */
+export type PreemptionWorkOptions = Pick<SchedulerOptions, 'client' | 'view' | 'queue' | 'events' | 'clock' | 'log'>;
+
+/** A refused pod that takes the place of others. */
+export type Preempting = Decision & { kind: 'refuse'; preemption: Preemption & { kind: 'possible' } };
+
+/** A pod that has to go, and the one that it goes for. */
+interface Eviction {
+  readonly victim: PodInfo;
+  readonly by: Preempting;
+}
+
+export function isPreempting(decision: Decision): decision is Preempting {
+  return decision.kind === 'refuse' && decision.preemption.kind === 'possible';
+}
+
+/**
+ * Makes room for pods whose nomination is written: takes nominations of lower priority on their nodes back, marks the victims with the
+ * condition `DisruptionTarget`, and deletes those that are marked. A leader that comes in between finds the nominations, and plans the
+ * same again or waits for the victims that terminate already. The pods wait for the end of their victims; one with a victim that could
+ * not be deleted is tried again soon.
+ */
+export async function preempt(
+  options: PreemptionWorkOptions,
+  decisions: readonly Preempting[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { queue, log } = options;
+  if (decisions.length === 0) return;
+  const bound: Eviction[] = [];
+  for (const by of decisions) {
+    const { pod, preemption } = by;
+    log.info(
+      { pod: pod.key, node: preemption.nodeName, victims: preemption.victims.map(({ key }) => key) },
+      'preempts',
+    );
+    for (const victim of preemption.victims) {
+      if (!releaseUnbound(options, { victim, by })) bound.push({ victim, by });
+    }
+  }
+  const marked = await mark(options, bound, decisions, signal);
+  const failed = new Set([...bound.filter((one) => !marked.includes(one)), ...(await evict(options, marked, signal))]);
+  const unfinished = new Set([...failed].map(({ by }) => by));
+  for (const decision of decisions) {
+    if (unfinished.has(decision)) queue.failed(decision.pod);
+    else queue.refused(decision.pod, decision.plugins);
+  }
+}
+
+/** A victim that waits for its volumes is not bound yet: it loses its node, and is not deleted. */
+function releaseUnbound(options: PreemptionWorkOptions, eviction: Eviction): boolean {
+  const { victim } = eviction;
+  const { view } = options;
+  if (view.keeper.assumedNode(victim) === undefined || !hasDelayedClaims(victim.volumes)) return false;
+  view.release(victim);
+  report(options, eviction, ' (in kube-scheduler memory).');
+  return true;
+}
+
+/** Returns the evictions whose victims are marked now. */
+async function mark(
+  options: PreemptionWorkOptions,
+  evictions: readonly Eviction[],
+  decisions: readonly Preempting[],
+  signal: AbortSignal,
+): Promise<readonly Eviction[]> {
+  const now = options.clock.now();
+  const displaced = new Map(decisions.flatMap(({ preemption }) => preemption.displaced.map((pod) => [pod.key, pod])));
+  const withdrawals = [...displaced.values()].map(withdrawalOf);
+  const marks = evictions.map(({ victim, by }) => preemptionMarkOf(victim, by.pod, now));
+  const results = await send(options, [...withdrawals, ...marks.filter((write) => write !== undefined)], signal);
+  for (const result of results) if (result.ok) options.view.written(result.object);
+  // A nomination that stays is taken back another time: its pod has no right to the room.
+  const ofMarks = results.slice(withdrawals.length).values();
+  return evictions.filter((_, i) => marks[i] === undefined || ofMarks.next().value?.ok === true);
+}
+
+/** Returns the evictions that have failed. */
+async function evict(
+  options: PreemptionWorkOptions,
+  evictions: readonly Eviction[],
+  signal: AbortSignal,
+): Promise<readonly Eviction[]> {
+  const { view, clock } = options;
+  const results = await send(
+    options,
+    evictions.map(({ victim }) => preemptionOf(victim)),
+    signal,
+  );
+  return evictions.filter((eviction, i) => {
+    const result = results[i];
+    if (result?.ok !== true) return true;
+    const { metadata, ...pod } = result.object as Pod;
+    // One that had not been started is gone at once: it counts as leaving until the cache shows that.
+    view.written({ ...pod, metadata: { deletionTimestamp: formatTime(clock.now()), ...metadata } });
+    report(options, eviction, '');
+    return false;
+  });
+}
+
+/** What failed is logged; that a pod is gone, or another one has its name, is no failure to mention. */
+async function send(
+  { client, log }: PreemptionWorkOptions,
+  writes: readonly ObjectWrite[],
+  signal: AbortSignal,
+): Promise<readonly WriteResult[]> {
+  if (writes.length === 0) return [];
+  const results = await resultsOf(() => client.batch(writes, signal), writes.length);
+  for (const result of results) {
+    if (result.ok || signal.aborted || ['NotFound', 'Conflict'].includes(result.status.reason ?? '')) continue;
+    log.warn({ reason: result.status.message }, 'a write for preemption failed');
+  }
+  return results;
+}
+
+/** Kubernetes' Event about a victim. */
+function report({ events }: PreemptionWorkOptions, { victim, by }: Eviction, suffix: string): void {
+  const { pod, preemption } = by;
+  events.event(
+    victim.pod,
+    'Normal',
+    'Preempted',
+    `Preempted by pod ${pod.uid} on node ${preemption.nodeName}${suffix}`,
+  );
+}
