@@ -165,12 +165,12 @@ export function createWorkerServices(
 
 /** What this host has pulled, and what pulls for all of its nodes. */
 function imagesOf(
-  { shared }: Self,
+  { shared, name }: Self,
   { images }: Runtime,
   { clock, logger }: Pick<AgentEnvironment, 'clock' | 'logger'>,
 ): Pick<WorkerServices, 'puller'> & { readonly pulled: PulledImages } {
   const folder = join(shared.path, 'images');
-  const pulled = new PulledImages(folder);
+  const pulled = new PulledImages(folder, name);
   const sharing = new HostPulls({ folder: join(folder, 'pulls'), clock, logger });
   return { puller: new ImagePuller({ images, records: pulled, sharing, clock }), pulled };
 }

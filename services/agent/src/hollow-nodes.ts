@@ -180,7 +180,7 @@ function sharedServices(
   reporter: StatusReporter,
   gate: FreshnessGate,
 ): Shared {
-  const pulled = new PulledImages(folder);
+  const pulled = new PulledImages(folder, 'hollow');
   const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
     mode: 'run',

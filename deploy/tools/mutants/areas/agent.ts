@@ -363,6 +363,22 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     protects: 'private images',
   },
   {
+    name: 'the refusal of a registry ends the intent of an agent that was killed',
+    file: `${AGENT}/images/pulled-images.ts`,
+    text: 'if (others === 0 && (await isThere(this.#intentOf(reference)))) this.#left.add(reference);',
+    replacement: '',
+    tests: [`${AGENT}/images/pulled-images.test.ts`],
+    protects: 'private images: an engine goes on with a pull whose agent was killed',
+  },
+  {
+    name: 'an agent ends the intent of another one',
+    file: `${AGENT}/images/pulled-images.ts`,
+    text: 'return `${digest(reference)}-${this.#agent}`;',
+    replacement: 'return digest(reference);',
+    tests: [`${AGENT}/images/pulled-images.test.ts`],
+    protects: 'private images of one agent while another one pulls by the same name',
+  },
+  {
     name: 'a path has any depth',
     file: `${AGENT}/mounts/open-path.ts`,
     text: 'if (this.#opened > MAX_NAMES || this.#folders.length >= MAX_DEPTH) throw',

@@ -58,7 +58,7 @@ describe('agents of one host', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'pulls-'));
     [engine, clock, warnings] = [new Engine(), new ManualClock(), []];
-    records = new PulledImages(folder);
+    records = new PulledImages(folder, 'n');
   });
   afterEach(() => rm(folder, { recursive: true }));
 

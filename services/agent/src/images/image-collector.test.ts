@@ -52,7 +52,7 @@ describe('a host whose disk fills', () => {
         'there:1': image('there'),
       },
     });
-    pulled = new PulledImages(folder);
+    pulled = new PulledImages(folder, 'n');
     puller = new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock });
     events = [];
     disk = { availableBytes: 10 * GI, capacityBytes: 100 * GI, freeInodes: 1, inodes: 1 };

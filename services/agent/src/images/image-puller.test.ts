@@ -44,7 +44,7 @@ describe('pulls', () => {
         return Promise.race([aborted.promise, answer]).finally(() => signal.removeEventListener('abort', onAbort));
       },
     };
-    pulled = new PulledImages(folder);
+    pulled = new PulledImages(folder, 'n');
     puller = new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock: new ManualClock() });
   });
   afterEach(() => rm(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync } from 'node:fs';
@@ -24,7 +24,7 @@ describe('an image that the host has', () => {
   let pulled: PulledImages;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gantry-images-'));
-    pulled = new PulledImages(folder);
+    pulled = new PulledImages(folder, 'n');
   });
   afterEach(() => rm(folder, { recursive: true }));
 
@@ -92,6 +92,41 @@ describe('an image that the host has', () => {
     expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(true);
   });
 
+  it('may be used by none after an agent was killed while it pulled it, and the registry has refused the next one', async () => {
+    await new PulledImages(folder, 'n').intend('quay.io/app:1');
+    await pulled.intend('quay.io/app:1');
+    await pulled.endIntent('quay.io/app:1', async () => 'sha256:1');
+    expect(await may('quay.io/app:1')).toBe(false);
+    await pulled.intend('quay.io/app:1');
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await pulled.isPulling()).toBe(false);
+    expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(true);
+  });
+
+  it.each(['refused', 'recorded as another image'] as const)(
+    'may be used by none while one agent pulls it and the pull of another one is %s',
+    async (end) => {
+      const other = new PulledImages(folder, 'other');
+      await pulled.intend('quay.io/app:1');
+      await other.intend('quay.io/app:1');
+      if (end === 'refused') await other.endIntent('quay.io/app:1', async () => undefined);
+      else await other.record('sha256:2', RECORD);
+      expect(await may('quay.io/app:1')).toBe(false);
+      await recorded('quay.io/app:1');
+      expect(await may('quay.io/app:1')).toBe(true);
+      expect(await pulled.isPulling()).toBe(false);
+    },
+  );
+
+  it('is pulled no more when the intent of an earlier version is followed by a pull', async () => {
+    await pulled.intend('quay.io/app:1');
+    const [name = ''] = await readdir(join(folder, 'intents'));
+    await rename(join(folder, 'intents', name), join(folder, 'intents', name.split('-')[0] ?? ''));
+    expect(await may('quay.io/app:1')).toBe(false);
+    await recorded('quay.io/app:1');
+    expect(await pulled.isPulling()).toBe(false);
+  });
+
   it('is not pulled any more when the pull after an aborted one fails, and the host does not have it', async () => {
     await pulled.intend('quay.io/app:1');
     pulled.leaveIntent('quay.io/app:1');
@@ -134,7 +169,7 @@ describe('an image that the host has', () => {
 
   it('is known to the other agents of the host, without the password', async () => {
     await recorded('quay.io/app:1', credential('a', 'h'));
-    expect(await new PulledImages(folder).recordsOf('sha256:1')).toEqual([
+    expect(await new PulledImages(folder, 'other').recordsOf('sha256:1')).toEqual([
       { reference: 'quay.io/app:1', access: { hash: 'h', secret: { uid: 'a', namespace: 'default', name: 'a' } } },
     ]);
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
@@ -168,7 +203,7 @@ describe('an image that the host has', () => {
     pulled.recordNames = async (id) => {
       const names = await recordNames(id);
       lists += 1;
-      if (lists === 1) await new PulledImages(folder).record('sha256:1', RECORD);
+      if (lists === 1) await new PulledImages(folder, 'other').record('sha256:1', RECORD);
       return names;
     };
     expect(await may('quay.io/app:1')).toBe(false);

@@ -3,12 +3,15 @@ import { mkdir, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type NewUid, systemUid } from '@gantry/base';
 import { replaceFile } from '@gantry/service';
-import { namesIn, readIfThere } from '../files/if-there.ts';
+import { isThere, namesIn, readIfThere } from '../files/if-there.ts';
 import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullCredential } from './keyring.ts';
 
 /** How an image came to this host: `anyone`'s pull, or one with a credential of a Secret. */
 export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret']; readonly hash: string };
+
+/** Of the hash of an agent's name, which may have dots. */
+const AGENT_LENGTH = 16;
 
 type FindImage = () => Promise<string | undefined>;
 
@@ -30,17 +33,23 @@ export interface PullRecord {
  *
  * Each record is a file with a name of its own, `DIGEST-UID`; earlier versions wrote `DIGEST`. So `forget` removes the records that it is
  * given, and never one that an agent writes meanwhile.
+ *
+ * So are intents, `REFERENCE-AGENT`; earlier versions wrote `REFERENCE`. No agent ends the intent of another one: that may still pull, or
+ * may have been killed after its engine brought the image. The next agent of the same name takes it over.
  */
 export class PulledImages {
   readonly #folder: string;
+  readonly #agent: string;
   /** How many pulls of a reference this agent has under way. */
   readonly #intents = new Map<string, number>();
-  /** References whose intent a pull of this agent has left: it may have brought an image of unknown access. */
+  /** References whose intent a pull of this agent, or of the one before it, has left: it may have brought an image of unknown access. */
   readonly #left = new Set<string>();
   readonly #newUid: NewUid;
 
-  constructor(folder: string, newUid = systemUid) {
+  /** `agent` is the name of this one among those of the host: its node's. */
+  constructor(folder: string, agent: string, newUid = systemUid) {
     this.#folder = folder;
+    this.#agent = digest(agent).slice(0, AGENT_LENGTH);
     this.#newUid = newUid;
   }
 
@@ -49,16 +58,19 @@ export class PulledImages {
    * `endIntent` or `leaveIntent` is to follow; the pull is not counted any more after that, also where the call rejects.
    */
   async intend(reference: string): Promise<void> {
-    this.#intents.set(reference, (this.#intents.get(reference) ?? 0) + 1);
+    const others = this.#intents.get(reference) ?? 0;
+    this.#intents.set(reference, others + 1);
     try {
-      await this.#write(join(this.#folder, 'intents'), digest(reference), reference);
+      // Of an agent that was killed.
+      if (others === 0 && (await isThere(this.#intentOf(reference)))) this.#left.add(reference);
+      await this.#write(join(this.#folder, 'intents'), this.#intentName(reference), reference);
     } catch (error) {
       this.#countDown(reference);
       throw error;
     }
   }
 
-  /** After a pull. It ends the intents that were left, too. */
+  /** After a pull. It ends the intents that this agent has left, too. */
   async record(id: string, { reference, access, origin }: PullRecord): Promise<void> {
     const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
     const name = digest(`${reference}\n${key}`);
@@ -70,6 +82,7 @@ export class PulledImages {
       this.leaveIntent(reference);
       throw error;
     }
+    await rm(join(this.#folder, 'intents', digest(reference)), { force: true });
     await this.endIntent(reference);
   }
 
@@ -85,7 +98,7 @@ export class PulledImages {
     }
     if (this.#intents.has(reference)) return;
     this.#left.delete(reference);
-    await rm(join(this.#folder, 'intents', digest(reference)), { force: true });
+    await rm(this.#intentOf(reference), { force: true });
   }
 
   /** After a pull that was aborted, or whose end is not known: its intent stays until the next pull of the reference ends. */
@@ -176,6 +189,14 @@ export class PulledImages {
     const others = (this.#intents.get(reference) ?? 1) - 1;
     if (others > 0) this.#intents.set(reference, others);
     else this.#intents.delete(reference);
+  }
+
+  #intentOf(reference: string): string {
+    return join(this.#folder, 'intents', this.#intentName(reference));
+  }
+
+  #intentName(reference: string): string {
+    return `${digest(reference)}-${this.#agent}`;
   }
 
   #of(id: string): string {

@@ -73,7 +73,7 @@ describe('the worker of a pod', () => {
     const source = apiConfigSource(server);
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };
-    const pulled = new PulledImages(join(folder, 'images'));
+    const pulled = new PulledImages(join(folder, 'images'), 'n');
     const worker = new PodWorker(uidOf(pods), {
       mode,
       owner: OWNER,

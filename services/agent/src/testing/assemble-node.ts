@@ -117,7 +117,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const state = { path, hostPath: path };
-  const pulled = new PulledImages(join(path, 'images'));
+  const pulled = new PulledImages(join(path, 'images'), owner.node);
   const hostFiles = linuxHostFiles(async () => host.root);
   const recorder: EventRecorder = {
     event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
