@@ -119,6 +119,118 @@ test('a pod with users of its own never runs with those of the host', async () =
   expect(await containersOf('users')).toEqual([]);
 });
 
+/** In a namespace without a level of Pod Security: what a pod asks for, and the words by which it is refused. */
+interface RefusedPod {
+  readonly spec?: Partial<PodSpec>;
+  readonly container?: Partial<NonNullable<PodSpec['containers']>[number]>;
+  readonly context?: PodSpec['securityContext'];
+  /** The pod fails with this reason. */
+  readonly rejected?: string;
+  /** It waits, and an Event of this reason says why. */
+  readonly event?: string;
+  readonly message: RegExp;
+}
+
+const projected = (source: object) => ({ spec: { volumes: [{ name: 'v', projected: { sources: [source] } }] } });
+const OWN_RULE = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
+
+const REFUSED: Readonly<Record<string, RefusedPod>> = {
+  nfs: {
+    spec: { volumes: [{ name: 'v', nfs: { server: '10.0.0.1', path: '/' } }] },
+    event: 'FailedMount',
+    message: /volumes of kind nfs are not supported by this node/,
+  },
+  csi: {
+    spec: { volumes: [{ name: 'v', csi: { driver: 'csi.example.com' } }] },
+    event: 'FailedMount',
+    message: /volumes of kind csi are not supported by this node/,
+  },
+  'trust-bundle': {
+    ...projected({ clusterTrustBundle: { name: 'bundle', path: 'bundle.pem' } }),
+    event: 'FailedMount',
+    message: /projected source clusterTrustBundle is not supported/,
+  },
+  'pod-certificate': {
+    ...projected({
+      podCertificate: { signerName: 'example.com/signer', keyType: 'ED25519', credentialBundlePath: 'bundle.pem' },
+    }),
+    event: 'FailedMount',
+    message: /projected source podCertificate is not supported/,
+  },
+  'huge-pages': {
+    spec: { volumes: [{ name: 'v', emptyDir: { medium: 'HugePages' } }] },
+    event: 'FailedMount',
+    message: /unknown storage medium "HugePages"/,
+  },
+  'resource-claim': {
+    spec: { resourceClaims: [{ name: 'device', resourceClaimName: 'device' }] },
+    event: 'FailedCreatePodSandBox',
+    message: /no driver for dynamic resource allocation/,
+  },
+  'long-name': {
+    spec: { hostname: 'h'.repeat(60), subdomain: 'sub', setHostnameAsFQDN: true },
+    event: 'FailedCreatePodSandBox',
+    message: /Failed to construct FQDN from pod hostname and cluster domain/,
+  },
+  'no-profile': {
+    context: { seccompProfile: { type: 'Localhost', localhostProfile: 'none.json' } },
+    event: 'Failed',
+    message: /cannot load seccomp profile "none.json"/,
+  },
+  'restart-all': {
+    container: { restartPolicy: 'Never', restartPolicyRules: OWN_RULE },
+    rejected: 'PodFeatureUnsupported',
+    message: /Pod requires node features that are not available: RestartAllContainersOnContainerExits/,
+  },
+  'pod-limits': {
+    spec: { resources: { limits: { memory: '64Mi' } } },
+    rejected: 'PodLevelResourcesNotSupported',
+    message: /this node does not enforce spec\.resources\.limits of a pod/,
+  },
+  'strict-groups': {
+    context: { supplementalGroupsPolicy: 'Strict' },
+    rejected: 'SupplementalGroupsPolicyNotSupported',
+    message: /SupplementalGroupsPolicy=Strict is not supported in this node/,
+  },
+  'unsafe-sysctl': {
+    context: { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] },
+    rejected: 'SysctlForbidden',
+    message: /forbidden sysctl: "kernel\.msgmax" not allowlisted/,
+  },
+};
+
+test.each(Object.entries(REFUSED))(
+  'what this node cannot do is refused with a reason, and nothing of it runs: %s',
+  async (name, refused) => {
+    await using own = await cluster.namespace();
+    const { spec, container, context = {}, rejected, event, message } = refused;
+    const main = { name: 'main', image: 'busybox:1.36', command: ['sleep', '3600'], ...container };
+    const volumeMounts = (spec?.volumes ?? []).map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` }));
+    const created: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        securityContext: context,
+        ...spec,
+        containers: [{ ...main, volumeMounts }],
+      },
+    };
+    await cluster.create(PODS, own.name, created);
+    const said = await eventually(`the pod ${name} is refused`, 120_000, async () => {
+      const { status } = await cluster.get(PODS, own.name, name);
+      if (rejected !== undefined) return status?.phase === 'Failed' ? `${status.reason}: ${status.message}` : undefined;
+      const events: readonly Event[] = await cluster.list(EVENTS, own.name);
+      return events.find((one) => one.involvedObject.name === name && one.reason === event)?.message;
+    });
+    expect(said).toMatch(message);
+    if (rejected !== undefined) expect(said).toMatch(new RegExp(`^${rejected}: `));
+    const labels = [`label=io.kubernetes.pod.namespace=${own.name}`, 'label=io.kubernetes.container.name=main'];
+    expect(await cluster.podContainers(labels)).toEqual([]);
+  },
+);
+
 test('an image whose user is written 00 does not run as root', async () => {
   await cluster.create(PODS, namespace.name, pod('zero', {}, ROOT_IMAGE, {}));
   const { status } = await untilStatus(

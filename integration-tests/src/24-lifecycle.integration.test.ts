@@ -1,7 +1,8 @@
 /** The lives of containers on a real engine: hooks, sidecars, ephemeral containers, restarts and ends. */
 import { type Container as PodContainer, type ContainerStatus, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
+import { issueServerIdentity } from './conformance/test-pki.ts';
+import { Cluster, isReady } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -179,4 +180,157 @@ test('kubectl debug looks into a running container once, a resize keeps it runni
   expect(await kubectl('logs', 'caller')).toBe('hello\n');
   await kubectl('delete', 'pod', 'caller', '--timeout=60s');
   expect(await kubectl('logs', 'server')).toMatch(/"GET \/goodbye HTTP\/1.1" 404 .*"kube-lifecycle\/1\.36"/);
+});
+
+test('a container is stopped by its hook, its signal and, after its grace period, by force; it is started again later and later', async () => {
+  await using namespace = await cluster.namespace();
+  const image = `gantry.test/${namespace.name}:stop`;
+  const base = await cluster.docker(['create', '--stop-signal', 'SIGUSR2', IMAGE]);
+  try {
+    await cluster.docker(['commit', base, image]);
+    const say = (word: string) => `printf "${word} " >> /dev/termination-log`;
+    const preStop = { exec: { command: ['sh', '-c', `sleep 0.5; ${say('hook')}`] } };
+    /** Ended by its liveness probe as soon as it listens to signals. */
+    const stopped = (traps: string, change: Partial<PodContainer> = {}) =>
+      shell('main', `${traps}; touch /tmp/up; ${FOREVER}`, {
+        startupProbe: { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 60 },
+        livenessProbe: { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 },
+        ...change,
+      });
+    const term = `trap '${say('term')}; exit 5' TERM`;
+    const byImage = `trap '${say('usr2')}; exit 6' USR2; trap '' TERM`;
+    const patient = { terminationGracePeriodSeconds: 60 };
+    const pods: readonly Pod[] = [
+      podOf('politely', { ...patient, containers: [stopped(term, { lifecycle: { preStop } })] }),
+      podOf('by-image', { ...patient, containers: [stopped(byImage, { image })] }),
+      podOf('by-force', { terminationGracePeriodSeconds: 2, containers: [stopped(`trap '' TERM`)] }),
+      podOf('done', { restartPolicy: 'OnFailure', containers: [shell('main', 'exit 0')] }),
+    ];
+    for (const pod of pods) await cluster.create(PODS, namespace.name, pod);
+    const ended = await Promise.all(pods.map(({ metadata }) => untilEnded(namespace.name, metadata.name ?? '')));
+    const ends = ended.map((pod) => {
+      const { exitCode, reason, message } = main(pod)?.state?.terminated ?? {};
+      return [pod.status?.phase, exitCode, reason, message, main(pod)?.restartCount];
+    });
+    expect(ends).toEqual([
+      ['Failed', 5, 'Error', 'hook term ', 0],
+      ['Failed', 6, 'Error', 'usr2 ', 0],
+      ['Failed', 137, 'Error', undefined, 0],
+      ['Succeeded', 0, 'Completed', undefined, 0],
+    ]);
+  } finally {
+    await cluster.kubectl(['delete', 'pod', '--all', '-n', namespace.name]);
+    await cluster.docker(['rm', base]);
+    await cluster.docker(['rmi', image]);
+  }
+
+  const restarted = podOf('again', { restartPolicy: 'Always', containers: [shell('main', 'exit 7')] });
+  await cluster.create(PODS, namespace.name, restarted);
+  const waiting = await eventually('it waits for its second restart', PATIENCE_MS, async () => {
+    const found = main(await cluster.get(PODS, namespace.name, 'again'));
+    return found?.restartCount === 1 && found.state?.waiting !== undefined ? found : undefined;
+  });
+  expect(waiting.state?.waiting?.reason).toBe('CrashLoopBackOff');
+  expect(waiting.state?.waiting?.message).toMatch(/^back-off 10s restarting failed container=main pod=again_/);
+  expect(waiting.lastState?.terminated).toMatchObject({ exitCode: 7, reason: 'Error' });
+  const second = await eventually('it was restarted twice', PATIENCE_MS, async () => {
+    const found = main(await cluster.get(PODS, namespace.name, 'again'));
+    return found?.restartCount === 2 && found.state?.waiting !== undefined ? found : undefined;
+  });
+  expect(second.state?.waiting?.message).toMatch(/^back-off 20s /);
+  const pausedMs =
+    Date.parse(second.lastState?.terminated?.startedAt ?? '') -
+    Date.parse(waiting.lastState?.terminated?.finishedAt ?? '');
+  // The times of a status are whole seconds.
+  expect(pausedMs).toBeGreaterThanOrEqual(9_000);
+});
+
+/** Answers probes: HTTP that is ready from the third request on, HTTPS, and gRPC's health service until /tmp/bad exists. */
+const PROBED = `
+const fs = require('fs');
+let asked = 0;
+require('http').createServer((request, response) => {
+  asked += request.headers['x-probe'] === 'yes' ? 1 : 0;
+  response.writeHead(asked > 2 ? 200 : 503).end(String(asked));
+}).listen(8080);
+require('https').createServer({ key: process.env.KEY, cert: process.env.CERT }, (_, response) => response.end('ok')).listen(8443);
+require('http2').createServer().on('stream', (stream, headers) => {
+  const state = headers[':path'] === '/grpc.health.v1.Health/Check' && !fs.existsSync('/tmp/bad') ? 1 : 2;
+  stream.resume().once('end', () => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.end(Buffer.from([0, 0, 0, 0, 2, 8, state]));
+  });
+}).listen(9000);
+process.on('SIGTERM', () => process.exit(0));
+`;
+
+test('probes of each kind decide on the readiness and the life of a container, and gates on that of its pod', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+  const { key, cert } = await issueServerIdentity();
+  const every = { periodSeconds: 1, timeoutSeconds: 5 };
+  const server: PodContainer = {
+    name: 'server',
+    image: await cluster.serviceImage(),
+    command: ['node', '-e', PROBED],
+    env: [
+      { name: 'KEY', value: key },
+      { name: 'CERT', value: cert },
+    ],
+    startupProbe: { httpGet: { port: 8443, scheme: 'HTTPS' }, ...every, failureThreshold: 60 },
+    readinessProbe: {
+      httpGet: { port: 8080, path: '/ready', httpHeaders: [{ name: 'X-Probe', value: 'yes' }] },
+      ...every,
+      successThreshold: 3,
+    },
+    livenessProbe: { grpc: { port: 9000 }, ...every, failureThreshold: 2 },
+  };
+  const beside = shell('beside', `trap 'exit 0' TERM; ${FOREVER}`, {
+    readinessProbe: { exec: { command: ['test', '-f', '/tmp/ready'] }, ...every },
+    livenessProbe: { tcpSocket: { port: 8080 }, ...every, failureThreshold: 60 },
+  });
+  const gate = 'gantry.test/gate';
+  await cluster.create(
+    PODS,
+    namespace.name,
+    podOf(
+      'probed',
+      { restartPolicy: 'Always', readinessGates: [{ conditionType: gate }], containers: [server, beside] },
+      { 'gantry.dev/max-restart-delay-seconds': '1' },
+    ),
+  );
+  const look = () => cluster.get(PODS, namespace.name, 'probed');
+  const until = (what: string, done: (pod: Pod) => boolean) =>
+    eventually(what, PATIENCE_MS, async () => {
+      const pod = await look();
+      return done(pod) ? pod : undefined;
+    });
+  const of = ({ status }: Pod, name: string) => status?.containerStatuses?.find((one) => one.name === name);
+  const condition = ({ status }: Pod, type: string) => status?.conditions?.find((one) => one.type === type);
+
+  const first = await until('HTTP says that the server is ready', (pod) => of(pod, 'server')?.ready === true);
+  expect(of(first, 'beside')).toMatchObject({ started: true, ready: false });
+  expect(condition(first, 'ContainersReady')).toMatchObject({ status: 'False', reason: 'ContainersNotReady' });
+  // Two refused, and three in a row that were answered.
+  const asked = await kubectl('exec', 'probed', '-c', 'beside', '--', 'wget', '-qO-', 'http://127.0.0.1:8080/');
+  expect(Number(asked)).toBeGreaterThanOrEqual(5);
+
+  await kubectl('exec', 'probed', '-c', 'beside', '--', 'touch', '/tmp/ready');
+  const gated = await until('all containers are ready', (pod) => condition(pod, 'ContainersReady')?.status === 'True');
+  expect(condition(gated, 'Ready')).toMatchObject({ status: 'False', reason: 'ReadinessGatesNotReady' });
+  const opened = JSON.stringify({ status: { conditions: [{ type: gate, status: 'True' }] } });
+  await kubectl('patch', 'pod', 'probed', '--subresource=status', '--type=strategic', `--patch=${opened}`);
+  await until('its gate is open', isReady);
+
+  await kubectl('exec', 'probed', '-c', 'server', '--', 'node', '-e', "require('fs').writeFileSync('/tmp/bad', '')");
+  const again = await until('gRPC has ended the server', (pod) => of(pod, 'server')?.restartCount === 1);
+  expect(of(again, 'server')?.lastState?.terminated?.exitCode).toBe(0);
+  expect(of(again, 'beside')?.restartCount).toBe(0);
+  await eventually('Events say why', PATIENCE_MS, async () => {
+    const messages = (await cluster.list(EVENTS, namespace.name)).map(({ message = '' }) => message);
+    return ['Liveness probe failed: ', 'Container server failed liveness probe, will be restarted'].every((text) =>
+      messages.some((message) => message.startsWith(text)),
+    );
+  });
 });

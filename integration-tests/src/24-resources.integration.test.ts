@@ -209,6 +209,50 @@ ${spec}
   await kubectl(['delete', 'pod', '--all']);
 });
 
+test('an image that pods of two nodes need at once is asked for once', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame');
+  const login = ['--docker-server', registry.host, '--docker-username=me', '--docker-password=sesame'];
+  await kubectl(['create', 'secret', 'docker-registry', 'login', ...login]);
+  const nodes = (await cluster.nodes()).slice(0, 2).map(({ metadata }) => metadata.name ?? '');
+  expect(nodes).toHaveLength(2);
+  const since = await cluster.docker(['info', '-f', '{{.SystemTime}}']);
+  const release = registry.hold();
+  await apply(
+    nodes
+      .map(
+        (node) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: of-${node} }
+spec:
+  restartPolicy: Never
+  nodeName: ${node}
+  imagePullSecrets: [{ name: login }]
+  containers: [{ name: main, image: "${registry.image}", command: [echo, done] }]
+---
+`,
+      )
+      .join(''),
+  );
+  const agents = await cluster.containers('agent');
+  await eventually('one agent waits for the pull of the other one', PATIENCE_MS, async () => {
+    // The kernel lists a socket that accepted a connection (state 03) under the name that it listened by.
+    const sockets = await Promise.all(agents.map(({ id }) => cluster.docker(['exec', id, 'cat', '/proc/net/unix'])));
+    return sockets.some((table) => / 03 +\d+ \S*\/images\/pulls\//.test(table));
+  });
+  release();
+  for (const node of nodes) await untilSucceeded(`of-${node}`);
+  for (const node of nodes) await untilDescribed(`of-${node}`, `Successfully pulled image "${registry.image}" in `);
+  const until = await cluster.docker(['info', '-f', '{{.SystemTime}}']);
+  const window = ['--since', since, '--until', until];
+  const pulls = await cluster.docker(['events', ...window, '--filter=event=pull', `--filter=image=${registry.image}`]);
+  expect(pulls.split('\n')).toHaveLength(1);
+  expect(registry.served.filter((path) => /^GET .*\/manifests\/v1$/.test(path)).length).toBeLessThanOrEqual(1);
+  await kubectl(['delete', 'pod', '--all']);
+});
+
 test('nodes share their host, and pods see what is theirs of it', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
@@ -304,4 +348,211 @@ test('a pod that writes more to the disk than it may is evicted, with the reason
   expect(await kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name'])).not.toBe('');
   expect((await cluster.get(PODS, namespace.name, 'modest')).status?.phase).toBe('Running');
   await kubectl(['delete', 'pod', '--all']);
+});
+
+/** What the containers of a pod have at the engine, by their names. */
+async function engineOptions(namespace: string, name: string) {
+  const labels = [`label=io.kubernetes.pod.namespace=${namespace}`, `label=io.kubernetes.pod.name=${name}`];
+  const ids = await cluster.podContainers(labels, 'all');
+  const containers = JSON.parse(await cluster.docker(['inspect', ...ids])) as readonly {
+    readonly Config: { readonly Labels: Readonly<Record<string, string>> };
+    readonly HostConfig: Readonly<Record<string, unknown>>;
+  }[];
+  return new Map(containers.map((one) => [one.Config.Labels['io.kubernetes.container.name'], one.HostConfig]));
+}
+
+test('requests, limits and the class of a pod are what the engine holds its containers to', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  const script = 'df -k /dev/shm | tail -1 | tr -s " " | cut -d" " -f2; cat /proc/self/oom_score_adj';
+  const withResources = (name: string, resources: string) =>
+    pod(name, script, '', '').replace('      volumeMounts', `      resources: ${resources}\n      volumeMounts`);
+  const all = '{ cpu: 100m, memory: 64Mi }';
+  await apply(
+    withResources('guaranteed', `{ requests: ${all}, limits: ${all} }`) +
+      withResources('burstable', '{ requests: { cpu: 50m, memory: 32Mi }, limits: { memory: 96Mi } }') +
+      withResources('best-effort', '{}'),
+  );
+  const host = JSON.parse(await cluster.docker(['info', '-f', '{{json .}}'])) as { MemTotal: number };
+  const nodes = await cluster.nodes();
+  const seen: Record<string, unknown> = {};
+  for (const name of ['guaranteed', 'burstable', 'best-effort']) {
+    await untilSucceeded(name);
+    const { status, spec } = await cluster.get(PODS, namespace.name, name);
+    const options = (await engineOptions(namespace.name, name)).get('main') ?? {};
+    const { CpuShares, CpuQuota, Memory, MemorySwap, LogConfig, PidsLimit } = options;
+    expect(LogConfig).toEqual({ Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '5' } });
+    expect(PidsLimit).toBeGreaterThan(0);
+    const [shm, score] = (await kubectl(['logs', name])).trim().split('\n').map(Number);
+    const capacity = nodes.find(({ metadata }) => metadata.name === spec?.nodeName)?.status?.capacity?.['memory'] ?? '';
+    seen[name] = { qos: status?.qosClass, CpuShares, CpuQuota, Memory, MemorySwap, shm };
+    // Where the engine may not lower a score, 0 is the lowest.
+    if (name === 'guaranteed') expect([-997, 0]).toContain(score);
+    else if (name === 'best-effort') expect(score).toBe(1000);
+    else expect([quantityValue(capacity), host.MemTotal].map((bytes) => burstableScore(bytes))).toContain(score);
+  }
+  const Mi = 2 ** 20;
+  const shm = 65_536;
+  expect(seen).toEqual({
+    guaranteed: { qos: 'Guaranteed', CpuShares: 102, CpuQuota: 10_000, Memory: 64 * Mi, MemorySwap: 64 * Mi, shm },
+    burstable: { qos: 'Burstable', CpuShares: 51, CpuQuota: 0, Memory: 96 * Mi, MemorySwap: 96 * Mi, shm },
+    'best-effort': { qos: 'BestEffort', CpuShares: 2, CpuQuota: 0, Memory: 0, MemorySwap: 0, shm },
+  });
+});
+
+/** Of a container that requests 32Mi of so many bytes. */
+function burstableScore(capacityBytes: number): number {
+  return Math.min(999, Math.max(3, 1000 - Math.floor((1000 * 32 * 2 ** 20) / capacityBytes)));
+}
+
+test('a container has the users, rights and files that its security context says', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  const script = [
+    'id -u; id -g; id -G',
+    "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '[:space:]' ' '; echo",
+    'touch /file 2>/dev/null && echo writable || echo read-only',
+    'test -e /proc/sys/net/ipv4/ip_unprivileged_port_start && cat /proc/sys/net/ipv4/ip_unprivileged_port_start',
+  ].join(';');
+  const withContext = (name: string, ofPod: string, ofContainer: string) =>
+    pod(name, script, '', '', `  securityContext: ${ofPod}`).replace(
+      '      volumeMounts',
+      `      securityContext: ${ofContainer}\n      volumeMounts`,
+    );
+  await apply(
+    withContext(
+      'strict',
+      '{ runAsUser: 1000, runAsGroup: 3000, runAsNonRoot: true, fsGroup: 2000, supplementalGroups: [4000, 5000], sysctls: [{ name: net.ipv4.ip_unprivileged_port_start, value: "81" }], seccompProfile: { type: RuntimeDefault } }',
+      '{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: [ALL], add: [NET_BIND_SERVICE] } }',
+    ) +
+      withContext(
+        'loose',
+        '{ seccompProfile: { type: Unconfined } }',
+        '{ capabilities: { drop: [ALL], add: [NET_RAW, CHOWN] } }',
+      ),
+  );
+  for (const name of ['strict', 'loose']) await untilSucceeded(name);
+  const [uid, gid, groups, rights, files, port] = (await kubectl(['logs', 'strict'])).trim().split('\n');
+  expect([uid, gid, files, port]).toEqual(['1000', '3000', 'read-only', '81']);
+  expect(groups?.split(' ').toSorted()).toEqual(['2000', '3000', '4000', '5000']);
+  expect(rights?.trim()).toBe('CapEff: 0000000000000000 CapBnd: 0000000000000400 NoNewPrivs: 1 Seccomp: 2');
+  expect((await kubectl(['logs', 'loose'])).trim().split('\n').slice(3, 5)).toEqual([
+    'CapEff: 0000000000002001 CapBnd: 0000000000002001 NoNewPrivs: 0 Seccomp: 0 ',
+    'writable',
+  ]);
+});
+
+test('variables come from literals, the pod, ConfigMaps and Secrets, and refer to each other', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  await kubectl(['create', 'configmap', 'settings', '--from-literal=mode=slow', '--from-literal=1-odd.name=odd']);
+  await kubectl(['create', 'secret', 'generic', 'keys', '--from-literal=key=sesame']);
+  const env = [
+    '{ name: PLAIN, value: one }',
+    '{ name: JOINED, value: "$(PLAIN)-$(MODE)-$$(PLAIN)-$(NONE)" }',
+    '{ name: MODE, valueFrom: { configMapKeyRef: { name: settings, key: mode } } }',
+    '{ name: LATER, value: "$(MODE)" }',
+    '{ name: KEY, valueFrom: { secretKeyRef: { name: keys, key: key } } }',
+    '{ name: ABSENT, valueFrom: { secretKeyRef: { name: keys, key: none, optional: true } } }',
+    '{ name: NODE, valueFrom: { fieldRef: { fieldPath: spec.nodeName } } }',
+    '{ name: COLOR, valueFrom: { fieldRef: { fieldPath: "metadata.labels[\'color\']" } } }',
+  ];
+  const from = [
+    '{ prefix: S_, configMapRef: { name: settings } }',
+    '{ secretRef: { name: keys } }',
+    '{ configMapRef: { name: none, optional: true } }',
+  ];
+  const lines = `      env: [${env.join(', ')}]\n      envFrom: [${from.join(', ')}]\n      volumeMounts`;
+  const script =
+    'echo "$JOINED $LATER $KEY ${ABSENT-unset} $COLOR $NODE"; tr "\\000" "\\n" < /proc/1/environ | grep -E "^(S_|key)" | sort; echo $(KEY) "$(echo $$)"';
+  const labelled = pod('variables', script, '', '')
+    .replace('metadata: { name: variables }', 'metadata: { name: variables, labels: { color: blue } }')
+    .replace('      volumeMounts', () => lines);
+  await apply(
+    labelled +
+      pod('missing', 'true', '', '').replace(
+        '      volumeMounts',
+        '      env: [{ name: X, valueFrom: { configMapKeyRef: { name: settings, key: none } } }]\n      volumeMounts',
+      ),
+  );
+  await untilSucceeded('variables');
+  const { spec } = await cluster.get(PODS, namespace.name, 'variables');
+  expect((await kubectl(['logs', 'variables'])).trim().split('\n')).toEqual([
+    `one-$(MODE)-$(PLAIN)-$(NONE) slow sesame unset blue ${spec?.nodeName}`,
+    'S_1-odd.name=odd',
+    'S_mode=slow',
+    'key=sesame',
+    // The kubelet replaces references in a command, as here, too.
+    expect.stringMatching(/^sesame \d+$/),
+  ]);
+  await untilDescribed('missing', `couldn't find key none in ConfigMap ${namespace.name}/settings`);
+});
+
+test('a pod has its names, resolvers and processes, or those of the host', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  const named = [
+    '  hostname: db',
+    '  subdomain: shop',
+    '  setHostnameAsFQDN: true',
+    '  hostAliases: [{ ip: 10.9.8.7, hostnames: [one.test, two.test] }]',
+    '  dnsPolicy: None',
+    '  dnsConfig: { nameservers: [10.9.9.9], searches: [shop.test], options: [{ name: ndots, value: "2" }] }',
+  ].join('\n');
+  const ofHost = '  hostNetwork: true\n  hostPID: true\n  hostIPC: true';
+  const together = '  shareProcessNamespace: true';
+  const spaces = 'for name in net pid ipc; do readlink /proc/self/ns/$name; done';
+  await apply(
+    pod('named', 'hostname; cat /etc/hosts /etc/resolv.conf', '', '', named) +
+      pod('of-host', spaces, '', '', ofHost) +
+      pod(
+        'together',
+        'until ps | grep -v grep | grep -q "sleep 4712"; do sleep 0.1; done; killall sleep',
+        '',
+        '',
+        together,
+      ).replace(
+        '  volumes',
+        '    - { name: other, image: "busybox:1.36", command: [sh, -c, "sleep 4712; true"] }\n  volumes',
+      ),
+  );
+  for (const name of ['named', 'of-host', 'together']) await untilSucceeded(name);
+  const domain = `shop.${namespace.name}.svc.cluster.local`;
+  const { status } = await cluster.get(PODS, namespace.name, 'named');
+  const lines = (await kubectl(['logs', 'named'])).trim().split('\n');
+  expect(lines[0]).toBe(`db.${domain}`);
+  expect(lines).toContain(`${status?.podIP}\tdb.${domain}\tdb`);
+  expect(lines).toContain('10.9.8.7\tone.test\ttwo.test');
+  expect(lines.slice(-3)).toEqual(['search shop.test', 'nameserver 10.9.9.9', 'options ndots:2']);
+  const host = ['run', '--rm', '--network=host', '--pid=host', '--ipc=host', 'busybox:1.36', 'sh', '-c', spaces];
+  expect((await kubectl(['logs', 'of-host'])).trim()).toBe(await cluster.docker(host));
+  await kubectl(['delete', 'pod', '--all']);
+});
+
+test('a RuntimeClass chooses the runtime of the engine and adds its overhead; one that the engine lacks is refused', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  const names = ['known', 'unknown'].map((name) => `${namespace.name}-${name}`);
+  const [known = '', unknown = ''] = names;
+  const kind = (name: string, handler: string) => `
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: { name: ${name} }
+handler: ${handler}
+overhead: { podFixed: { memory: 7Mi } }
+---
+`;
+  try {
+    await apply(kind(known, 'runc') + kind(unknown, 'gantry-none'));
+    await apply(
+      pod('known', 'true', '', '', `  runtimeClassName: ${known}`) +
+        pod('unknown', 'true', '', '', `  runtimeClassName: ${unknown}`),
+    );
+    await untilSucceeded('known');
+    expect((await cluster.get(PODS, namespace.name, 'known')).spec?.overhead).toEqual({ memory: '7Mi' });
+    expect((await engineOptions(namespace.name, 'known')).get('main')?.['Runtime']).toBe('runc');
+    await untilDescribed('unknown', 'failed to get sandbox runtime: no runtime for "gantry-none" is configured');
+  } finally {
+    await kubectl(['delete', 'runtimeclass', ...names]);
+  }
 });

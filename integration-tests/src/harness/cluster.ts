@@ -116,6 +116,12 @@ export class Cluster {
       .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
   }
 
+  /** The image of the cluster's own services, which has Node.js. */
+  async serviceImage(): Promise<string> {
+    const [proxy] = await this.containers('proxy');
+    return await this.docker(['inspect', '-f', '{{.Config.Image}}', proxy?.id ?? '']);
+  }
+
   /** Ids of the engine's containers of pods of this cluster, running ones unless told otherwise. */
   async podContainers(
     filters: readonly string[] = [],

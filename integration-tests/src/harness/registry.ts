@@ -19,6 +19,8 @@ export interface Registry extends AsyncDisposable {
   readonly image: string;
   /** Paths that were asked for with the right login, in order. */
   readonly served: readonly string[];
+  /** From now on no content is sent, so that no pull ends, until the function that it returns is called. */
+  hold(): () => void;
 }
 
 /** Serves a copy of an image of the engine, of its own content, as `HOST/REPOSITORY:v1` to those who log in. */
@@ -27,6 +29,7 @@ export async function startRegistry(from: string, repository: string, login: str
   const manifest = await manifestOf(from, repository, blobs);
   const digest = digestOf(manifest);
   const served: string[] = [];
+  let released = Promise.resolve();
   const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '';
@@ -41,7 +44,7 @@ export async function startRegistry(from: string, repository: string, login: str
     if (path === '/v2/') response.writeHead(200).end();
     else if (isManifest) send(request, response, MANIFEST_TYPE, manifest, digest);
     else if (path.startsWith(`/v2/${repository}/blobs/`) && blob !== undefined) {
-      send(request, response, 'application/octet-stream', blob, digestOf(blob));
+      void released.then(() => send(request, response, 'application/octet-stream', blob, digestOf(blob)));
     } else response.writeHead(404).end();
   };
   const server = createServer(answer).listen(0, '127.0.0.1');
@@ -52,6 +55,11 @@ export async function startRegistry(from: string, repository: string, login: str
     host,
     image,
     served,
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      released = promise;
+      return resolve;
+    },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();

@@ -53,7 +53,7 @@ export class ServicePods {
       containers: [
         {
           name: 'main',
-          image: await this.#image(),
+          image: await this.#cluster.serviceImage(),
           command: ['node', '-e', SERVER],
           env: [{ name: 'LINGER_MS', value: String(lingerMs) }],
           ports: [{ name: 'web', containerPort: 8080 }],
@@ -107,10 +107,5 @@ export class ServicePods {
     const [id] = await this.#cluster.podContainers(labels.map((label) => `label=io.kubernetes.${label}`));
     if (id === undefined) throw new Error(`${pod} does not run`);
     return id;
-  }
-
-  async #image(): Promise<string> {
-    const [proxy] = await this.#cluster.containers('proxy');
-    return await this.#cluster.docker(['inspect', '-f', '{{.Config.Image}}', proxy?.id ?? '']);
   }
 }
