@@ -232,7 +232,7 @@ const POD_FIELDS: Table<PodSpec> = {
   dnsConfig: 'the sandbox’s resolver',
   dnsPolicy: 'the sandbox’s resolver',
   enableServiceLinks: 'variables',
-  ephemeralContainers: 'never run by this agent, so that nothing of them reaches the engine',
+  ephemeralContainers: 'the fields of a container, with those that they cannot have refused by the API server',
   hostAliases: 'the sandbox’s hosts file',
   hostIPC: [{ pod: { hostIPC: true }, host: { IpcMode: 'host' }, sandbox: { IpcMode: 'host' } }],
   hostNetwork: [{ pod: { hostNetwork: true }, sandbox: { NetworkMode: 'host' } }],
@@ -261,7 +261,13 @@ const POD_FIELDS: Table<PodSpec> = {
   priority: API,
   priorityClassName: API,
   readinessGates: 'the pod’s status',
-  resourceClaims: API,
+  resourceClaims: [
+    {
+      pod: { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] },
+      refused: 'no driver for dynamic resource allocation',
+    },
+    { pod: { resourceClaims: [] }, host: { IpcMode: 'container:sandbox-0' } },
+  ],
   resources: API,
   restartPolicy: 'plans',
   runtimeClassName: 'runtime-handler.test.ts',

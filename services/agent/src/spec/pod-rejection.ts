@@ -82,6 +82,12 @@ export function podRejection(pod: Pod, engine: EngineFeatures): PodRejection | u
  * checks for a pod with users of its own, so that it must never run with the host's.
  */
 export function sandboxRefusal(pod: Pod): string | undefined {
-  if (pod.spec?.hostUsers !== false) return hostnameRefusal(pod);
-  return "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+  if (pod.spec?.hostUsers === false) {
+    return "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+  }
+  // A container must not run without the device that it asks for.
+  if ((pod.spec?.resourceClaims ?? []).length > 0) {
+    return 'this node has no driver for dynamic resource allocation: spec.resourceClaims cannot be prepared';
+  }
+  return hostnameRefusal(pod);
 }

@@ -76,7 +76,14 @@ describe('the files of a volume', () => {
       'non-existent config key: x',
     ],
     [{ name: 'v', configMap: { name: 'kube-root-ca.crt', items: [{ key: 'raw', path: '../x' }] } }, 'invalid path'],
-    [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'x' } }] } }, 'is not supported'],
+    [
+      { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'x' } }] } },
+      'projected source clusterTrustBundle is not supported',
+    ],
+    [
+      { name: 'v', projected: { sources: [{ podCertificate: { signerName: 's', keyType: 'ED25519' } }] } },
+      'projected source podCertificate is not supported',
+    ],
   ])('%j are refused', async (volume, message) => {
     await expect(filesOf(volume)).rejects.toThrow(message);
   });
