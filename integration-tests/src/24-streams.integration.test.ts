@@ -176,6 +176,134 @@ test('the proxies lead to the pod and the Service', async () => {
   }
 });
 
+test('logs are shown in part, of one run or the one before, of several containers, and followed to their end', async () => {
+  const shell = (name: string, script: string) => ({ name, image: IMAGE, command: ['sh', '-c', script] });
+  const first = 'echo before; exit 1';
+  const second =
+    'for line in one two three; do echo $line; sleep 1; done; until test -f /tmp/go; do sleep 0.1; done; echo last';
+  const logger: Pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'logger',
+      labels: { app: 'logger' },
+      annotations: { 'gantry.dev/max-restart-delay-seconds': '1' },
+    },
+    spec: {
+      restartPolicy: 'OnFailure',
+      terminationGracePeriodSeconds: 0,
+      volumes: [{ name: 'state', emptyDir: {} }],
+      containers: [
+        {
+          ...shell('main', `if test -f /state/again; then ${second}; else touch /state/again; ${first}; fi`),
+          volumeMounts: [{ name: 'state', mountPath: '/state' }],
+        },
+        shell('other', 'echo of other; echo and more >&2'),
+      ],
+    },
+  };
+  await cluster.create(PODS, namespace.name, logger);
+  const logs = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, 'logs', ...args]);
+  const main = (...args: string[]) => logs('logger', '-c', 'main', ...args);
+  await eventually('the second run has written', 120_000, async () => (await main()) === 'one\ntwo\nthree\n');
+  expect(await main('--previous')).toBe('before\n');
+  expect(await main('--tail=2')).toBe('two\nthree\n');
+  expect(await main('--limit-bytes=5')).toBe('one\nt');
+  const stamped = (await main('--timestamps')).trim().split('\n');
+  expect(stamped.map((line) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z /, ''))).toEqual([
+    'one',
+    'two',
+    'three',
+  ]);
+  const [, , third = ''] = stamped.map((line) => line.split(' ')[0] ?? '');
+  const second0 = new Date(Math.floor(Date.parse(third) / 1000) * 1000).toISOString();
+  expect(await main(`--since-time=${second0}`)).toMatch(/^(two\n)?three\n$/);
+  const all = await logs('--selector=app=logger', '--all-containers', '--prefix');
+  expect(all.trim().split('\n').toSorted()).toEqual(
+    ['main] one', 'main] three', 'main] two', 'other] and more', 'other] of other'].map(
+      (line) => `[pod/logger/${line}`,
+    ),
+  );
+  await using following = cluster.startKubectl([
+    '-n',
+    namespace.name,
+    'logs',
+    '-f',
+    'logger',
+    '-c',
+    'main',
+    '--tail=1',
+  ]);
+  await eventually('it follows', 30_000, () => following.output() === 'three\n');
+  await cluster.mustKubectl(['-n', namespace.name, 'exec', 'logger', '-c', 'main', '--', 'touch', '/tmp/go']);
+  await eventually('it has followed to the end', 30_000, () => following.output() === 'three\nlast\n');
+});
+
+test('a log is followed through its rotation, line by line', { timeout: 300_000 }, async () => {
+  const turns = 6;
+  const linesOfTurn = 40_000;
+  // 60 bytes of text each: a turn fills half of the file that the engine writes before it begins the next one. The next turn waits until
+  // this one was read, since engine 20.10 loses its place in a log of which more than a file is written meanwhile.
+  const write = `awk -v from=$((turn * ${linesOfTurn})) 'BEGIN { for (i = 1; i <= ${linesOfTurn}; i++) printf "%059d\\n", from + i }'`;
+  const script = `turn=0; while test $turn -lt ${turns}; do until test -f /tmp/turn-$turn; do sleep 0.1; done; ${write}; turn=$((turn + 1)); done; sleep 3600`;
+  await cluster.create(PODS, namespace.name, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'rotated' },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      containers: [{ name: 'main', image: IMAGE, command: ['sh', '-c', script] }],
+    },
+  });
+  await eventually('it runs', 120_000, async () => isReady(await cluster.get(PODS, namespace.name, 'rotated')));
+  await using following = cluster.startKubectl(['-n', namespace.name, 'logs', '-f', 'rotated']);
+  for (let turn = 0; turn < turns; turn++) {
+    await cluster.mustKubectl(['-n', namespace.name, 'exec', 'rotated', '--', 'touch', `/tmp/turn-${turn}`]);
+    const bytes = (turn + 1) * linesOfTurn * 60;
+    await eventually(`turn ${turn} was read`, 60_000, () => following.output().length >= bytes);
+  }
+  const lines = following.output().trim().split('\n').map(Number);
+  expect(lines.length).toBe(turns * linesOfTurn);
+  expect(lines.findIndex((line, index) => line !== index + 1)).toBe(-1);
+});
+
+test('tools find the endpoints of a kubelet through the proxy of a node, and kubectl top has numbers', async () => {
+  const { spec, metadata } = await cluster.get(PODS, namespace.name, 'box');
+  const node = spec?.nodeName ?? '';
+  const raw = (path: string) => cluster.mustKubectl(['get', '--raw', `/api/v1/nodes/${node}/proxy/${path}`]);
+  const { items } = JSON.parse(await raw('pods')) as { items: readonly Pod[] };
+  expect(items.map((pod) => pod.metadata.uid)).toContain(metadata.uid);
+  expect(JSON.parse(await raw('configz'))).toHaveProperty('kubeletconfig.maxPods', 110);
+  expect(await raw('metrics')).toMatch(/^gantry_engine_request_seconds_count\{/m);
+  const sample = `container="web",namespace="${namespace.name}",pod="box"`;
+  await eventually('usage was measured', 60_000, async () => {
+    const [resource, cadvisor, summary] = await Promise.all(
+      ['metrics/resource', 'metrics/cadvisor', 'stats/summary'].map(raw),
+    );
+    expect(resource).toMatch(new RegExp(`^container_memory_working_set_bytes\\{${sample}\\} \\d+`, 'm'));
+    expect(cadvisor).toMatch(/^container_cpu_usage_seconds_total\{.*pod="box".*\} \d/m);
+    const { pods } = JSON.parse(summary ?? '') as { pods: readonly { podRef: { uid: string }; memory?: object }[] };
+    expect(pods.find(({ podRef }) => podRef.uid === metadata.uid)).toHaveProperty('memory.workingSetBytes');
+    return true;
+  });
+  expect(await raw(`containerLogs/${namespace.name}/box/web`)).toBe('');
+  expect(await raw('logs/')).toContain('pods');
+  const rows = await eventually('the metrics API has numbers', 60_000, async () => {
+    const { code, stdout } = await cluster.kubectl([
+      'top',
+      'pod',
+      '-n',
+      namespace.name,
+      'box',
+      '--containers',
+      '--no-headers',
+    ]);
+    return code === 0 ? stdout : undefined;
+  });
+  expect(rows).toMatch(/^box +other +\d+m +\d+Mi/m);
+  expect(await cluster.mustKubectl(['top', 'node', '--no-headers'])).toContain(node);
+});
+
 /** The most memory that the processes of the API servers and agents have had, in KiB. */
 async function peaks(): Promise<readonly number[]> {
   const services = [...(await cluster.containers('apiserver')), ...(await cluster.containers('agent'))];

@@ -363,6 +363,14 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     protects: 'private images',
   },
   {
+    name: 'a log that is followed has what the engine repeats after a rotation',
+    file: `${AGENT}/docker/followed-log.ts`,
+    text: 'if (this.#isKnown(time)) {',
+    replacement: 'if (time < 0n) {',
+    tests: [`${AGENT}/docker/followed-log.test.ts`],
+    protects: 'who follows a log, from lines that were not written twice',
+  },
+  {
     name: 'the refusal of a registry ends the intent of an agent that was killed',
     file: `${AGENT}/images/pulled-images.ts`,
     text: 'if (others === 0 && (await isThere(this.#intentOf(reference)))) this.#left.add(reference);',

@@ -1,3 +1,5 @@
+import { AgentError } from '../runtime/agent-error.ts';
+
 const HEADER_BYTES = 8;
 const STDERR = 2;
 
@@ -50,7 +52,45 @@ export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIter
   }
 }
 
-function joined(parts: readonly Buffer[]): Uint8Array {
+/** As long as the engine writes in one frame, by far: it splits lines of more than 16 KiB. */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/**
+ * Yields the frames of the engine's multiplexed stream as wholes, messages of a log: together those that a chunk completes. A truncated
+ * last one is left out.
+ */
+export async function* messagesOf(chunks: AsyncIterable<Uint8Array>): AsyncIterable<readonly OutputPart[]> {
+  let pending: Uint8Array[] = [];
+  let size = 0;
+  let wanted = HEADER_BYTES;
+  for await (const chunk of chunks) {
+    pending.push(chunk);
+    size += chunk.byteLength;
+    if (size < wanted) continue;
+    const bytes = joined(pending);
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const messages: OutputPart[] = [];
+    let at = 0;
+    for (;;) {
+      if (view.length - at < HEADER_BYTES) {
+        wanted = HEADER_BYTES;
+        break;
+      }
+      const length = view.readUInt32BE(at + 4);
+      if (length > MAX_MESSAGE_BYTES) throw new AgentError('Runtime', `a message of a log has ${length} bytes`);
+      wanted = HEADER_BYTES + length;
+      if (view.length - at < wanted) break;
+      const data = view.subarray(at + HEADER_BYTES, at + wanted);
+      messages.push({ kind: view[at] === STDERR ? 'stderr' : 'stdout', data });
+      at += wanted;
+    }
+    pending = at === view.length ? [] : [view.subarray(at)];
+    size = view.length - at;
+    if (messages.length > 0) yield messages;
+  }
+}
+
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts;
   return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts);
 }

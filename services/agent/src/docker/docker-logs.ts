@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import type { LogOptions, LogRuntime } from '../runtime/logs.ts';
-import { demultiplex } from './demultiplex.ts';
+import { demultiplex, messagesOf } from './demultiplex.ts';
 import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
+import { withoutRepeats } from './followed-log.ts';
 import type { EngineCalls } from './engine-calls.ts';
 
 /** A log that is not followed is on the engine's disk: it comes without pauses. */
@@ -26,8 +27,15 @@ async function* read(
     const { Config: config } = await calls.read(signal, (docker, abortSignal) =>
       docker.getContainer(id).inspect({ abortSignal }),
     );
-    const stream = await calls.open(signal, (docker, abort) => openLog(docker, id, options, abort));
+    // The log of a terminal has no frames, by which messages could be told apart.
+    const isWatched = options.follow && !config.Tty;
+    const asked = { ...options, timestamps: options.timestamps || isWatched };
+    const stream = await calls.open(signal, (docker, abort) => openLog(docker, id, asked, abort));
     try {
+      if (isWatched) {
+        yield* withoutRepeats(messagesOf(stream), options.timestamps ? 'kept' : 'removed');
+        return;
+      }
       const raw = options.follow ? stream : calls.chunks(stream, signal, IDLE_MS);
       yield* config.Tty ? raw : demultiplex(raw);
     } finally {

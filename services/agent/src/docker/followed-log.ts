@@ -1,0 +1,112 @@
+import { joined, type OutputPart } from './demultiplex.ts';
+
+/** `2026-01-01T00:00:00.000000000Z `, before each message of the engine's. */
+const STAMP_BYTES = 31;
+const SECONDS_BYTES = 19;
+const FRACTION_FROM = 20;
+const FRACTION_TO = 29;
+const NANOSECONDS = 1_000_000_000n;
+/** As many short lines as the engine writes into a file of a log. Of each output. */
+const MAX_KNOWN = 131_072;
+const FIRST_KNOWN = 1024;
+
+/**
+ * A log that is followed, without what the engine repeats: up to version 20.10 it may read the file that a rotation begins twice. Takes
+ * whole messages with their times. A message is left out only where one of the same output with the very same time was read before and
+ * later ones, too; so nothing is lost when the host's clock goes back. `times`: whether messages keep their times.
+ */
+export async function* withoutRepeats(
+  messages: AsyncIterable<readonly OutputPart[]>,
+  times: 'kept' | 'removed',
+): AsyncIterable<Uint8Array> {
+  const read = { stdout: new ReadTimes(), stderr: new ReadTimes() };
+  for await (const together of messages) {
+    const parts: Uint8Array[] = [];
+    for (const { kind, data } of together) {
+      if (!read[kind].repeats(data)) parts.push(times === 'kept' ? data : data.subarray(STAMP_BYTES));
+    }
+    if (parts.length > 0) yield joined(parts);
+  }
+}
+
+/** The times of the messages of one output, which the engine reads in their order. */
+class ReadTimes {
+  /** Ascending, in a ring: the last `#count` before `#next`. */
+  #times = new BigUint64Array(FIRST_KNOWN);
+  #count = 0;
+  #next = 0;
+  /** Messages of the last time: the parts of a long line share theirs. */
+  #ofLast = 0;
+  #repeatsLeft = 0;
+  #second = { text: '', nanoseconds: 0n };
+
+  /** Whether the message was read before. One that was not is noted. */
+  repeats(message: Uint8Array): boolean {
+    const time = this.#timeOf(message);
+    const last = this.#count === 0 ? -1n : this.#at(this.#count - 1);
+    if (time > last) {
+      this.#note(time);
+      this.#ofLast = 1;
+      this.#repeatsLeft = 0;
+      return false;
+    }
+    if (time === last) {
+      if (this.#repeatsLeft === 0) {
+        this.#ofLast += 1;
+        return false;
+      }
+      this.#repeatsLeft -= 1;
+      return true;
+    }
+    if (this.#isKnown(time)) {
+      this.#repeatsLeft = this.#ofLast;
+      return true;
+    }
+    // The clock went back.
+    this.#count = 0;
+    this.#note(time);
+    this.#ofLast = 1;
+    this.#repeatsLeft = 0;
+    return false;
+  }
+
+  #timeOf(message: Uint8Array): bigint {
+    const text = Buffer.from(message.buffer, message.byteOffset, Math.min(message.byteLength, STAMP_BYTES)).toString(
+      'latin1',
+    );
+    const second = text.slice(0, SECONDS_BYTES);
+    if (second !== this.#second.text) {
+      this.#second = { text: second, nanoseconds: BigInt(Date.parse(`${second}Z`) / 1000) * NANOSECONDS };
+    }
+    return this.#second.nanoseconds + BigInt(text.slice(FRACTION_FROM, FRACTION_TO));
+  }
+
+  /** The time at a position, from the oldest one. */
+  #at(position: number): bigint {
+    const { length } = this.#times;
+    return this.#times[(this.#next - this.#count + position + length) % length] ?? 0n;
+  }
+
+  #note(time: bigint): void {
+    if (this.#count === this.#times.length && this.#count < MAX_KNOWN) {
+      const grown = new BigUint64Array(this.#count * 2);
+      for (let position = 0; position < this.#count; position++) grown[position] = this.#at(position);
+      [this.#times, this.#next] = [grown, this.#count];
+    }
+    this.#times[this.#next] = time;
+    this.#next = (this.#next + 1) % this.#times.length;
+    this.#count = Math.min(this.#count + 1, this.#times.length);
+  }
+
+  #isKnown(time: bigint): boolean {
+    let [from, to] = [0, this.#count];
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      const found = this.#at(middle);
+      if (found === time) return true;
+      if (found < time) from = middle + 1;
+      else to = middle;
+    }
+    return false;
+  }
+}
