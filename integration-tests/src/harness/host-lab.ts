@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
-import { type Result, runProgram } from './process.ts';
+import { type Result, type RunOptions, runProgram } from './process.ts';
 
 const ENGINE_MS = 120_000;
 const LOAD_MS = 300_000;
@@ -17,6 +17,16 @@ mount --rbind "$groups" /sys/fs/cgroup
 exec "$@"
 `;
 
+/** Where clients look for an engine unless told otherwise. */
+const USUAL_SOCKET = '/run/docker.sock';
+
+export interface HostLabOptions {
+  /** The folders where the engine's programs are looked for; this machine's, unless told otherwise. */
+  readonly path?: string;
+  /** The address and prefix of the engine's own bridge, if it is to have one. */
+  readonly bridge?: string;
+}
+
 /**
  * A "machine" for tests: a network namespace with a link to this one and a Docker engine of its own. It has this machine's kernel and
  * programs. Dispose of it to remove all of that.
@@ -26,11 +36,13 @@ export class HostLab implements AsyncDisposable {
   readonly socket: string;
   readonly #name: string;
   readonly #folder: string;
+  readonly #options: Required<HostLabOptions>;
   #engine: ChildProcess | undefined;
 
-  private constructor(number: number, folder: string) {
+  private constructor(number: number, folder: string, options: HostLabOptions) {
     this.#name = `gth${process.pid}-${number}`;
     this.#folder = folder;
+    this.#options = { path: process.env['PATH'] ?? '', bridge: 'none', ...options };
     this.address = `10.231.${number}.2`;
     this.socket = join(folder, 'docker.sock');
   }
@@ -40,8 +52,8 @@ export class HostLab implements AsyncDisposable {
     return `10.231.${number}.1`;
   }
 
-  static async create(number: number): Promise<HostLab> {
-    const lab = new HostLab(number, await mkdtemp(join(tmpdir(), 'gantry-host-')));
+  static async create(number: number, options: HostLabOptions = {}): Promise<HostLab> {
+    const lab = new HostLab(number, await mkdtemp(join(tmpdir(), 'gantry-host-')), options);
     try {
       await lab.#connect(HostLab.gateway(number));
       await lab.#startEngine();
@@ -65,6 +77,18 @@ export class HostLab implements AsyncDisposable {
 
   async must(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     return output(`${program} ${args.join(' ')}`, await this.run(program, args, env));
+  }
+
+  /**
+   * Runs a program as on the machine itself: with the engine's view of files and mounts too, in which its socket is at the usual place.
+   * Its output is this process's. Returns its exit code.
+   */
+  async runInside(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
+    const inside = ['--target', String(this.#engine?.pid), '--net', '--mount', '--', program, ...args];
+    const child = spawn('nsenter', inside, { stdio: 'inherit', env: { ...process.env, ...env } });
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject).once('close', (code) => resolve(code ?? 1));
+    });
   }
 
   /** Gives the machine's engine images of this one's. */
@@ -102,10 +126,13 @@ export class HostLab implements AsyncDisposable {
   }
 
   async #startEngine(): Promise<void> {
-    const version = await must('docker', ['version', '-f', '{{.Server.Version}}']);
+    const { path, bridge } = this.#options;
+    const env = { ...process.env, PATH: path };
+    const version = await must('dockerd', ['--version'], env);
     const config = join(this.#folder, 'daemon.json');
     // Older engines have their id of a file that all engines of a machine share.
-    const ownId = Number(version.split('.')[0]) < 23 ? { 'deprecated-key-path': join(this.#folder, 'key.json') } : {};
+    const ownId =
+      Number(/version (\d+)/.exec(version)?.[1]) < 23 ? { 'deprecated-key-path': join(this.#folder, 'key.json') } : {};
     await writeFile(config, JSON.stringify(ownId));
     const [data, exec, pid] = ['data', 'exec', 'pid'].map((name) => join(this.#folder, name)) as [
       string,
@@ -115,8 +142,9 @@ export class HostLab implements AsyncDisposable {
     await mkdir(data);
     const flags = [
       ...['--config-file', config, '--data-root', data, '--exec-root', exec, '--pidfile', pid],
-      ...['-H', `unix://${this.socket}`, '--bridge', 'none', '--containerd-namespace', this.#name],
+      ...['-H', `unix://${this.socket}`, '--containerd-namespace', this.#name],
       ...['--containerd-plugins-namespace', `plugins-${this.#name}`],
+      ...(bridge === 'none' ? ['--bridge', 'none'] : ['--bip', bridge]),
     ];
     const inside = [
       `--net=/run/netns/${this.#name}`,
@@ -130,6 +158,7 @@ export class HostLab implements AsyncDisposable {
     ];
     const engine = spawn('nsenter', [...inside, 'engine', 'dockerd', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
+      env,
     });
     this.#engine = engine;
     let log = '';
@@ -139,11 +168,13 @@ export class HostLab implements AsyncDisposable {
       return (await this.run('docker', ['info'])).code === 0;
     });
     await readFile(pid);
+    const bound = ['mount', '--bind', this.socket, USUAL_SOCKET];
+    await must('nsenter', ['--target', String(engine.pid), '--mount', '--', ...bound]);
   }
 }
 
-async function must(program: string, args: readonly string[]): Promise<string> {
-  return output(`${program} ${args.join(' ')}`, await runProgram(program, args, { timeoutMs: LOAD_MS }));
+async function must(program: string, args: readonly string[], env: RunOptions['env'] = {}): Promise<string> {
+  return output(`${program} ${args.join(' ')}`, await runProgram(program, args, { env, timeoutMs: LOAD_MS }));
 }
 
 function output(what: string, { code, stdout, stderr }: Result): string {
