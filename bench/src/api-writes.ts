@@ -21,6 +21,7 @@ export function countWrites(api: MeasuredCluster['api'], node: string): WriteCou
         }
       }
     }
+    if (!stop.signal.aborted) throw new Error(`the watch of ${resource.resource} ended before the measurement`);
   };
   const following = Promise.all([
     follow(LEASES, ({ metadata }) => metadata.name === node),
@@ -28,6 +29,8 @@ export function countWrites(api: MeasuredCluster['api'], node: string): WriteCou
     follow(PODS, ({ spec }) => spec?.nodeName === node),
     follow(EVENTS, ({ source, reportingInstance }) => source?.host === node || reportingInstance === node),
   ]);
+  // A failure is thrown when the measurement ends.
+  following.catch(() => undefined);
   return {
     counts,
     stop: async () => {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
@@ -14,6 +14,11 @@ const SAMPLE_MS = 100;
 /** Services that a stream goes through. */
 const SERVICES = ['agent', 'apiserver'];
 
+/** With the kubectl that `up` links beside the kubeconfig, where it has one. */
+function toolsPath(kubeconfig: string): string {
+  return [resolve(dirname(kubeconfig), 'tools'), process.env['PATH'] ?? ''].join(delimiter);
+}
+
 const HEADING = ['| 1 GB | speed | memory of each process before, at most (MiB) |', '| --- | --- | --- |'];
 
 /** How fast a gigabyte goes through exec and cp, how fast the engine alone is, and the memory that it takes. */
@@ -24,7 +29,7 @@ export async function measureStreams(
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
   for (const line of HEADING) print(line);
   try {
-    await inNamespace(api, 'bench-streams', async (namespace) => {
+    await inNamespace(api, `bench-streams-${process.pid}`, async (namespace) => {
       const running = untilObject<Pod>(api, PODS, namespace, 60_000, (pod) => pod.status?.phase === 'Running');
       await api.create(PODS, sleeper(namespace), deadline());
       const { object: pod } = await running;
@@ -34,6 +39,7 @@ export async function measureStreams(
       if (id === undefined) throw new Error("the pod's container was not found");
       docker('exec', id, 'sh', '-c', `head -c ${BYTES} /dev/zero >${FILE}`);
       const containers = serviceContainers(project).filter(({ service }) => SERVICES.includes(service));
+      process.env['PATH'] = toolsPath(kubeconfig);
       const kubectl = ['--kubeconfig', kubeconfig, '-n', namespace];
       const copied = join(folder, 'copied');
       const measure = async (what: string, work: () => Promise<void>) => {
