@@ -36,4 +36,4 @@ export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, syste
 export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';
 export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
-export { atOnce, type InTurns, type Turn, Turns } from './turns.ts';
+export { atOnce, type InTurns, type Pieces, type Turn, Turns } from './turns.ts';

@@ -7,8 +7,11 @@ export interface Turn {
   isOver(): boolean;
 }
 
+/** Pieces of a computation whose result is a T. */
+export type Pieces<T> = Generator<undefined, T, undefined>;
+
 /** A computation in pieces: each `yield` is a place where others may run. It goes on in the same turn, or in a later one. */
-export type InTurns<T> = (turn: Turn) => Generator<undefined, T, undefined>;
+export type InTurns<T> = (turn: Turn) => Pieces<T>;
 
 /** A turn that does not end. */
 const ENDLESS: Turn = { now: () => 0, isOver: () => false };

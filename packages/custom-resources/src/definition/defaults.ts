@@ -1,4 +1,4 @@
-import { append, type Turn } from '@gantry/base';
+import { append, type Turn, type Pieces } from '@gantry/base';
 import type { Allowance } from '@gantry/cel';
 import { coerceEmbedded, validateEmbedded } from '../embedded.ts';
 import { DecodeError, type JsonSchema, META_FIELDS, asResourceRoot, itemsOf } from '@gantry/apimachinery';
@@ -19,9 +19,6 @@ interface Place {
   readonly schemaForDefaults: (schema: JsonSchema) => JsonSchema;
   readonly rules: RulesOfDefaults;
 }
-
-/** Pieces of a computation whose result is a T. */
-type Pieces<T> = Generator<undefined, T, undefined>;
 
 /** Defaults that are not what their schema asks for. `schema` is a resource's. Its rules count to the allowance, where one is given. */
 export function* validateDefaults(
