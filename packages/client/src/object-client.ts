@@ -9,6 +9,7 @@ export interface Fence {
   readonly cacheRevision: number;
 }
 
+/** What is listed, and how current it must be. Everything, linearizable, when empty. */
 export interface ListOptions {
   /** '' or absent for all namespaces. */
   readonly namespace?: string;
@@ -22,6 +23,7 @@ export interface ListOptions {
   readonly metadataOnly?: boolean;
 }
 
+/** A page of a list. The next one is asked for with `continueToken`; there is none when it is empty. */
 export interface ObjectList<T extends KubeObject = KubeObject> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
@@ -34,6 +36,7 @@ export type WatchEvent<T extends KubeObject = KubeObject> =
   /** Everything up to this version has been delivered; `initialEventsEnd` on the one that ends the initial events. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd: boolean };
 
+/** What is watched, and from which version on. */
 export interface WatchOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -44,6 +47,7 @@ export interface WatchOptions {
   readonly metadataOnly?: boolean;
 }
 
+/** The media types of patches. */
 export type PatchType =
   | 'application/json-patch+json'
   | 'application/merge-patch+json'
@@ -85,6 +89,7 @@ export type ObjectWrite =
       readonly options?: DeleteOptions;
     };
 
+/** How to delete, as Kubernetes' DeleteOptions. The kind's own way when empty. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
@@ -119,6 +124,7 @@ export interface ApplyOptions {
   readonly subresource?: string;
 }
 
+/** What became of one write of a batch. */
 export type WriteResult =
   | { readonly ok: true; readonly object: KubeObject }
   | { readonly ok: false; readonly status: Status };
@@ -184,4 +190,5 @@ export interface SubresourceWriter {
 /** What a transport implements; `ObjectCalls` adds the rest of an `ObjectClient`. */
 export interface ObjectTransport extends ObjectReader, WriteSender {}
 
+/** All that can be done with objects. `createObjectClient` builds it on a transport. */
 export interface ObjectClient extends ObjectTransport, ObjectWriter, SubresourceWriter {}

@@ -144,6 +144,7 @@ export function qualifiedName(value: string): string[] {
   return errors;
 }
 
+/** The value of a label: empty, or up to 63 letters, digits, `-`, `_` and `.`. */
 export function labelValue(value: string): string[] {
   const errors: string[] = [];
   if (Buffer.byteLength(value) > 63) errors.push(maxLengthMessage(63, 'bytes'));
@@ -188,6 +189,7 @@ export function pathSegment(value: string, isPrefix: boolean): string[] {
   return ['/', '%'].filter((illegal) => value.includes(illegal)).map((illegal) => `may not contain '${illegal}'`);
 }
 
+/** The number of a TCP, UDP or SCTP port. */
 export function portNumber(value: number): string[] {
   return value >= 1 && value <= 65535 ? [] : ['must be between 1 and 65535, inclusive'];
 }
@@ -204,6 +206,7 @@ export function portName(value: string): string[] {
   return errors;
 }
 
+/** A whole number of percent: `25%`. */
 export function percent(value: string): string[] {
   return PERCENT.test(value)
     ? []

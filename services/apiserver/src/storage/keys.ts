@@ -1,7 +1,10 @@
 /** Root of all objects. */
 export const REGISTRY = '/registry/';
+/** Names this content of etcd: after a restore from a backup it has another value, and fences of before do not hold. */
 export const INCARNATION_KEY = '/gantry/incarnation';
+/** Below it each process says that it lives, and which group its lanes have written last. */
 export const COMMIT_ROOT = '/gantry/commit/';
+/** Below it fenced deletions are recorded: a deleted object has no envelope that could name its writer. */
 export const DELETED_ROOT = '/gantry/deleted';
 
 /** Groups without a dot; there will be no more of them, so every other first segment without one is a core resource. */
@@ -25,6 +28,7 @@ export function aliveKeyOf(process: string): string {
   return `${COMMIT_ROOT}${process}/alive`;
 }
 
+/** Where a lane keeps the id of its last group, by which a lost response is resolved. */
 export function laneKeyOf(process: string, lane: number): string {
   return `${COMMIT_ROOT}${process}/${lane}`;
 }

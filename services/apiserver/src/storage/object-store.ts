@@ -91,6 +91,7 @@ export class StoreError extends Error {
   }
 }
 
+/** Reads what is stored. */
 export interface ObjectReader {
   /** Linearizable. */
   get(key: string, signal: AbortSignal): Promise<StoredObject | null>;
@@ -104,11 +105,13 @@ export interface ObjectReader {
   currentRevision(signal: AbortSignal): Promise<number>;
 }
 
+/** Writes under guards. Writes that come together are committed together. */
 export interface ObjectWriter {
   /** Resolves when the outcome is known. Throws StoreError 'outcome-unknown' only past the signal. */
   write(write: GuardedWrite, signal: AbortSignal): Promise<WriteOutcome>;
 }
 
+/** Follows all changes of the store. */
 export interface ObjectWatcher {
   /** Everything after `revision`, until aborted, 'compacted' or an error. Reconnects by itself without gaps or repeats. */
   watch(revision: number, signal: AbortSignal): AsyncIterable<StoreWatchItem>;
@@ -116,4 +119,5 @@ export interface ObjectWatcher {
   requestProgress(): void;
 }
 
+/** Objects in etcd, or in memory for tests: the same contract suite runs against both. */
 export interface ObjectStore extends ObjectReader, ObjectWriter, ObjectWatcher {}

@@ -66,6 +66,7 @@ export interface DeleteBody {
   readonly read: () => Promise<{ readonly options: DeleteOptions; readonly dryRun: boolean }>;
 }
 
+/** A list as a client asks for it. Nothing of it is checked: selectors and versions may be invalid. */
 export interface ListRequest {
   /** '' for all namespaces or cluster scope. */
   readonly namespace: string;
@@ -90,6 +91,7 @@ export const EVERYTHING: ListRequest = {
   continueToken: '',
 };
 
+/** One page, and how many objects are left where that is known. */
 export interface ListResponse {
   readonly items: readonly ObjectResponse[];
   readonly resourceVersion: ResourceVersion;
@@ -97,6 +99,7 @@ export interface ListResponse {
   readonly remainingItemCount: number | undefined;
 }
 
+/** A watch as a client asks for it. Nothing of it is checked. */
 export interface WatchRequest {
   readonly namespace: string;
   readonly labelSelector: string;
@@ -129,6 +132,7 @@ export function deleteBody(options: DeleteOptions): DeleteBody {
   return { read: () => Promise.resolve({ options, dryRun: false }) };
 }
 
+/** What a request is about: a resource, one object of it when `name` is not empty, or a part of that object. */
 export interface Target {
   readonly definition: ResourceDefinition;
   readonly namespace: string;
