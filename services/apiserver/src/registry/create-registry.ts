@@ -73,6 +73,15 @@ export function createRegistry(deps: RegistryDependencies): Registry {
       onlyStatusErrors(context, () => readerOf(definition).list(context, definition, request)),
     watch: (context, definition, request) =>
       onlyStatusErrors(context, () => reader.watch(context, definition, request)),
+    ...writesOf(parts),
+  };
+  return { ...registry, ...withoutStreams(registry, refuse) };
+}
+
+type Writes = Pick<Registry, 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection'>;
+
+function writesOf(parts: WriteParts): Writes {
+  return {
     create: (context, target, body, options) =>
       onlyStatusErrors(context, async () => {
         const subresource = requireSubresource(target, 'create');
@@ -99,7 +108,6 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     deleteCollection: (context, definition, list, body) =>
       onlyStatusErrors(context, () => removeCollection(parts, { context, definition, list }, body)),
   };
-  return { ...registry, ...withoutStreams(registry, refuse) };
 }
 
 /** Refuses streams to the methods for objects. */

@@ -1,7 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource, NO_POD_SECURITY_EXEMPTIONS, type PodSecurityExemptions, resources } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
-import { must, seededRandom, Turns } from '@gantry/base';
+import { must, type Random, seededRandom, Turns } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { NOT_AUDITED } from '../audit/index.ts';
 import { WatchCache } from '../cache/index.ts';
@@ -64,16 +64,16 @@ export function definitionOf(resource: string): ResourceDefinition {
   );
 }
 
+interface HarnessOptions {
+  readonly etcd?: MemoryObjectStore['etcd'];
+  readonly seed?: number;
+  readonly turns?: Turns;
+  readonly resourceRegistry?: ResourceRegistry;
+  readonly podSecurityExemptions?: PodSecurityExemptions;
+}
+
 /** A harness with the namespaces `default` and `n`; several may share one etcd. */
-export async function createHarness(
-  options: {
-    etcd?: MemoryObjectStore['etcd'];
-    seed?: number;
-    turns?: Turns;
-    resourceRegistry?: ResourceRegistry;
-    podSecurityExemptions?: PodSecurityExemptions;
-  } = {},
-): Promise<Harness> {
+export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
   const clock = new ManualClock();
   const random = seededRandom(options.seed ?? 7);
   const store = createMemoryObjectStore({
@@ -91,29 +91,7 @@ export async function createHarness(
     onError: () => undefined,
   });
   const running = cache.run(stopping.signal);
-  let uids = 0;
-  const deps: RegistryDependencies = {
-    resourceRegistry: options.resourceRegistry ?? new ResourceRegistry(resources),
-    store,
-    cache,
-    clock,
-    turns: options.turns ?? new Turns(clock),
-    random,
-    newUid: () => `00000000-0000-4000-8000-${String(++uids + (options.seed ?? 0) * 1000).padStart(12, '0')}`,
-    authorizer: allowAll,
-    lookup: createCacheLookup(cache, clock),
-    escalationCheck: { check: () => undefined },
-    reviewer: { review: () => Promise.resolve() },
-    storeHealth: () => Promise.resolve([]),
-    usage: { read: () => Promise.resolve(new Map()) },
-    tokenIssuer: namingIssuer(clock),
-    webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
-    settings: {
-      serviceCidr: '10.96.0.0/16',
-      defaultTolerationSeconds: 5,
-      podSecurityExemptions: options.podSecurityExemptions ?? NO_POD_SECURITY_EXEMPTIONS,
-    },
-  };
+  const deps = dependenciesOf({ store, cache, clock, random }, options);
   const registry = createRegistry(deps);
   const warnings: string[] = [];
   const harness: Harness = {
@@ -153,6 +131,42 @@ export async function createHarness(
     await harness.settle(work.catch((error: unknown) => error));
   }
   return harness;
+}
+
+/** All is allowed, and what is outside of the process is left out. */
+function dependenciesOf(
+  parts: {
+    readonly store: MemoryObjectStore;
+    readonly cache: WatchCache;
+    readonly clock: ManualClock;
+    readonly random: Random;
+  },
+  options: HarnessOptions,
+): RegistryDependencies {
+  const { store, cache, clock, random } = parts;
+  let uids = 0;
+  return {
+    resourceRegistry: options.resourceRegistry ?? new ResourceRegistry(resources),
+    store,
+    cache,
+    clock,
+    turns: options.turns ?? new Turns(clock),
+    random,
+    newUid: () => `00000000-0000-4000-8000-${String(++uids + (options.seed ?? 0) * 1000).padStart(12, '0')}`,
+    authorizer: allowAll,
+    lookup: createCacheLookup(cache, clock),
+    escalationCheck: { check: () => undefined },
+    reviewer: { review: () => Promise.resolve() },
+    storeHealth: () => Promise.resolve([]),
+    usage: { read: () => Promise.resolve(new Map()) },
+    tokenIssuer: namingIssuer(clock),
+    webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
+    settings: {
+      serviceCidr: '10.96.0.0/16',
+      defaultTolerationSeconds: 5,
+      podSecurityExemptions: options.podSecurityExemptions ?? NO_POD_SECURITY_EXEMPTIONS,
+    },
+  };
 }
 
 /** Issues tokens that say whose they are, without a signature. */
