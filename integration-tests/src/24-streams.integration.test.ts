@@ -105,21 +105,56 @@ describe.each(CLIENTS)('$client', ({ version, env }) => {
     expect(await failed('box', '-c', 'web', '--', '/no/such/program')).toMatch(/no such file|not found|126|127/);
   });
 
+  /** kubectl in a terminal of 33 lines with 77 columns. */
+  const inTerminal = async (args: string) =>
+    await runProgram(
+      'script',
+      ['-qec', `stty rows 33 cols 77; ${version.program} -n ${namespace.name} ${args}`, '/dev/null'],
+      {
+        env: { ...env, KUBECONFIG: cluster.kubeconfig, SHELL: '/bin/sh' },
+        timeoutMs: 120_000,
+      },
+    );
+  const inPod = 'until [ "$(stty size)" = "33 77" ]; do :; done; test -t 0 && echo size is right';
+  const number = CLIENTS.findIndex((one) => one.env === env && one.version === version);
+
   test('exec with a terminal follows the size of the client', async () => {
-    // A terminal for kubectl itself; the one in the pod gets its size.
-    const inPod = 'until [ "$(stty size)" = "33 77" ]; do :; done; test -t 0 && echo size is right';
-    const command = `stty rows 33 cols 77; ${version.program} -n ${namespace.name} exec -it box -c web -- sh -c '${inPod}'`;
-    const variables = { ...env, KUBECONFIG: cluster.kubeconfig, SHELL: '/bin/sh' };
-    const { code, stdout } = await runProgram('script', ['-qec', command, '/dev/null'], {
-      env: variables,
-      timeoutMs: 60_000,
-    });
+    const { code, stdout } = await inTerminal(`exec -it box -c web -- sh -c '${inPod}'`);
     expect(stdout).toContain('size is right\r\n');
     expect(code).toBe(0);
   });
 
+  test('attach with a terminal follows the size of the client', async () => {
+    const run = `run terminal-${number} -it --rm --restart=Never --image=${IMAGE} --pod-running-timeout=2m`;
+    const { code, stdout } = await inTerminal(`${run} -- sh -c '${inPod}'`);
+    expect(stdout).toContain('size is right\r\n');
+    expect(code).toBe(0);
+  });
+
+  test('logs, debug, top and proxy show the pod', async () => {
+    await kubectl(['exec', 'box', '-c', 'other', '--', 'sh', '-c', `echo line ${number} > /proc/1/fd/1`]);
+    const logged = async (container: string) => (await kubectl(['logs', 'box', '-c', container])).stdout;
+    await eventually('the line is in the log', 30_000, async () =>
+      (await logged('other')).includes(`line ${number}\n`),
+    );
+    const look = ['-c', `debug-${number}`, '--', 'cat', '/proc/1/cmdline'];
+    const debugged = await kubectl(['debug', 'box', `--image=${IMAGE}`, '--target=web', ...look]);
+    expect(debugged.code, debugged.stderr).toBe(0);
+    await eventually('the ephemeral container sees the server', 60_000, async () =>
+      (await logged(`debug-${number}`)).includes('httpd'),
+    );
+    await eventually('top has numbers', 60_000, async () => {
+      const { code, stdout } = await kubectl(['top', 'pod', 'box', '--containers', '--no-headers']);
+      return code === 0 && /^box +web +\d+m +\d+Mi/m.test(stdout);
+    });
+    await using proxy = cluster.startKubectl(['proxy', '--port=0'], version, env);
+    const address = await eventually('proxy serves', 30_000, () => /127\.0\.0\.1:\d+/.exec(proxy.output())?.[0]);
+    const response = await fetch(`http://${address}/api/v1/namespaces/${namespace.name}/pods/box`);
+    expect(await response.json()).toMatchObject({ kind: 'Pod', metadata: { name: 'box' } });
+  });
+
   test('attach carries input and output of the first process, to its end', async () => {
-    const name = `attached-${CLIENTS.findIndex((one) => one.env === env)}`;
+    const name = `attached-${number}`;
     const script = 'while read -r line; do echo got $line; done';
     const args = ['run', name, '-i', '--rm', '--restart=Never', `--image=${IMAGE}`, '--', 'sh', '-c', script];
     const { code, stdout, stderr } = await kubectl(args, 'one\ntwo\n');

@@ -3,7 +3,7 @@ import { DeadlineError } from '@gantry/base';
 import { LABEL, type Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
 import { getJson } from './dial.ts';
-import { fromDocker, idempotent } from './docker-error.ts';
+import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { withoutLabels } from './options/identity.ts';
 
@@ -71,6 +71,12 @@ export function securityOf(options: unknown): Pick<EngineInfo, 'appArmor' | 'sec
   };
 }
 
+/** `invalid CapAdd: capability not supported by your kernel or not available in the current environment: "CAP_SYS_RESOURCE"`. */
+function isRefusedRight(error: unknown): boolean {
+  const { status, message } = describeDockerError(error);
+  return status === 400 && message.includes('CAP_SYS_RESOURCE');
+}
+
 /** Starts a test container with a negative OOM score and SYS_RESOURCE: both need the same right of the engine. */
 async function probe(calls: EngineCalls, image: string, owner: Owner, signal: AbortSignal): Promise<EnginePrivilege> {
   let container: Docker.Container;
@@ -93,6 +99,8 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
       });
     });
   } catch (error) {
+    // Newer engines refuse it here.
+    if (isRefusedRight(error)) return 'no-sys-resource';
     throw fromDocker(error, 'Runtime');
   }
   try {

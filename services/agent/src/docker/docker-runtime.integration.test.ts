@@ -169,3 +169,43 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
     await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
   }
 });
+
+it('the engine says by a container what it may do, and a privileged one starts with just that', async () => {
+  const docker = new Docker({ socketPath: SOCKET });
+  const cluster = `privilege-${randomBytes(4).toString('hex')}`;
+  const { signal } = new AbortController();
+  const owner = { cluster, node: 'node-a' };
+  const ours = () => docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
+  try {
+    const probing = connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent);
+    const privilege = await probing.engine.probe('registry.k8s.io/pause:3.10', owner, signal);
+    expect(['full', 'no-sys-resource']).toContain(privilege);
+    expect(await ours()).toEqual([]);
+    const runtime = connectDocker(SOCKET, () => privilege, systemClock, silent);
+    const image = 'registry.k8s.io/pause:3.10';
+    const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), signal);
+    const spec = plainContainer({
+      owner,
+      pod: POD,
+      sandboxId,
+      image: 'busybox:1.36',
+      command: ['sh', '-c', 'grep CapEff /proc/self/status; cat /proc/self/oom_score_adj'],
+      oomScoreAdj: privilege === 'full' ? -997 : 0,
+      security: { privilege: 'privileged' },
+    });
+    const id = await runtime.containers.createContainer(spec, signal);
+    await runtime.containers.startContainer(id, signal);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of runtime.logs.readLogs(id, { follow: true, timestamps: false }, signal))
+      chunks.push(chunk);
+    const [rights = '', score] = Buffer.concat(chunks).toString().trim().split('\n');
+    const SYS_RESOURCE = 1n << 24n;
+    const SYS_ADMIN = 1n << 21n;
+    const effective = BigInt(`0x${rights.split(/\s+/)[1] ?? '0'}`);
+    expect(effective & SYS_ADMIN).toBe(SYS_ADMIN);
+    expect(effective & SYS_RESOURCE).toBe(privilege === 'full' ? SYS_RESOURCE : 0n);
+    expect(Number(score)).toBe(privilege === 'full' ? -997 : 0);
+  } finally {
+    await Promise.all((await ours()).map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+  }
+});
