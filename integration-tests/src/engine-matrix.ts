@@ -6,12 +6,14 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { HostLab } from './harness/host-lab.ts';
+import { runProgram } from './harness/process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Not that of the hosts' tests. */
 const NUMBER = 8;
 /** testcontainers looks for the engine's own network. */
 const BRIDGE = '10.231.200.1/24';
+const BUILD_MS = 600_000;
 const HOME = join(ROOT, '.gantry/engine-matrix');
 const PARTS = ['services/agent/src/docker', 'services/agent/src/mounts'];
 /** What a user does with pods: start, roll out, repair, volumes, lives of containers, streams, attacks. */
@@ -39,6 +41,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   parts: (run, files) => run('integration', ['--project', 'parts', ...(files.length > 0 ? files : PARTS)]),
   cluster: async (run, files) => {
     const env = { GANTRY_HOME: HOME, GANTRY_TEST_HOME: HOME };
+    await lab.load(await serviceImages());
     try {
       return (
         (await run('up', [], env)) &&
@@ -69,6 +72,15 @@ for (const [suite, runSuite] of Object.entries(SUITES)) {
   const passed = await runSuite(run, files);
   process.stdout.write(`${suite} ${passed ? 'passed' : 'FAILED'} on engine ${version}\n`);
   if (!passed) process.exitCode = 1;
+}
+
+/** The images of the services, built by this machine's engine: the lab's has no way to the packages that they are made of. */
+async function serviceImages(): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await runProgram(join(ROOT, 'deploy/bin/ensure-service-image'), [], {
+    timeoutMs: BUILD_MS,
+  });
+  if (code !== 0) throw new Error(`the image of the services was not built: ${stderr}`);
+  return stdout.trim().split('\n');
 }
 
 /** The images that a cluster and the tests need: where no registry answers, only this machine's engine has them. */
