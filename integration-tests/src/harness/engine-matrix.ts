@@ -5,10 +5,10 @@
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { HostLab } from './harness/host-lab.ts';
-import { runProgram } from './harness/process.ts';
+import { HostLab } from './host-lab.ts';
+import { runProgram } from './process.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '../../..');
 /** Not that of the hosts' tests. */
 const NUMBER = 8;
 /** testcontainers looks for the engine's own network. */
