@@ -26,15 +26,15 @@ export function explainRefusals(
   return preemption === '' ? sentence : `${sentence} preemption: ${preemption}`;
 }
 
-/** Why preemption makes no room: the reasons on the nodes where it was tried. It was not on the others. */
-export function explainPreemption(nodeCount: number, tried: readonly (readonly string[])[]): string {
-  const counts = countReasons(tried);
-  if (nodeCount > tried.length) counts.set(NOT_HELPFUL, nodeCount - tried.length);
+/** Why preemption makes no room: how many nodes have which reason, of those where it was `looked` for. It was not on the others. */
+export function explainPreemption(nodeCount: number, looked: number, reasons: ReadonlyMap<string, number>): string {
+  const counts = new Map(reasons);
+  if (nodeCount > looked) counts.set(NOT_HELPFUL, nodeCount - looked);
   return `${noneOf(nodeCount)} ${listReasons(counts)}.`;
 }
 
 function explainNodes(nodeCount: number, refusals: readonly Refusal[], exclusion: Exclusion | undefined): string {
-  const counts = countReasons(refusals.map(({ reasons }) => reasons));
+  const counts = countReasons(refusals);
   const excluded = nodeCount - refusals.length;
   if (exclusion !== undefined && excluded > 0)
     counts.set(`node(s) didn't satisfy plugin(s) [${exclusion.plugins.join(' ')}]`, excluded);
@@ -45,9 +45,9 @@ function noneOf(nodeCount: number): string {
   return `0/${nodeCount} nodes are available:`;
 }
 
-function countReasons(nodes: readonly (readonly string[])[]): Map<string, number> {
+function countReasons(refusals: readonly Refusal[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const reasons of nodes) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  for (const { reasons } of refusals) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return counts;
 }
 

@@ -115,8 +115,9 @@ class Planner {
 
   #refuse(pod: PodInfo, { refusals, exclusion }: Search): Decision {
     const count = this.#nodes.length;
-    const refusing = [...refusals.map(({ plugin }) => plugin), ...(exclusion?.plugins ?? [])];
-    const refusal = { kind: 'refuse', pod, plugins: new Set(refusing) } as const;
+    const plugins = new Set(exclusion?.plugins);
+    for (const { plugin } of refusals) plugins.add(plugin);
+    const refusal = { kind: 'refuse', pod, plugins } as const;
     const explain = (preemption: string) => explainRefusals(count, refusals, exclusion, preemption);
     if (count === 0) {
       const nominatedTo = this.#nominations.nodeOf(pod);
@@ -125,7 +126,7 @@ class Planner {
     const plan = this.#planPreemption(pod, refusals);
     if (plan.kind === 'possible') return { ...refusal, message: explain(''), ...this.#preempt(pod, plan) };
     if (plan.kind === 'impossible') this.#nominations.withdraw(pod);
-    const why = plan.kind === 'ineligible' ? plan.reason : explainPreemption(count, plan.reasons);
+    const why = plan.kind === 'ineligible' ? plan.reason : explainPreemption(count, plan.looked, plan.reasons);
     const nominatedTo = this.#nominations.nodeOf(pod);
     return { ...refusal, message: explain(why), nominatedTo, preemption: { kind: 'none' } };
   }

@@ -41,7 +41,7 @@ export const PREEMPTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'a pod that waits for its victims preempts again',
     file: `${SCHEDULER}/preemption/plan.ts`,
-    text: 'if (mayPreempt(pod, other) && isLeaving(other) && isVictim) return BY_TERMINATION;',
+    text: 'if (mayPreempt(pod, other) && isLeaving(other) && isVictim) return true;',
     replacement: '',
     tests: PLAN_TESTS,
     protects: 'further pods while the victims of a pod terminate',
@@ -49,7 +49,7 @@ export const PREEMPTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'preemptionPolicy is ignored',
     file: `${SCHEDULER}/preemption/plan.ts`,
-    text: "if (pod.pod.spec?.preemptionPolicy === 'Never') return BY_POLICY;",
+    text: "if (pod.pod.spec?.preemptionPolicy === 'Never') return { kind: 'ineligible', reason: BY_POLICY };",
     replacement: '',
     tests: PLAN_TESTS,
     protects: 'pods from those whose priority class does not preempt',

@@ -30,7 +30,7 @@ export function createPodInfo(pod: Pod): PodInfo {
   };
 }
 
-/** The node that a pod is nominated to, or ''. */
+/** The nominated node of a pod, or ''. */
 export function nominatedNode({ pod }: PodInfo): string {
   return pod.status?.nominatedNodeName ?? '';
 }

@@ -19,6 +19,8 @@ export class Nominations {
 
   /** The pods that room is kept for on a node when a pod is decided on: other ones of its priority or a higher one. */
   before(pod: PodInfo, nodeName: string): readonly PodInfo[] {
+    // Of most cycles, for each node and pod.
+    if (this.#byNode.size === 0) return NO_PODS;
     const nominated = this.#byNode.get(nodeName);
     if (nominated === undefined) return NO_PODS;
     return nominated.filter(({ key, priority }) => key !== pod.key && priority >= pod.priority);

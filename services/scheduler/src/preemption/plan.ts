@@ -10,8 +10,8 @@ import { type Candidate, mayPreempt, type PreemptionRules, selectVictims } from 
 export type PreemptionPlan =
   /** It may not preempt, or waits for its victims to end: its nomination stays. */
   | { readonly kind: 'ineligible'; readonly reason: string }
-  /** No eviction helps. `reasons` are Kubernetes' against the nodes where room was looked for. */
-  | { readonly kind: 'impossible'; readonly reasons: readonly (readonly string[])[] }
+  /** No eviction helps: on so many nodes room was looked for, and this speaks against them. */
+  | { readonly kind: 'impossible'; readonly looked: number; readonly reasons: ReasonCounts }
   | { readonly kind: 'possible'; readonly candidate: Candidate };
 
 /** The state of a cycle that plans preemption. */
@@ -23,7 +23,10 @@ export interface PreemptionContext extends PreemptionRules {
   readonly count: (pods: number) => void;
 }
 
-const NO_VICTIMS = ['No preemption victims found for incoming pod'];
+/** The number of nodes by Kubernetes' reason against them. */
+export type ReasonCounts = ReadonlyMap<string, number>;
+
+const NO_VICTIMS = 'No preemption victims found for incoming pod';
 const BY_POLICY = 'not eligible due to preemptionPolicy=Never.';
 const BY_TERMINATION = 'not eligible due to a terminating pod on the nominated node.';
 
@@ -38,34 +41,33 @@ export function planPreemption(
   offset: number,
   context: PreemptionContext,
 ): PreemptionPlan {
+  if (pod.pod.spec?.preemptionPolicy === 'Never') return { kind: 'ineligible', reason: BY_POLICY };
+  // Of most refused pods: no node is looked at.
+  if (context.lowestPriority() >= pod.priority) {
+    const looked = refusals.reduce((count, { curable }) => (curable === 'by-room' ? count + 1 : count), 0);
+    return { kind: 'impossible', looked, reasons: new Map(looked === 0 ? [] : [[NO_VICTIMS, looked]]) };
+  }
   const curable = refusals.filter((refusal) => refusal.curable === 'by-room').map(({ node }) => node);
   const nominatedTo = context.nominations.nodeOf(pod);
-  const reason = whyIneligible(
-    pod,
-    curable.find(({ name }) => name === nominatedTo),
-    context,
-  );
-  if (reason !== undefined) return { kind: 'ineligible', reason };
+  const nominatedNode = curable.find(({ name }) => name === nominatedTo);
+  if (nominatedNode !== undefined && awaitsVictim(pod, nominatedNode, context))
+    return { kind: 'ineligible', reason: BY_TERMINATION };
   const { candidates, reasons } = findCandidates(pod, inOrder(curable, offset, nominatedTo), context);
   const candidate = candidates.find((one) => isUnderWay(one, nominatedTo)) ?? chooseCandidate(candidates);
-  return candidate === undefined ? { kind: 'impossible', reasons } : { kind: 'possible', candidate };
+  if (candidate === undefined) return { kind: 'impossible', looked: curable.length, reasons };
+  return { kind: 'possible', candidate };
 }
 
 /**
- * Why a pod is not to preempt others. Where a victim on the node that it is nominated to terminates, it waits: a second look, at a cache
- * that shows only a part of what has been done, must not find further victims.
+ * Whether a victim on the node that a pod is nominated to terminates: the pod waits. A second look, at a cache that shows only a part of
+ * what has been done, must not find further victims.
  */
-function whyIneligible(
-  pod: PodInfo,
-  nominatedNode: NodeInfo | undefined,
-  { isLeaving }: PreemptionContext,
-): string | undefined {
-  if (pod.pod.spec?.preemptionPolicy === 'Never') return BY_POLICY;
-  for (const other of nominatedNode?.pods.values() ?? []) {
+function awaitsVictim(pod: PodInfo, nominatedNode: NodeInfo, { isLeaving }: PreemptionContext): boolean {
+  for (const other of nominatedNode.pods.values()) {
     const isVictim = other.pod.metadata.deletionTimestamp === undefined || isMarkedForPreemption(other.pod);
-    if (mayPreempt(pod, other) && isLeaving(other) && isVictim) return BY_TERMINATION;
+    if (mayPreempt(pod, other) && isLeaving(other) && isVictim) return true;
   }
-  return undefined;
+  return false;
 }
 
 /** Whether the pod has to do no more than to wait on its nominated node. */
@@ -85,27 +87,25 @@ function findCandidates(
   pod: PodInfo,
   nodes: readonly NodeInfo[],
   context: PreemptionContext,
-): { readonly candidates: readonly Candidate[]; readonly reasons: readonly (readonly string[])[] } {
-  if (nodes.length > 0 && context.lowestPriority() >= pod.priority)
-    return { candidates: [], reasons: nodes.map(() => NO_VICTIMS) };
+): { readonly candidates: readonly Candidate[]; readonly reasons: ReasonCounts } {
   const enough = Math.max(ENOUGH_CANDIDATES, Math.floor(nodes.length * SHARE_OF_NODES));
   const harmless: Candidate[] = [];
   const violating: Candidate[] = [];
-  const reasons: (readonly string[])[] = [];
+  const counts = new Map<string, number>();
   for (const node of nodes) {
     if (harmless.length > 0 && harmless.length + violating.length >= enough) break;
     const found = victimsOn(pod, node, context);
-    if ('reasons' in found) reasons.push(found.reasons);
+    if ('reasons' in found) for (const reason of found.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     else if (found.violations === 0) harmless.push(found);
     else violating.push(found);
   }
-  return { candidates: [...harmless, ...violating], reasons };
+  return { candidates: [...harmless, ...violating], reasons: counts };
 }
 
 function victimsOn(pod: PodInfo, node: NodeInfo, context: PreemptionContext): ReturnType<typeof selectVictims> {
   let hasLower = false;
   for (const other of node.pods.values()) hasLower ||= mayPreempt(pod, other);
-  if (!hasLower) return { reasons: NO_VICTIMS };
+  if (!hasLower) return { reasons: [NO_VICTIMS] };
   context.count(node.pods.size);
   return selectVictims(pod, node, context.nominations.before(pod, node.name), context);
 }

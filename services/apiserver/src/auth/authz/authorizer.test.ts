@@ -133,6 +133,7 @@ function target(path: string): AccessTarget {
     networkpolicies: 'networking.k8s.io',
     resourceslices: 'resource.k8s.io',
     runtimeclasses: 'node.k8s.io',
+    poddisruptionbudgets: 'policy',
   };
   const definition = must(findResource({ group: groups[resource] ?? '', version: 'v1', resource }), resource);
   return { definition, namespace, name, subresource };
@@ -325,6 +326,13 @@ describe('others', () => {
     expect(allows(scheduler, 'get', { path: 'pods default mine exec' })).toBe(false);
     expect(allows(scheduler, 'get', { path: 'nodes - a-1 proxy' })).toBe(false);
     expect(allows(scheduler, 'create', { path: 'pods default -' })).toBe(false);
+    // Preemption: it nominates, marks and deletes pods, and looks at their budgets.
+    expect(allows(scheduler, 'patch', { path: 'pods default mine status' })).toBe(true);
+    expect(allows(scheduler, 'delete', { path: 'pods default mine' })).toBe(true);
+    expect(allows(scheduler, 'deletecollection', { path: 'pods default -' })).toBe(false);
+    expect(allows(scheduler, 'patch', { path: 'pods default mine' })).toBe(false);
+    expect(allows(scheduler, 'watch', { path: 'poddisruptionbudgets - -' })).toBe(true);
+    expect(allows(scheduler, 'update', { path: 'poddisruptionbudgets default b status' })).toBe(false);
     expect(allows(scheduler, 'patch', { path: 'persistentvolumes - v' })).toBe(true);
     expect(allows(scheduler, 'patch', { path: 'persistentvolumeclaims default c' })).toBe(true);
     expect(allows(scheduler, 'patch', { path: 'persistentvolumeclaims default c status' })).toBe(false);
