@@ -1,5 +1,6 @@
 import type { Metrics } from '@gantry/service';
 import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './controllers/ephemeral-volume/meter.shell.ts';
+import { type VolumeMeter, volumeMeter } from './controllers/persistent-volume/meter.shell.ts';
 import { type PodGcMeter, podGcMeter } from './controllers/pod-gc/meter.shell.ts';
 import { type RootCaMeter, rootCaMeter } from './controllers/root-ca/meter.shell.ts';
 import { type MirrorMeter, mirrorMeter } from './controllers/endpoint-slice-mirroring/meter.shell.ts';
@@ -19,6 +20,7 @@ export interface Meters extends CommonMeters {
   readonly mirrors: MirrorMeter;
   readonly ephemeralVolumes: EphemeralVolumeMeter;
   readonly rootCa: RootCaMeter;
+  readonly volumes: VolumeMeter;
 }
 
 /** The meters of all controllers, in the metrics of a process. */
@@ -33,5 +35,6 @@ export function createMeters(metrics: Metrics): Meters {
     mirrors: mirrorMeter(metrics),
     ephemeralVolumes: ephemeralVolumeMeter(metrics),
     rootCa: rootCaMeter(metrics),
+    volumes: volumeMeter(metrics),
   };
 }

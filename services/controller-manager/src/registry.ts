@@ -66,7 +66,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
       meter: options.meters.nodes,
       ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
     }),
-    createPersistentVolumeController(),
+    createPersistentVolumeController(options.meters.volumes),
     createNodeIpamController({ ranges: options.nodeRanges, meter: options.meters.ranges }),
     createNodeTtlController(),
     createPodGcController(options.meters.podGc),

@@ -12,6 +12,22 @@ const NODES = `${CONTROLLERS}/node-lifecycle`;
 /** Controllers: what they delete, sign, and count as gone. */
 export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
+    name: "an agent's folder is emptied by a pod",
+    file: `${CONTROLLERS}/persistent-volume/recycle.ts`,
+    text: 'return sourceOf(volume.spec) !== undefined && localFolderOf(volume) === undefined;',
+    replacement: 'return sourceOf(volume.spec) !== undefined;',
+    tests: [`${CONTROLLERS}/persistent-volume/plan.test.ts`],
+    protects: 'the data of a released volume from its next user: the pod would empty another folder',
+  },
+  {
+    name: 'a recycler pod that a user created counts as the own one',
+    file: `${CONTROLLERS}/persistent-volume/recycler.shell.ts`,
+    text: "if (pod !== undefined) return { kind: pod.metadata.uid === attempt?.pod ? 'own' : 'unknown', pod };",
+    replacement: "if (pod !== undefined) return { kind: 'own', pod };",
+    tests: [`${CONTROLLERS}/persistent-volume/controller.test.ts`],
+    protects: 'the data of a released volume from its next user',
+  },
+  {
     name: 'orphaning trusts what the cache shows',
     file: 'services/controller-manager/src/controllers/garbage-collector/unseen-dependents.shell.ts',
     text: '(cache.reached(resource) ?? 0) < marked,',

@@ -19,6 +19,13 @@ export interface AutoscalerMeter {
     readonly error: 'spec' | 'internal' | 'none';
     readonly seconds: number;
   }): void;
+  /** What one metric asks for was computed; `type` is that of its source. */
+  computed(result: {
+    readonly type: string;
+    readonly action: 'scale_up' | 'scale_down' | 'none';
+    readonly error: 'spec' | 'internal' | 'none';
+    readonly seconds: number;
+  }): void;
   /** The count that an autoscaler wants; undefined when it is gone. */
   wants(namespace: string, name: string, replicas: number | undefined): void;
   /** Forgets all autoscalers: another leader has them. */
@@ -35,6 +42,8 @@ export interface ZoneCount {
 export interface NodeMeter {
   /** A node got the taint that evicts its pods. */
   evicted(zone: string): void;
+  /** The health of one node was looked at, and written where it had changed. */
+  updated(seconds: number): void;
   /** From now on zones are counted by this function, at each scrape. */
   count(zones: () => readonly ZoneCount[]): void;
 }
@@ -78,6 +87,18 @@ function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
     labels,
     exponentialBuckets(0.001, 2, 15),
   );
+  const metricLabels = [...labels, 'metric_type'];
+  const computations = metrics.counter(
+    `${prefix}_metric_computation_total`,
+    'Computations of what a metric asks for',
+    metricLabels,
+  );
+  const computing = metrics.histogram(
+    `${prefix}_metric_computation_duration_seconds`,
+    'Time in which a metric was read and computed',
+    metricLabels,
+    exponentialBuckets(0.001, 2, 15),
+  );
   metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers that are followed', [], ({ set }) =>
     set(wanted.size),
   );
@@ -88,6 +109,11 @@ function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
     reconciled: ({ action, error, seconds: took }) => {
       total.inc({ action, error });
       seconds.observe(took, { action, error });
+    },
+    computed: ({ type, action, error, seconds: took }) => {
+      const values = { action, error, metric_type: type };
+      computations.inc(values);
+      computing.observe(took, values);
     },
     wants: (namespace, name, replicas) => {
       if (replicas === undefined) wanted.delete(`${namespace}/${name}`);
@@ -111,8 +137,15 @@ function nodeMeter(metrics: Metrics): NodeMeter {
     ({ ready, notReady }) => (100 * ready) / Math.max(1, ready + notReady),
   );
   const evictions = metrics.counter('node_collector_evictions_total', 'Nodes whose pods were evicted', ['zone']);
+  const health = metrics.histogram(
+    'node_collector_update_node_health_duration_seconds',
+    'Time in which the health of one node was looked at and written',
+    [],
+    exponentialBuckets(0.001, 4, 8),
+  );
   return {
     evicted: (zone) => evictions.inc({ zone }),
+    updated: (seconds) => health.observe(seconds),
     count: (of) => {
       zones = of;
     },

@@ -141,6 +141,8 @@ describe('the autoscaler', () => {
       `${prefix}_reconciliations_total{action="scale_up",error="none"} 1`,
       `${prefix}_desired_replicas{namespace="n",hpa_name="auto"} 4`,
       `${prefix}_num_horizontal_pod_autoscalers 1`,
+      `${prefix}_metric_computation_total{action="scale_up",error="none",metric_type="Resource"} 1`,
+      `${prefix}_metric_computation_duration_seconds_count{action="scale_up",error="none",metric_type="Resource"} 1`,
     ];
     expect(await served()).toEqual(expect.arrayContaining(shown));
     await site.client.delete(HORIZONTAL_POD_AUTOSCALERS, { namespace: 'n', name: 'auto' }, {}, signal);
@@ -182,6 +184,16 @@ describe('the autoscaler', () => {
     await site.clock.advance(SYNC_MS);
     expect(replicasOf(site)).toBe(2);
     expect(conditionOf(site, 'AbleToScale')).toMatchObject({ status: 'False', reason: 'FailedUpdateScale' });
+  });
+
+  it('counts what could not be computed', async () => {
+    const external = { metric: { name: 'queue' }, target: { type: 'Value', value: '1' } };
+    const site = await createSite({ autoscaler: { metrics: [{ type: 'External', external }] } });
+    site.start();
+    await site.clock.advance(SYNC_MS);
+    expect(await served()).toContain(
+      'horizontal_pod_autoscaler_controller_metric_computation_total{action="none",error="internal",metric_type="External"} 1',
+    );
   });
 
   it('says in the words of Kubernetes that there are no metrics', async () => {

@@ -13,6 +13,7 @@ import {
 } from '@gantry/objects';
 import type { AutoscalerMeter } from '../meters.ts';
 import type { Action } from './actions.ts';
+import { errorOf } from './draft.ts';
 import { type Memory, NO_MEMORY } from './memory.ts';
 import { readMetric } from './metric-reader.shell.ts';
 import { type MetricQuery, type MetricReading, queryOf } from './metric-readings.ts';
@@ -37,6 +38,8 @@ interface Known {
 /** An observed autoscaler with the resource of its target. */
 interface Observation extends ObservedAutoscaler {
   readonly resource: Resource | undefined;
+  /** How long the reading of each metric took, in seconds. */
+  readonly tookSeconds: readonly number[];
 }
 
 /**
@@ -75,7 +78,7 @@ export function createHorizontalPodAutoscalerController(read: ReadPath, meter: A
       const remember = (memory: Memory) => {
         mine.memory = memory;
       };
-      await carryOut(actions, observed, { context, read, remember }, signal);
+      await carryOut(actions, observed, { context, read, remember, meter }, signal);
       meter.wants(key.namespace, key.name, wantedBy(actions, autoscaler));
       meter.reconciled({ ...resultOf(actions, observed), seconds: (clock.monotonicMs() - startedMs) / 1000 });
       return { requeueAfterMs: Math.max(1, mine.dueAt - clock.now()) };
@@ -95,7 +98,7 @@ function resultOf(actions: readonly Action[], { target }: Observation): Pick<Aut
   const reasons = actions.flatMap((action) =>
     action.kind === 'event' && action.type === 'Warning' ? [action.reason] : [],
   );
-  const error = reasons.includes('InvalidMetricSourceType') ? 'spec' : 'internal';
+  const error = reasons.some((reason) => errorOf(reason) === 'spec') ? 'spec' : 'internal';
   return {
     action: rescaling === undefined ? 'none' : rescaling.replicas > current ? 'scale_up' : 'scale_down',
     error: reasons.length === 0 ? 'none' : error,
@@ -128,7 +131,15 @@ async function observe(
 ): Promise<Observation> {
   const { cache, selectors, kinds, read, clock } = world;
   const { target, resource } = await readScale(autoscaler, kinds, read, signal);
-  const bare = { autoscaler, target, memory, resource, readings: [], selected: { kind: 'pods', pods: [] } } as const;
+  const bare = {
+    autoscaler,
+    target,
+    memory,
+    resource,
+    readings: [],
+    tookSeconds: [],
+    selected: { kind: 'pods', pods: [] },
+  } as const;
   if (target.kind === 'failed' || !needsMetrics(autoscaler, target.scale)) return bare;
   const key = { namespace: autoscaler.metadata.namespace ?? '', name: autoscaler.metadata.name ?? '' };
   const selector = target.scale.status?.selector ?? '';
@@ -137,8 +148,8 @@ async function observe(
   if (selected.kind === 'refused') return { ...bare, selected };
   const scope = { namespace: key.namespace, selector };
   const queries = (autoscaler.spec.metrics ?? []).map(queryOf);
-  const readings = await readMetrics(queries, (query) => readMetric(query, scope, { kinds, read }, signal), clock);
-  return { ...bare, selected, readings };
+  const results = await readMetrics(queries, (query) => readMetric(query, scope, { kinds, read }, signal), clock);
+  return { ...bare, selected, ...results };
 }
 
 /** Reads metrics one after another, each once. What is not reached within a period is not read: others wait for the API too. */
@@ -146,18 +157,21 @@ async function readMetrics(
   queries: readonly (MetricQuery | undefined)[],
   read: (query: MetricQuery) => Promise<MetricReading>,
   clock: Clock,
-): Promise<readonly MetricReading[]> {
+): Promise<Pick<Observation, 'readings' | 'tookSeconds'>> {
   const known = new Map<string, MetricReading>();
   const endsAt = clock.monotonicMs() + SYNC_MS;
   const readings: MetricReading[] = [];
+  const tookSeconds: number[] = [];
   for (const query of queries) {
     const id = JSON.stringify(query);
-    const isLate = clock.monotonicMs() >= endsAt;
+    const startedMs = clock.monotonicMs();
+    const isLate = startedMs >= endsAt;
     const reading = query === undefined ? NO_VALUES : (known.get(id) ?? (isLate ? NOT_READ : await read(query)));
     known.set(id, reading);
     readings.push(reading);
+    tookSeconds.push((clock.monotonicMs() - startedMs) / 1000);
   }
-  return readings;
+  return { readings, tookSeconds };
 }
 
 const NO_VALUES: MetricReading = { kind: 'values', values: [] };
@@ -167,6 +181,7 @@ interface Hands {
   readonly context: ControllerContext;
   readonly read: ReadPath;
   readonly remember: (memory: Memory) => void;
+  readonly meter: AutoscalerMeter;
 }
 
 async function carryOut(
@@ -185,6 +200,12 @@ async function carryOut(
       case 'remember':
         hands.remember(action.memory);
         break;
+      case 'computed': {
+        const { index, action: direction, error } = action;
+        const type = autoscaler.spec.metrics?.[index]?.type ?? '';
+        hands.meter.computed({ type, action: direction, error, seconds: observed.tookSeconds[index] ?? 0 });
+        break;
+      }
       case 'rescale': {
         const failure = await rescale(observed, action.replicas, hands, signal);
         if (failure === undefined) break;

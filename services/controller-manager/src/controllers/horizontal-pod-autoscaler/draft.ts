@@ -8,7 +8,13 @@ import {
 import type { Action } from './actions.ts';
 import { ableToScale, type Statement, withCondition } from './conditions.ts';
 import { type Memory, NO_MEMORY, scaled } from './memory.ts';
+import type { Outcome } from './metric-proposals.ts';
 import { behaviourOf } from './scaling-rules.ts';
+
+/** Whose error a reason reports: that of the spec, or of what could not be read or computed. */
+export function errorOf(reason: string): 'spec' | 'internal' {
+  return reason === 'InvalidMetricSourceType' ? 'spec' : 'internal';
+}
 
 /** Whether a metric can be above its target without pods. */
 export function countsEvents({ metrics }: HorizontalPodAutoscaler['spec']): boolean {
@@ -32,6 +38,13 @@ export class Draft {
 
   event(type: 'Normal' | 'Warning', reason: string, message: string, when: 'now' | 'last' = 'now'): void {
     (when === 'last' ? this.#last : this.#actions).push({ kind: 'event', type, reason, message });
+  }
+
+  computed(index: number, outcome: Outcome, current: number): void {
+    const replicas = 'proposal' in outcome ? outcome.proposal.replicas : current;
+    const action = replicas > current ? 'scale_up' : replicas < current ? 'scale_down' : 'none';
+    const error = 'proposal' in outcome ? 'none' : errorOf(outcome.failure.reason);
+    this.#actions.push({ kind: 'computed', index, action, error });
   }
 
   state(statement: Statement): void {

@@ -104,6 +104,7 @@ function planByMetrics(
   const outcomes = (autoscaler.spec.metrics ?? []).map((metric, i) =>
     proposalOf(metric, readings[i] ?? { kind: 'failed', message: 'it was not read' }, population),
   );
+  outcomes.forEach((outcome, index) => draft.computed(index, outcome, current));
   const statuses = outcomes.map((one) => ('proposal' in one ? one.proposal.status : { type: '' }));
   const highest = judge(draft, outcomes, current);
   if (highest === undefined) {

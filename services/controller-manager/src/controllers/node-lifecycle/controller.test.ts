@@ -207,6 +207,8 @@ describe('the node lifecycle controller, and the zones of nodes', () => {
           .at(-1),
       );
     expect([valueOf('evictions_total', ':a"'), valueOf('evictions_total', ':b"')]).toEqual([3, 2]);
+    const looks = lines.find((line) => line.startsWith('node_collector_update_node_health_duration_seconds_count '));
+    expect(Number(looks?.split(' ').at(-1))).toBeGreaterThanOrEqual(6);
     const unhealthy = valueOf('unhealthy_nodes_in_zone', ':a"');
     const size = valueOf('zone_size', ':a"');
     expect(unhealthy).toBe(3);

@@ -71,9 +71,14 @@ export function createNodeLifecycleController({
       memory.registered.clear();
     },
     end: () => meter.count(() => []),
-    reconcile: (key, context, signal) => {
+    reconcile: async (key, context, signal) => {
       meter.count(() => zoneCounts(context.cache));
-      return reconcile(memory, key, context, signal);
+      const startedMs = context.clock.monotonicMs();
+      try {
+        return await reconcile(memory, key, context, signal);
+      } finally {
+        meter.updated((context.clock.monotonicMs() - startedMs) / 1000);
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '@gantry/objects';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '@gantry/objects';
 
 /** One write of a whole object or status. Each depends on the ones before it; a rejected one ends the plan. */
 export type Write =
@@ -8,6 +8,13 @@ export type Write =
 export type Action =
   | Write
   | { readonly kind: 'deleteVolume'; readonly volume: PersistentVolume }
+  /** The pod that empties a volume. */
+  | { readonly kind: 'createRecycler'; readonly volume: PersistentVolume; readonly pod: Pod }
+  | { readonly kind: 'deleteRecycler'; readonly pod: Pod }
+  /** The next attempt to empty the volume is not made at once. */
+  | { readonly kind: 'delayRecycler'; readonly volume: PersistentVolume }
+  /** The volume has been emptied. */
+  | { readonly kind: 'forgetRecycler'; readonly volume: PersistentVolume }
   /** An Event, after what is before it has been written. */
   | {
       readonly kind: 'event';

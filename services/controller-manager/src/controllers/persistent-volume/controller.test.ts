@@ -1,15 +1,26 @@
 import {
+  BOUND_BY_CONTROLLER,
+  EVENTS,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type Pod,
   PODS,
+  type PodStatus,
   STORAGE_CLASSES,
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { createControllerHarness } from '../../testing/controller-harness.ts';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../../meters.ts';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPersistentVolumeController } from './controller.ts';
+import { RETRY_MS } from './recycler.shell.ts';
+
+const metrics = createMetrics();
+const meters = createMeters(metrics);
+const served = async () => (await metrics.render()).text.split('\n');
+const { signal } = new AbortController();
 
 const volume = (name: string): PersistentVolume => ({
   apiVersion: 'v1',
@@ -55,7 +66,7 @@ describe('the persistent volume controller', () => {
     const { clock, client, run, phases } = harness();
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('y'));
-    run([createPersistentVolumeController()]);
+    run([createPersistentVolumeController(meters.volumes)]);
     await clock.advance(1000);
     await client.put(PERSISTENT_VOLUMES, volume('v'));
     await clock.advance(1000);
@@ -63,6 +74,11 @@ describe('the persistent volume controller', () => {
     await client.put(PERSISTENT_VOLUMES, volume('w'));
     await clock.advance(1000);
     expect(phases()).toEqual(['v Bound', 'w Bound', 'x Bound', 'y Bound']);
+    expect((await served()).filter((line) => /^pv_collector/.test(line))).toEqual([
+      'pv_collector_total_pv_count{plugin_name="kubernetes.io/host-path",volume_mode="Filesystem"} 2',
+      'pv_collector_bound_pv_count{storage_class=""} 2',
+      'pv_collector_bound_pvc_count{namespace="a",storage_class="",volume_attributes_class=""} 2',
+    ]);
     const owners = client.all(PERSISTENT_VOLUMES).map(({ spec }) => spec?.claimRef?.name);
     expect([...owners].sort()).toEqual(['x', 'y']);
   });
@@ -72,7 +88,7 @@ describe('the persistent volume controller', () => {
     await client.put(PERSISTENT_VOLUMES, volume('v'));
     await client.put(PERSISTENT_VOLUMES, volume('w'));
     let taken = '';
-    run([createPersistentVolumeController()], {
+    run([createPersistentVolumeController(meters.volumes)], {
       meanwhile: async (write) => {
         if (write.verb !== 'update' || write.resource !== PERSISTENT_VOLUMES || write.subresource !== undefined) return;
         if (taken !== '') return;
@@ -99,7 +115,7 @@ describe('the persistent volume controller', () => {
     const { clock, client, stop, run, phases } = harness();
     await client.put(PERSISTENT_VOLUMES, volume('v'));
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
-    run([createPersistentVolumeController()]);
+    run([createPersistentVolumeController(meters.volumes)]);
     await clock.advance(1000);
     await client.delete(PERSISTENT_VOLUME_CLAIMS, { namespace: 'a', name: 'x' }, {}, stop.signal);
     await clock.advance(1000);
@@ -116,7 +132,7 @@ describe('the persistent volume controller', () => {
       ...bound,
       spec: { ...bound.spec, claimRef: { namespace: 'a', name: 'x', uid: 'uid-2' } },
     });
-    run([createPersistentVolumeController()], {
+    run([createPersistentVolumeController(meters.volumes)], {
       // The claim is there by the time of the question, and not yet in the cache.
       reach: async (_signal, { verb, resource }) => {
         if (verb !== 'get' || resource !== PERSISTENT_VOLUME_CLAIMS.resource) return;
@@ -138,7 +154,7 @@ describe('the persistent volume controller', () => {
 
   it('names the pod that a claim waits for, and binds a claim of a class that appears later', async () => {
     const { clock, client, run, events } = harness();
-    run([createPersistentVolumeController()]);
+    run([createPersistentVolumeController(meters.volumes)]);
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x', 'late'));
     await clock.advance(1000);
     const reasons = () => events('PersistentVolumeClaim').map(({ reason, message }) => `${reason}: ${message}`);
@@ -161,7 +177,7 @@ describe('the persistent volume controller', () => {
 
   it('says again and again why a claim waits, for as long as it does', async () => {
     const { clock, client, run, events } = harness();
-    run([createPersistentVolumeController()]);
+    run([createPersistentVolumeController(meters.volumes)]);
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
     await clock.advance(60_000);
     const seen = () => events('PersistentVolumeClaim').map(({ reason, lastTimestamp }) => [reason, lastTimestamp]);
@@ -178,12 +194,90 @@ describe('the persistent volume controller', () => {
     const { clock, client, run } = harness();
     await client.put(PERSISTENT_VOLUMES, volume('v'));
     await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
-    run([createPersistentVolumeController()]);
+    run([createPersistentVolumeController(meters.volumes)]);
     await clock.advance(1000);
     const versions = () => client.all(PERSISTENT_VOLUMES).map(({ metadata }) => metadata.resourceVersion);
     const before = versions();
     await client.put(PODS, pod('p', 'x'));
     await clock.advance(60_000);
     expect(versions()).toEqual(before);
+  });
+});
+
+describe('the recycling of a volume', () => {
+  const recycled = (): PersistentVolume => {
+    const made = volume('v');
+    const claimRef = { namespace: 'a', name: 'gone', uid: 'u' };
+    const spec = { ...made.spec, claimRef, persistentVolumeReclaimPolicy: 'Recycle' };
+    return { ...made, metadata: { name: 'v', annotations: { [BOUND_BY_CONTROLLER]: 'yes' } }, spec };
+  };
+  const key = { namespace: 'default', name: 'recycler-for-v' };
+  const end = async ({ client }: Pick<ControllerHarness, 'client'>, status: PodStatus) => {
+    const pod = await client.get(PODS, key, signal);
+    await client.updateStatus(PODS, { ...pod, status }, signal);
+  };
+
+  it('empties it by a pod in `default`, reports the Events of the pod, and makes it available again', async () => {
+    const { clock, client, run, phases, events } = harness();
+    await client.put(PERSISTENT_VOLUMES, recycled());
+    run([createPersistentVolumeController(meters.volumes)]);
+    await clock.advance(1000);
+    const [created] = client.all(PODS);
+    expect(created?.metadata).toMatchObject(key);
+    expect(created?.spec).toMatchObject({
+      activeDeadlineSeconds: 60,
+      restartPolicy: 'Never',
+      volumes: [{ name: 'vol', hostPath: { path: '/tmp/data' } }],
+    });
+    expect(phases()).toEqual(['v Released']);
+    await client.put(EVENTS, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace: 'default', name: 'pulling' },
+      involvedObject: { kind: 'Pod', namespace: 'default', name: key.name, uid: created?.metadata.uid ?? '' },
+      type: 'Normal',
+      message: 'Pulling image',
+    });
+    await end({ client }, { phase: 'Succeeded' });
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Available']);
+    expect(client.all(PERSISTENT_VOLUMES)[0]?.spec?.claimRef).toBeUndefined();
+    expect(client.all(PODS)).toEqual([]);
+    expect(events('PersistentVolume').map(({ reason, message }) => `${reason} ${message}`)).toEqual([
+      'RecyclerPod Recycler pod: Pulling image',
+      'VolumeRecycled Volume recycled',
+    ]);
+  });
+
+  it('tries again after a pod that failed, and not at once', async () => {
+    const { clock, client, run, phases } = harness();
+    await client.put(PERSISTENT_VOLUMES, recycled());
+    run([createPersistentVolumeController(meters.volumes)]);
+    await clock.advance(1000);
+    await end({ client }, { phase: 'Failed', message: 'no such folder' });
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Failed']);
+    expect(client.all(PERSISTENT_VOLUMES)[0]?.status?.message).toBe(
+      'Recycle failed: failed to recycle volume: no such folder',
+    );
+    expect(client.all(PODS)).toEqual([]);
+    await clock.advance(RETRY_MS);
+    await end({ client }, { phase: 'Succeeded' });
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Available']);
+  });
+
+  it('does not take the word of a pod that a user created', async () => {
+    const { clock, client, run, phases } = harness();
+    await client.put(PERSISTENT_VOLUMES, recycled());
+    const spec = { containers: [] };
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: key, spec, status: { phase: 'Succeeded' } });
+    run([createPersistentVolumeController(meters.volumes)]);
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Failed']);
+    expect(client.all(PODS)).toEqual([]);
+    await clock.advance(RETRY_MS);
+    expect(client.all(PODS)).toHaveLength(1);
+    expect(phases()).toEqual(['v Failed']);
   });
 });

@@ -1,5 +1,5 @@
 import { ignoreNotFound, ignoreReasons } from '@gantry/client';
-import type { ControllerContext, ControllerSpec, Result } from '@gantry/controller-runtime';
+import { type ControllerContext, type ControllerSpec, type Result, resultOf } from '@gantry/controller-runtime';
 import {
   classOfClaim,
   formatKey,
@@ -13,19 +13,24 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   PODS,
+  requestedClassOf,
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
 import { renewing } from '../event-renewal.ts';
 import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
+import type { VolumeMeter } from './meter.shell.ts';
+import { needsRecycler } from './reclaim.ts';
+import { Recyclers, RETRY_MS } from './recycler.shell.ts';
 
 /**
  * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: two claims that
  * are decided on at once could choose the same volume.
  */
-export function createPersistentVolumeController(): ControllerSpec {
+export function createPersistentVolumeController(meter: VolumeMeter): ControllerSpec {
   const known = new KnownObjects();
+  const recyclers = new Recyclers();
   return {
     name: 'persistent-volume',
     eventSource: 'persistentvolume-controller',
@@ -40,9 +45,17 @@ export function createPersistentVolumeController(): ControllerSpec {
           [now, old].flatMap((one) => (one === undefined ? [] : known.unboundOf(one))),
       },
     ],
-    begin: () => known.clear(),
+    begin: () => {
+      known.clear();
+      recyclers.clear();
+    },
+    end: () => meter.count(() => ({ volumes: [], claims: [] })),
     reconcile: async (key, context, signal) => {
-      const shell: Shell = { known, context, signal };
+      const shell: Shell = { known, recyclers, meter, context, signal };
+      meter.count(() => ({
+        volumes: context.cache.list(PERSISTENT_VOLUMES),
+        claims: context.cache.list(PERSISTENT_VOLUME_CLAIMS),
+      }));
       const work =
         key.kind === 'PersistentVolumeClaim' ? bindClaim(formatKey(key), shell) : keepVolume(key.name, shell);
       // The event of what is gone queues the other side of its binding.
@@ -54,6 +67,8 @@ export function createPersistentVolumeController(): ControllerSpec {
 /** What a reconcile works with. */
 interface Shell {
   readonly known: KnownObjects;
+  readonly recyclers: Recyclers;
+  readonly meter: VolumeMeter;
   readonly context: ControllerContext;
   readonly signal: AbortSignal;
 }
@@ -65,7 +80,17 @@ async function bindClaim(key: string, shell: Shell): Promise<Result> {
 
 async function keepVolume(name: string, shell: Shell): Promise<Result> {
   const volume = shell.known.volumes.get(name);
-  return volume === undefined ? {} : await carryOutAll(planVolume(await observeVolume(volume, shell)).actions, shell);
+  if (volume === undefined) {
+    shell.recyclers.forget(name);
+    return {};
+  }
+  const observed = await observeVolume(volume, shell);
+  const { recycler } = observed;
+  if (recycler?.kind === 'own') await shell.recyclers.report(volume, recycler.pod, shell.context, shell.signal);
+  const plan = planVolume(observed);
+  const done = await carryOutAll(plan.actions, shell);
+  if (plan.actions.some(({ kind }) => kind === 'delayRecycler')) return { requeueAfterMs: RETRY_MS };
+  return plan.requeueAt === undefined ? done : resultOf(plan, shell.context.clock);
 }
 
 function observeClaim(claim: PersistentVolumeClaim, { known, context: { cache } }: Shell): ObservedClaim {
@@ -83,13 +108,15 @@ function observeClaim(claim: PersistentVolumeClaim, { known, context: { cache } 
 }
 
 async function observeVolume(volume: PersistentVolume, shell: Shell): Promise<ObservedVolume> {
-  const { known } = shell;
+  const { known, recyclers, context, signal } = shell;
   if ((volume.spec?.claimRef?.uid ?? '') === '') return { volume, claim: undefined, users: [] };
   const key = claimKeyOf(volume);
   const claim = await findClaim(volume, parseKey(key), shell);
   // Another claim of the name has another volume: its pods are not this one's.
   const users = known.claims.get(key) === undefined ? known.pods.in('claim', key).filter((pod) => !hasEnded(pod)) : [];
-  return { volume, claim, users: users.map((pod) => formatKey(keyOf(pod))).sort() };
+  const observed = { volume, claim, users: users.map((pod) => formatKey(keyOf(pod))).sort() };
+  if (claim !== undefined || !needsRecycler(volume)) return observed;
+  return { ...observed, recycler: await recyclers.observe(volume, context, signal) };
 }
 
 /** The claim of a volume's reference. Before its absence releases the volume, the store is asked: the cache may be behind. */
@@ -115,7 +142,8 @@ async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<Re
 
 type Versions = Map<string, string>;
 
-async function carryOutOne(action: Action, versions: Versions, { known, context, signal }: Shell): Promise<void> {
+async function carryOutOne(action: Action, versions: Versions, shell: Shell): Promise<void> {
+  const { known, recyclers, meter, context, signal } = shell;
   const { client, events } = context;
   switch (action.kind) {
     case 'updateVolume': {
@@ -130,7 +158,15 @@ async function carryOutOne(action: Action, versions: Versions, { known, context,
     }
     case 'updateClaim': {
       const claim = newest(action.claim, versions);
-      known.claims.written(noted(await client.update(PERSISTENT_VOLUME_CLAIMS, claim, signal), versions));
+      const getsClass =
+        requestedClassOf(known.claims.get(formatKey(keyOf(claim))) ?? claim) !== requestedClassOf(claim);
+      try {
+        known.claims.written(noted(await client.update(PERSISTENT_VOLUME_CLAIMS, claim, signal), versions));
+        if (getsClass) meter.retroactive('done');
+      } catch (error) {
+        if (getsClass) meter.retroactive('failed');
+        throw error;
+      }
       return;
     }
     case 'updateClaimStatus': {
@@ -143,6 +179,18 @@ async function carryOutOne(action: Action, versions: Versions, { known, context,
       await ignoreNotFound(client.delete(PERSISTENT_VOLUMES, keyOf(action.volume), { uid }, signal));
       return;
     }
+    case 'createRecycler':
+      await recyclers.create(action.volume, action.pod, context, signal);
+      return;
+    case 'deleteRecycler':
+      await recyclers.delete(action.pod, context, signal);
+      return;
+    case 'delayRecycler':
+      recyclers.delay(action.volume, context.clock.now());
+      return;
+    case 'forgetRecycler':
+      recyclers.forget(action.volume.metadata.name ?? '');
+      return;
     case 'event':
       events.event(action.about, action.type, action.reason, action.message);
       return;

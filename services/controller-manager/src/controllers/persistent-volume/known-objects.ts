@@ -13,6 +13,7 @@ import {
   type Pod,
   type StorageClass,
 } from '@gantry/objects';
+import { recycledVolume } from './recycle.ts';
 
 const DEFAULT_CLASS = [
   'storageclass.kubernetes.io/is-default-class',
@@ -62,14 +63,16 @@ export class KnownObjects {
     return [...claimKeys([key]), ...[...new Set([...named, ...naming])].map(volumeKey)];
   }
 
-  /** Takes a change of a pod: it concerns its claims that wait for a consumer, and volumes that wait for its end. */
+  /** Takes a change of a pod: it concerns its claims that wait for a consumer, and volumes that wait for its end or that it empties. */
   takePod(pod: Pod | undefined, old: Pod | undefined): readonly ReconcileKey[] {
     const subject = pod ?? old;
     if (subject === undefined) return [];
+    const recycled = recycledVolume(subject);
+    const emptied = recycled === undefined ? [] : [volumeKey(recycled)];
     const names = claimsOfPod(subject);
-    if (names.length === 0) return [];
+    if (names.length === 0) return emptied;
     this.pods.take(pod, old);
-    if (useOf(pod) === useOf(old)) return [];
+    if (useOf(pod) === useOf(old)) return emptied;
     const { namespace = '' } = subject.metadata;
     const keys = names.map((name) => formatKey({ namespace, name }));
     const waiting = keys.filter((key) => {
@@ -77,7 +80,7 @@ export class KnownObjects {
       return claim !== undefined && isUnbound(claim);
     });
     const volumes = keys.flatMap((key) => this.volumes.in('claim', key));
-    return [...claimKeys(waiting), ...volumes.map(({ metadata }) => volumeKey(metadata.name ?? ''))];
+    return [...emptied, ...claimKeys(waiting), ...volumes.map(({ metadata }) => volumeKey(metadata.name ?? ''))];
   }
 
   /** What a change of a class concerns: claims of it that are not bound, and those without a class when it is the default. */

@@ -16,6 +16,7 @@ import { describe, expect, it } from 'vitest';
 import type { Action } from './action.ts';
 import { claimKeyOf, defaultClassOf } from './known-objects.ts';
 import { planClaim, planVolume } from './plan.ts';
+import type { Recycler } from './recycle.ts';
 
 interface VolumeCase {
   readonly name: string;
@@ -26,6 +27,8 @@ interface VolumeCase {
   readonly attributes?: string;
   readonly policy?: string;
   readonly path?: string;
+  /** The driver of a CSI volume; a folder of the host without. */
+  readonly driver?: string;
   readonly phase?: string;
   /** `name` or `name:uid` of a claim. */
   readonly claimRef?: string;
@@ -66,6 +69,10 @@ interface Case {
     readonly node?: string;
     readonly phase?: string;
   }[];
+  /** How pods that empty volumes end. */
+  readonly recycling?: 'Succeeded' | 'Failed';
+  /** A pod of the name of a recycler that was there before. */
+  readonly found?: boolean;
   /** The volumes and then the claims, at the end. */
   readonly want: readonly string[];
   readonly events?: readonly string[];
@@ -89,7 +96,9 @@ function volumeOf(one: VolumeCase): PersistentVolume {
       accessModes: one.modes ?? ['ReadWriteOnce'],
       volumeMode: one.mode ?? 'Filesystem',
       persistentVolumeReclaimPolicy: one.policy ?? 'Retain',
-      hostPath: { path: one.path ?? '/tmp/data' },
+      ...(one.driver === undefined
+        ? { hostPath: { path: one.path ?? '/tmp/data' } }
+        : { csi: { driver: one.driver, volumeHandle: 'x' } }),
       ...(one.class === undefined ? {} : { storageClassName: one.class }),
       ...(one.attributes === undefined ? {} : { volumeAttributesClassName: one.attributes }),
       ...(claim === undefined
@@ -135,9 +144,13 @@ class World {
   readonly #pods: readonly Pod[];
   readonly events = new Set<string>();
   writes = 0;
+  #recycler: Recycler = { kind: 'none' };
+  readonly #recycling: string;
 
-  constructor({ volumes, claims, classes = [], pods = [] }: Omit<Case, 'name' | 'want'>) {
+  constructor({ volumes, claims, classes = [], pods = [], recycling, found = false }: Omit<Case, 'name' | 'want'>) {
     for (const one of volumes) this.volumes.set(one.name, volumeOf(one));
+    this.#recycling = recycling ?? 'Running';
+    if (found) this.#recycler = { kind: 'unknown', pod: { apiVersion: 'v1', kind: 'Pod', metadata: {} } };
     for (const one of claims) this.claims.set(`ns/${one.name}`, claimOf(one));
     this.#classes = classes.map((one) => ({
       apiVersion: 'storage.k8s.io/v1',
@@ -215,7 +228,8 @@ class World {
     const claim = this.claims.get(claimKeyOf(volume));
     const isSame = claim?.metadata.uid === volume.spec?.claimRef?.uid;
     const users = claim === undefined ? this.#podsOf(claimKeyOf(volume)).map((pod) => formatKey(keyOf(pod))) : [];
-    return planVolume({ volume, claim: isSame ? claim : undefined, users }).actions;
+    const recycler = this.#recycler;
+    return planVolume({ volume, claim: isSame ? claim : undefined, users, recycler }).actions;
   }
 
   #podsOf(claim: string): readonly Pod[] {
@@ -244,6 +258,17 @@ class World {
         this.claims.set(key, { ...base, ...(status === undefined ? {} : { status }) });
         return;
       }
+      case 'createRecycler':
+        this.#recycler = { kind: 'own', pod: { ...action.pod, status: { phase: this.#recycling } } };
+        this.events.add(`created ${action.pod.metadata.namespace}/${action.pod.metadata.name}`);
+        return;
+      case 'deleteRecycler':
+      case 'forgetRecycler':
+        this.#recycler = { kind: 'none' };
+        return;
+      case 'delayRecycler':
+        this.#recycler = { kind: 'failed', nextAt: 1 };
+        return;
       case 'deleteVolume': {
         const { metadata } = action.volume;
         const stored = this.volumes.get(metadata.name ?? '') ?? action.volume;

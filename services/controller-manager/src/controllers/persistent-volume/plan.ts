@@ -21,6 +21,7 @@ import { planBinding, planClaimStatus, planPhase, planUnbinding } from './bind.t
 import { migratedAnnotations } from './migration.ts';
 import { planProvisioning } from './provision.ts';
 import { planReclaim, withProvisionerMarks } from './reclaim.ts';
+import type { Recycler } from './recycle.ts';
 
 export type Action = VolumeAction;
 
@@ -131,27 +132,34 @@ export interface ObservedVolume {
   readonly claim: PersistentVolumeClaim | undefined;
   /** `namespace/name` of the pods that have not ended and use a claim of the name in its reference. */
   readonly users: readonly string[];
+  /** The pod that empties a volume whose claim is gone; undefined where none is needed. */
+  readonly recycler?: Recycler;
 }
 
 /** Sets the phase of a volume, and reclaims one whose claim is gone. */
 export function planVolume(observed: ObservedVolume): Plan<Action> {
   const marked = withProvisionerMarks(observed.volume);
   if (marked !== observed.volume) return { actions: [{ kind: 'updateVolume', volume: marked }] };
-  return { actions: planReference(observed) };
+  const { recycler } = observed;
+  const actions = planReference(observed);
+  return recycler?.kind === 'failed' ? { actions, requeueAt: recycler.nextAt } : { actions };
 }
 
-function planReference({ volume, claim, users }: ObservedVolume): readonly Action[] {
+function planReference({ volume, claim, users, recycler = NO_RECYCLER }: ObservedVolume): readonly Action[] {
   const { claimRef } = volume.spec ?? {};
   if ((claimRef?.uid ?? '') === '') return planPhase(volume, 'Available');
-  if (claim === undefined) return planReclaim(volume, users);
+  const remains = { users, recycler };
+  if (claim === undefined) return planReclaim(volume, remains);
   const { volumeName = '' } = claim.spec ?? {};
   if (volumeName === volume.metadata.name) return planPhase(volume, 'Bound');
   // The claim's own reconcile completes the binding.
   if (volumeName === '') return hasSameMode(volume, claim) ? [] : mismatchEvents(volume, claim);
   const isProvisioned = volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
-  if (isProvisioned && volume.spec?.persistentVolumeReclaimPolicy === 'Delete') return planReclaim(volume, users);
+  if (isProvisioned && volume.spec?.persistentVolumeReclaimPolicy === 'Delete') return planReclaim(volume, remains);
   return planUnbinding(volume);
 }
+
+const NO_RECYCLER: Recycler = { kind: 'none' };
 
 function mismatchEvents(volume: PersistentVolume, claim: PersistentVolumeClaim): readonly Action[] {
   const [volumeName, claimName] = [JSON.stringify(volume.metadata.name), JSON.stringify(claim.metadata.name)];

@@ -1,22 +1,42 @@
 import { type PersistentVolume, PROVISIONED_BY } from '@gantry/objects';
-import { type Action, eventAbout } from './action.ts';
+import { type Action, eventAbout, type Write } from './action.ts';
 import { planPhase } from './bind.ts';
 import { driverOf, MIGRATED_TO, migratedAnnotations } from './migration.ts';
+import { isRecyclable, planRecycling, type Recycler } from './recycle.ts';
 
 const IN_TREE = 'kubernetes.io/';
 /** Holds a volume of one of Kubernetes' own provisioners until what it stands for is deleted. */
 const IN_TREE_PROTECTION = 'kubernetes.io/pv-controller';
 const EXTERNAL_PROTECTION = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** Releases a volume whose claim is gone, and then does what its reclaim policy says. `users` are the pods that still use it. */
-export function planReclaim(volume: PersistentVolume, users: readonly string[]): readonly Action[] {
+/** Who still has to do with a volume whose claim is gone. */
+export interface Remains {
+  /** The pods that still use it. */
+  readonly users: readonly string[];
+  /** The pod that empties it. */
+  readonly recycler: Recycler;
+}
+
+/** Releases a volume whose claim is gone, and then does what its reclaim policy says. */
+export function planReclaim(volume: PersistentVolume, remains: Remains): readonly Action[] {
   const { phase } = volume.status ?? {};
   // A failure stays visible while it is tried again.
   const release = phase === 'Released' || phase === 'Failed' ? [] : planPhase(volume, 'Released');
-  return [...release, ...planPolicy(volume, users)];
+  return [...release, ...planPolicy(released(volume, release), remains)];
 }
 
-function planPolicy(volume: PersistentVolume, users: readonly string[]): readonly Action[] {
+/** Whether a pod is to empty a volume whose claim is gone. */
+export function needsRecycler(volume: PersistentVolume): boolean {
+  const isMigrated = (volume.metadata.annotations?.[MIGRATED_TO] ?? '') !== '';
+  return !isMigrated && volume.spec?.persistentVolumeReclaimPolicy === 'Recycle' && isRecyclable(volume);
+}
+
+/** The volume after the first of the writes. */
+function released(volume: PersistentVolume, [write]: readonly Write[]): PersistentVolume {
+  return write?.kind === 'updateVolumeStatus' ? write.volume : volume;
+}
+
+function planPolicy(volume: PersistentVolume, { users, recycler }: Remains): readonly Action[] {
   if ((volume.metadata.annotations?.[MIGRATED_TO] ?? '') !== '') return [];
   switch (volume.spec?.persistentVolumeReclaimPolicy) {
     case 'Retain':
@@ -26,6 +46,7 @@ function planPolicy(volume: PersistentVolume, users: readonly string[]): readonl
         const message = `Volume is used by pods: ${users.join(',')}`;
         return [eventAbout(volume, 'Normal', 'VolumeFailedRecycle', message)];
       }
+      if (isRecyclable(volume)) return planRecycling(volume, recycler);
       return planFailure(volume, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!');
     case 'Delete':
       return planDeletion(volume);
