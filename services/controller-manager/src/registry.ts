@@ -36,7 +36,7 @@ import { createTtlAfterFinishedController } from './controllers/ttl-after-finish
 import { volumeExpansionController } from './controllers/volume-expansion/controller.ts';
 import {
   attributesProtectionController,
-  claimProtectionController,
+  createClaimProtectionController,
   volumeProtectionController,
 } from './controllers/volume-protection/controller.ts';
 
@@ -74,7 +74,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createRootCaController(options.readCa, options.meters.rootCa),
     admissionPolicyStatusController,
     attributesProtectionController,
-    claimProtectionController,
+    createClaimProtectionController(),
     volumeExpansionController,
     volumeProtectionController,
     clusterRoleAggregationController,

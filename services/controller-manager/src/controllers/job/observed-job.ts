@@ -45,13 +45,14 @@ export function viewJob({ job, pods: candidates, backoff, settled }: ObservedJob
   const pods = [...owned, ...adopt.map(withFinalizer)];
   const active = pods.filter(isActive);
   const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};
-  const isNew = (pod: Pod, uncounted: readonly string[]) => {
+  const isNew = (pod: Pod, uncounted: ReadonlySet<string>) => {
     const { uid = '' } = pod.metadata;
     const isValid = !isIndexed(job) || validIndex(pod, job) !== undefined;
-    return hasFinalizer(pod) && isValid && !settled.has(uid) && !uncounted.includes(uid);
+    return hasFinalizer(pod) && isValid && !settled.has(uid) && !uncounted.has(uid);
   };
-  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, succeeded));
-  const newFailed = pods.filter((pod) => isFailed(pod, job) && isNew(pod, failed));
+  const [known, knownFailed] = [new Set(succeeded), new Set(failed)];
+  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, known));
+  const newFailed = pods.filter((pod) => isFailed(pod, job) && isNew(pod, knownFailed));
   const policy = job.spec?.podFailurePolicy;
   const newCounted = newFailed.filter((pod) => judgePodFailure(policy, pod).isCounted);
   const indexes = isIndexed(job) ? countJobIndexes(job, pods, settled) : undefined;

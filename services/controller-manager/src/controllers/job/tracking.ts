@@ -39,17 +39,18 @@ export function planTracking(view: JobView, end: JobCondition | undefined): Trac
   const failed = [...start.uncounted.failed];
   const finalized: Pod[] = [];
   const handled: PodFailurePolicyRule['action'][] = [];
+  const [known, knownFailed] = [new Set(uncounted.succeeded), new Set(uncounted.failed)];
   let newIndexes = 0;
   let isFull = false;
   for (const pod of isIndexed(job) ? byIndex(open) : open) {
     if (!mayLoseFinalizer(view, pod, end)) continue;
     finalized.push(pod);
     const uid = uidOf(pod);
-    if (pod.status?.phase === 'Succeeded' && !uncounted.failed.includes(uid)) {
+    if (pod.status?.phase === 'Succeeded' && !knownFailed.has(uid)) {
       // The completed indexes in the status are enough: an index is not counted twice.
       if (isIndexed(job)) newIndexes += isNewIndex(view, pod) ? 1 : 0;
-      else if (!uncounted.succeeded.includes(uid)) succeeded.push(uid);
-    } else if (endsAsFailed(view, pod, end) && !uncounted.failed.includes(uid)) {
+      else if (!known.has(uid)) succeeded.push(uid);
+    } else if (endsAsFailed(view, pod, end) && !knownFailed.has(uid)) {
       const { isCounted, action } = judgePodFailure(job.spec?.podFailurePolicy, pod);
       if (isCounted) failed.push(uid);
       if (action !== undefined) handled.push(action);

@@ -1,5 +1,6 @@
 import {
   cloneJson,
+  type ObjectKey,
   type PersistentVolumeClaim,
   type Pod,
   type PodSpec,
@@ -52,11 +53,17 @@ export function claimTemplates({ spec }: StatefulSet): readonly PersistentVolume
   return spec?.volumeClaimTemplates ?? [];
 }
 
-/** The sets of a namespace that may use a claim, by its name. */
-export function setsOfClaim(sets: readonly StatefulSet[], claim: PersistentVolumeClaim): readonly StatefulSet[] {
-  const ordinal = /-(\d+)$/.exec(claim.metadata.name ?? '')?.[1];
-  if (ordinal === undefined) return [];
-  return sets.filter((set) =>
-    claimTemplates(set).some((template) => claimName(set, template, Number(ordinal)) === claim.metadata.name),
-  );
+/** The sets that may use a claim, by its name: of a template, a set and an ordinal. Each set that the name can mean is looked up. */
+export function setsOfClaim(
+  find: (set: ObjectKey) => StatefulSet | undefined,
+  { metadata: { namespace = '', name = '' } }: PersistentVolumeClaim,
+): readonly StatefulSet[] {
+  const [, prefix = '', ordinal] = /^(.+)-(\d+)$/.exec(name) ?? [];
+  const dashes = [...prefix.matchAll(/-/g)].map(({ index }) => index);
+  return dashes.flatMap((dash) => {
+    const set = find({ namespace, name: prefix.slice(dash + 1) });
+    if (set === undefined) return [];
+    const isUsed = claimTemplates(set).some((template) => claimName(set, template, Number(ordinal)) === name);
+    return isUsed ? [set] : [];
+  });
 }

@@ -80,7 +80,7 @@ function watchClaims(): WatchSpec<PersistentVolumeClaim> {
     keys: (claim, old, cache) => {
       const subject = claim ?? old;
       if (subject === undefined || (claim !== undefined && old !== undefined && isOwnedAlike(claim, old))) return [];
-      return setsOfClaim(cache.list(STATEFUL_SETS, subject.metadata.namespace ?? ''), subject).map(keyOf);
+      return setsOfClaim((set) => cache.get(STATEFUL_SETS, set), subject).map(keyOf);
     },
   };
 }

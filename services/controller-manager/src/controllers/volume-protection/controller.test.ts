@@ -3,7 +3,11 @@ import { expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from '../garbage-collector/controller.ts';
 import { controllerReference } from '../ownership.ts';
-import { attributesProtectionController, claimProtectionController, volumeProtectionController } from './controller.ts';
+import {
+  attributesProtectionController,
+  createClaimProtectionController,
+  volumeProtectionController,
+} from './controller.ts';
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from './plan.ts';
 
 it('releases a class when its last claim moves to another class', async () => {
@@ -37,7 +41,7 @@ it('protects a claim and a volume whose finalizers a user has replaced', async (
   const claim = { namespace: 'a', name: 'c' };
   await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: claim });
   await client.put(PERSISTENT_VOLUMES, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'v' } });
-  run([claimProtectionController, volumeProtectionController]);
+  run([createClaimProtectionController(), volumeProtectionController]);
   await clock.advance(1000);
   const finalizers = [client.all(PERSISTENT_VOLUME_CLAIMS), client.all(PERSISTENT_VOLUMES)]
     .flat()
@@ -61,7 +65,7 @@ it('lets a pod that was deleted in the foreground go, with the claim that was ma
     ownerReferences: [controllerReference(pod)],
   };
   await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata });
-  run([createGarbageCollector(), claimProtectionController]);
+  run([createGarbageCollector(), createClaimProtectionController()]);
   await clock.advance(1000);
   await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
   await clock.advance(1000);
@@ -72,4 +76,55 @@ it('lets a pod that was deleted in the foreground go, with the claim that was ma
   await client.update(PODS, ended, stop.signal);
   await clock.advance(10_000);
   expect([pods(), claims()]).toEqual([[], []]);
+});
+
+/** Claims of a namespace that have the finalizer; `listed` is called before each list of pods by the controller. */
+async function protectedClaims(names: readonly string[], listed: () => Promise<void>) {
+  const harness = createControllerHarness();
+  const { client, clock, run, stop } = harness;
+  for (const name of names) {
+    const metadata = { namespace: 'a', name, finalizers: [CLAIM_PROTECTION] };
+    await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata });
+  }
+  let isStarted = false;
+  run([createClaimProtectionController()], {
+    reach: async (_signal, { verb, resource }) => {
+      if (isStarted && verb === 'list' && resource === 'pods') await listed();
+    },
+  });
+  await clock.advance(1000);
+  isStarted = true;
+  const remove = async () => {
+    for (const name of names) await client.delete(PERSISTENT_VOLUME_CLAIMS, { namespace: 'a', name }, {}, stop.signal);
+    await clock.advance(1000);
+  };
+  return { ...harness, remove, left: () => client.all(PERSISTENT_VOLUME_CLAIMS).length };
+}
+
+it('asks the store for the pods of a namespace once for claims that are deleted together', async () => {
+  let lists = 0;
+  const names = Array.from({ length: 50 }, (_, i) => `c${i}`);
+  const { remove, left } = await protectedClaims(names, async () => {
+    lists++;
+  });
+  await remove();
+  expect(left()).toBe(0);
+  expect(lists).toBeGreaterThan(0);
+  expect(lists).toBeLessThan(15);
+});
+
+it('keeps a claim for a pod that the cache does not show yet, and lets it go with the pod', async () => {
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+  const spec = { containers: [], nodeName: 'n', volumes };
+  let isBound = false;
+  const { client, clock, remove, left, stop } = await protectedClaims(['c'], async () => {
+    if (isBound) return;
+    isBound = true;
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'late' }, spec });
+  });
+  await remove();
+  expect(left()).toBe(1);
+  await client.delete(PODS, { namespace: 'a', name: 'late' }, { gracePeriodSeconds: 0 }, stop.signal);
+  await clock.advance(1000);
+  expect([client.all(PODS).length, left()]).toEqual([0, 0]);
 });

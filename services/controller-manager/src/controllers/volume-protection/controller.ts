@@ -1,11 +1,9 @@
 import type { Plan } from '@gantry/base';
 import {
-  claimsOfPod,
   type KubeObject,
   type ObjectKey,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
-  type PersistentVolumeClaim,
   PODS,
   type Resource,
   VOLUME_ATTRIBUTES_CLASSES,
@@ -19,12 +17,12 @@ import {
   watchMapped,
   watchSelf,
 } from '@gantry/controller-runtime';
+import { ClaimUses } from './claim-uses.shell.ts';
 import {
   type Action,
   ATTRIBUTES_PROTECTION,
   CLAIM_PROTECTION,
   classesOfClaim,
-  isClaimUsed,
   isClassUsed,
   isVolumeUsed,
   planProtection,
@@ -34,21 +32,24 @@ import {
 const global = (name: string): ObjectKey => ({ namespace: '', name });
 
 /** Protects claims, and lets them go when no pod uses them any more. */
-export const claimProtectionController: ControllerSpec = {
-  name: 'claim-protection',
-  eventSource: 'pvc-protection-controller',
-  watches: [
-    watchSelf(PERSISTENT_VOLUME_CLAIMS),
-    watchMapped(PODS, (pod) => claimsOfPod(pod).map((name) => ({ namespace: pod.metadata.namespace ?? '', name }))),
-  ],
-  reconcile: async (key, context, signal) => {
-    const claim = context.cache.get(PERSISTENT_VOLUME_CLAIMS, key);
-    if (claim === undefined) return {};
-    const used = await isUsed(claim, context, signal);
-    const plan = planProtection(claim, CLAIM_PROTECTION, used);
-    return await carryOutProtection(PERSISTENT_VOLUME_CLAIMS, plan, context, signal);
-  },
-};
+export function createClaimProtectionController(): ControllerSpec {
+  const uses = new ClaimUses();
+  return {
+    name: 'claim-protection',
+    eventSource: 'pvc-protection-controller',
+    watches: [
+      { resource: PERSISTENT_VOLUME_CLAIMS, keys: (claim, old) => uses.takeClaim(claim, old) },
+      { resource: PODS, keys: (pod, old) => uses.takePod(pod, old) },
+    ],
+    begin: () => uses.clear(),
+    reconcile: async (key, context, signal) => {
+      const claim = context.cache.get(PERSISTENT_VOLUME_CLAIMS, key);
+      if (claim === undefined) return {};
+      const plan = planProtection(claim, CLAIM_PROTECTION, await uses.isUsed(claim, context, signal));
+      return await carryOutProtection(PERSISTENT_VOLUME_CLAIMS, plan, context, signal);
+    },
+  };
+}
 
 /** Protects volumes, and releases those that are no longer bound. */
 export const volumeProtectionController: ControllerSpec = {
@@ -88,19 +89,6 @@ export const attributesProtectionController: ControllerSpec = {
     );
   },
 };
-
-/** Whether a pod uses a claim that is being deleted; others are not looked up. */
-async function isUsed(
-  claim: PersistentVolumeClaim,
-  { cache, client }: ControllerContext,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { namespace = '', deletionTimestamp } = claim.metadata;
-  if (deletionTimestamp === undefined || isClaimUsed(claim, cache.list(PODS, namespace))) return true;
-  // Pods that were scheduled a moment ago count too: the store has them.
-  const { items } = await client.list(PODS, { namespace }, signal);
-  return isClaimUsed(claim, items);
-}
 
 /** Writes the protected or released object, if the plan has one. */
 async function carryOutProtection<T extends KubeObject>(
