@@ -1,6 +1,6 @@
 import { type Pod, PRIORITY_CLASSES, type PriorityClass } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
-import { refuse } from './check/refuse.ts';
+import { refuse, refuseBeforeNaming } from './check/refuse.ts';
 
 const PREEMPT = 'PreemptLowerPriority';
 /** The classes of the system are known even before their objects have been made. */
@@ -35,12 +35,12 @@ export const priority: AdmissionCheck = {
     if (className !== '') spec.priorityClassName = className;
     if (spec.priority !== undefined && spec.priority !== value) {
       const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
-      throw refuse(request, why);
+      throw refuseBeforeNaming(request, why);
     }
     spec.priority = value;
     if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
       const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
-      throw refuse(request, why);
+      throw refuseBeforeNaming(request, why);
     }
     spec.preemptionPolicy = preemptionPolicy;
   },
@@ -63,7 +63,7 @@ async function establish(name: string, request: AdmissionRequest, reader: Admiss
   }
   if (name === '') return { className: '', value: 0, preemptionPolicy: PREEMPT };
   const value = Object.hasOwn(SYSTEM, name) ? SYSTEM[name] : undefined;
-  if (value === undefined) throw refuse(request, `no PriorityClass with name ${name} was found`);
+  if (value === undefined) throw refuseBeforeNaming(request, `no PriorityClass with name ${name} was found`);
   return { className: name, value, preemptionPolicy: PREEMPT };
 }
 

@@ -1,7 +1,7 @@
 import { repeatedAt } from '@gantry/base';
 import { equalJson, type Pod, RUNTIME_CLASSES, type RuntimeClass, type Toleration } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
-import { refuse } from './check/refuse.ts';
+import { refuse, refuseBeforeNaming } from './check/refuse.ts';
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
@@ -16,7 +16,7 @@ export const runtimeClass: AdmissionCheck = {
     const { podFixed } = found.overhead ?? {};
     if (found.overhead !== undefined) {
       const own = spec.overhead ?? {};
-      if (Object.keys(own).length > 0 && !equalJson(own, podFixed ?? {})) throw refuse(request, MISMATCH);
+      if (Object.keys(own).length > 0 && !equalJson(own, podFixed ?? {})) throw refuseBeforeNaming(request, MISMATCH);
       if (podFixed === undefined) delete spec.overhead;
       else spec.overhead = { ...podFixed };
     }
@@ -26,7 +26,7 @@ export const runtimeClass: AdmissionCheck = {
       const own = spec.nodeSelector?.[key];
       if (own !== undefined && own !== value) {
         const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`;
-        throw refuse(request, why);
+        throw refuseBeforeNaming(request, why);
       }
       spec.nodeSelector = { ...spec.nodeSelector, [key]: value };
     }
@@ -50,7 +50,7 @@ async function classOf(request: AdmissionRequest, reader: AdmissionReader): Prom
   const name = (request.object as Pod).spec?.runtimeClassName;
   if (name === undefined) return undefined;
   const found = await reader.find<RuntimeClass>(RUNTIME_CLASSES, '', name);
-  if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass "${name}" not found`);
+  if (found === undefined) throw refuseBeforeNaming(request, `pod rejected: RuntimeClass "${name}" not found`);
   return found;
 }
 

@@ -2,7 +2,7 @@ import { type Container, type Pod, SERVICE_ACCOUNTS, type ServiceAccount, type V
 import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
 import { secretsOf } from '../../auth/authz/pod-references.ts';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
-import { refuse } from '../check/refuse.ts';
+import { refuse, refuseBeforeNaming } from '../check/refuse.ts';
 import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
 
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -93,7 +93,10 @@ async function accountOf(
   }
   const found = await reader.find<ServiceAccount>(SERVICE_ACCOUNTS, namespace, name);
   if (found !== undefined) return found;
-  throw refuse(request, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+  throw refuseBeforeNaming(
+    request,
+    `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
+  );
 }
 
 function mountToken(pod: Pod, random: Random): void {
