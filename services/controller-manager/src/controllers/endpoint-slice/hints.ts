@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointHints, EndpointSlice, Service } from '@gantry/objects';
+import { endpointsOf } from '../service-endpoints/packing.ts';
 
 const CLOSE = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
@@ -22,8 +23,8 @@ export function hintsByShare({ metadata }: Service): boolean {
 }
 
 /** Whether the hints of a slice are as they should be; endpoints that are not ready may keep any while there is a mode. */
-export function hasRightHints({ endpoints = [] }: EndpointSlice, mode: HintMode): boolean {
-  return endpoints.every((endpoint) => {
+export function hasRightHints(slice: EndpointSlice, mode: HintMode): boolean {
+  return endpointsOf(slice).every((endpoint) => {
     const { hints } = endpoint;
     if (mode === 'none') return hints === undefined;
     if (endpoint.conditions?.ready !== true) return true;
@@ -34,7 +35,7 @@ export function hasRightHints({ endpoints = [] }: EndpointSlice, mode: HintMode)
 
 /** The slice with the hints of the mode. */
 export function withHints(slice: EndpointSlice, mode: HintMode): EndpointSlice {
-  const { endpoints = [] } = slice;
+  const endpoints = endpointsOf(slice);
   return { ...slice, endpoints: endpoints.map((endpoint) => hinted(endpoint, mode)) };
 }
 

@@ -1,5 +1,5 @@
 import { type Endpoint, type EndpointSlice, equalJson } from '@gantry/objects';
-import type { SliceChanges } from '../service-endpoints/packing.ts';
+import { endpointsOf, type SliceChanges } from '../service-endpoints/packing.ts';
 import { allocate, type Allocation, type ZoneShares } from './zone-shares.ts';
 
 type Allocations = ReadonlyMap<string, Allocation>;
@@ -20,12 +20,12 @@ export function shareHints(
   unchanged: readonly EndpointSlice[],
 ): SliceChanges | { readonly refused: string } {
   const all = [...changes.create, ...changes.update, ...unchanged];
-  const ready = all.flatMap(({ endpoints = [] }) => endpoints.filter(isReady)).length;
+  const ready = all.flatMap((slice) => endpointsOf(slice).filter(isReady)).length;
   const allocations = allocate(shares, ready);
   if ('refused' in allocations) return allocations;
   const { hinted, stale } = keepHints(unchanged, allocations);
-  const written = [...changes.create, ...changes.update, ...stale].flatMap(({ endpoints = [] }) =>
-    endpoints.filter(isReady),
+  const written = [...changes.create, ...changes.update, ...stale].flatMap((slice) =>
+    endpointsOf(slice).filter(isReady),
   );
   if (written.some(({ zone = '' }) => zone === '')) {
     return { refused: 'One or more endpoints do not have a zone specified' };
@@ -35,7 +35,7 @@ export function shareHints(
   const transfers = planTransfers(allocations, hinted);
   const hint = (slice: EndpointSlice): EndpointSlice => ({
     ...slice,
-    endpoints: (slice.endpoints ?? []).map((endpoint) => withZoneHint(endpoint, transfers)),
+    endpoints: endpointsOf(slice).map((endpoint) => withZoneHint(endpoint, transfers)),
   });
   const create = changes.create.map(hint);
   const updated = changes.update.map(hint);
@@ -64,9 +64,9 @@ function keepHints(
 }
 
 /** The hints of a slice's ready endpoints, counted by zone; undefined where one has none. */
-function hintsOf({ endpoints = [] }: EndpointSlice): ZoneCounts | undefined {
+function hintsOf(slice: EndpointSlice): ZoneCounts | undefined {
   const counts: ZoneCounts = new Map();
-  for (const { hints } of endpoints.filter(isReady)) {
+  for (const { hints } of endpointsOf(slice).filter(isReady)) {
     const zones = hints?.forZones ?? [];
     if (zones.length === 0) return undefined;
     for (const { name } of zones) add(counts, name, 1);

@@ -8,6 +8,11 @@ export interface SliceChanges {
   readonly remove: readonly EndpointSlice[];
 }
 
+/** The endpoints of a slice. The API shows one without any with `null`, as Kubernetes' does. */
+export function endpointsOf({ endpoints }: EndpointSlice): readonly Endpoint[] {
+  return endpoints ?? [];
+}
+
 /** Identifies an endpoint, whatever its conditions and node. */
 export function endpointId({ addresses, hostname = '', targetRef }: Endpoint): string {
   const [first = ''] = addresses;
@@ -50,7 +55,7 @@ export function packSlices(
   const wanted = new Map(endpoints.map((endpoint) => [endpointId(endpoint), endpoint]));
   const { kept, changed, remove } = keepEndpoints(existing, wanted, labels);
   const left = [...wanted.values()];
-  changed.sort((a, b) => (b.endpoints ?? []).length - (a.endpoints ?? []).length);
+  changed.sort((a, b) => endpointsOf(b).length - endpointsOf(a).length);
   const update = changed.map((slice) => fill(slice, left, max));
   const create: EndpointSlice[] = [];
   while (left.length > 0) {
@@ -72,7 +77,7 @@ function keepEndpoints(
   const changed: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
   for (const slice of existing) {
-    const before = slice.endpoints ?? [];
+    const before = endpointsOf(slice);
     const endpoints: Endpoint[] = [];
     let isUpdated = false;
     for (const endpoint of before) {
@@ -95,7 +100,7 @@ function keepEndpoints(
 
 /** Moves endpoints from the front of `left` into a copy of the slice. */
 function fill(slice: EndpointSlice, left: Endpoint[], max: number): EndpointSlice {
-  const { endpoints = [] } = slice;
+  const endpoints = endpointsOf(slice);
   return { ...slice, endpoints: [...endpoints, ...left.splice(0, Math.max(0, max - endpoints.length))] };
 }
 
@@ -103,8 +108,8 @@ function fill(slice: EndpointSlice, left: Endpoint[], max: number): EndpointSlic
 function indexToFill(slices: readonly EndpointSlice[], count: number, max: number): number {
   let best = -1;
   let least = max;
-  slices.forEach(({ endpoints = [] }, index) => {
-    const room = max - (count + endpoints.length);
+  slices.forEach((slice, index) => {
+    const room = max - (count + endpointsOf(slice).length);
     if (room >= 0 && room < least) [best, least] = [index, room];
   });
   return best;

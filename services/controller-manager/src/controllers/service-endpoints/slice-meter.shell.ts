@@ -111,7 +111,7 @@ function compareEndpoints(before: ReadonlyMap<string, Endpoint>, after: Readonly
 function countSlices(slices: readonly EndpointSlice[], max: number): Count {
   const groups = Map.groupBy(slices, groupOf);
   const sizes = [...groups.values()].map((group) =>
-    group.reduce((sum, { endpoints = [] }) => sum + endpoints.length, 0),
+    group.reduce((sum, slice) => sum + (slice.endpoints ?? []).length, 0),
   );
   return {
     endpoints: sizes.reduce((sum, size) => sum + size, 0),
