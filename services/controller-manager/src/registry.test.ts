@@ -1,45 +1,10 @@
-import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from './meters.ts';
-import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
-import { createNodeRanges } from './testing/node-ranges.ts';
-import { EXAMPLE_WORLD, readExample } from './testing/example-world.ts';
+import { exampleControllers, lead, SETTLED_MS, writesOf } from './testing/example-controllers.ts';
+import { EXAMPLE_WORLD } from './testing/example-world.ts';
 
-const AUTHORITY = { parse: async () => 'there is no request', sign: async () => '' };
-const create = (metrics = createMetrics()) =>
-  createControllers({
-    authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
-    readCa: () => 'a certificate',
-    nodeGraceMs: 4000,
-    podCidr: '10.128.0.0/20',
-    nodeRanges: createNodeRanges(),
-    localPath: { storageClass: 'create' },
-    readPath: readExample,
-    meters: createMeters(metrics),
-    maxFinishedPods: 1,
-  });
-/** Longer than every quarantine and grace period of the example world. */
-const SETTLED_MS = 60_000;
-const NAMES = create().map(({ name }) => name);
-
-/** What a controller has written, without Leases and Events: who leads, and what was seen. */
-function writesOf({ client }: ControllerHarness): readonly string[] {
-  return client.writes.filter(({ resource }) => !['leases', 'events'].includes(resource.resource)).map(describeWrite);
-}
-
-function describeWrite(write: ObjectWrite): string {
-  const name = write.verb === 'create' ? (write.name ?? write.object.metadata.name ?? '') : write.key.name;
-  return [write.verb, write.resource.resource, name].join(' ');
-}
-
-/** A leader of one controller, or of all of them, over the same objects. */
-async function lead(harness: ControllerHarness, name?: string): Promise<void> {
-  harness.run(create().filter((controller) => name === undefined || controller.name === name));
-  await harness.clock.advance(SETTLED_MS);
-}
+const NAMES = exampleControllers().map(({ name }) => name);
 
 async function createWorld(): Promise<ControllerHarness> {
   const harness = createControllerHarness();
@@ -80,7 +45,7 @@ it('the gauges of a leader end with its term', async () => {
     );
   };
   const none = await shown();
-  harness.run(create(metrics));
+  harness.run(exampleControllers(metrics));
   await harness.clock.advance(SETTLED_MS);
   const leading = (await shown()).filter((name) => !none.includes(name));
   expect(leading.map((name) => name.replace(/_controller_.*|_collector_.*/, ''))).toEqual(

@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly meanwhile?: (write: ObjectWrite) => Promise<void>;
   /** Awaited before each request of the controllers: an API that does not answer. */
   readonly reach?: Reach;
+  /** Ends these controllers before the test ends. */
+  readonly signal?: AbortSignal;
 }
 
 type Reach = (signal: AbortSignal, call: { readonly verb: string; readonly resource?: string }) => Promise<void>;
@@ -57,6 +59,7 @@ export function createControllerHarness(): ControllerHarness {
       );
   const run: ControllerHarness['run'] = (controllers, options = {}) => {
     const { aggregated, meanwhile = async () => undefined, reach } = options;
+    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
     const overtaken = createOvertakenClient(client, meanwhile);
     const manager = createManager({
       client: reach === undefined ? overtaken : createReachedClient(overtaken, reach),
@@ -69,8 +72,8 @@ export function createControllerHarness(): ControllerHarness {
       random: seededRandom(1),
       log: silentLog,
     });
-    watched(manager.run(stop.signal));
-    watched(manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, stop.signal));
+    watched(manager.run(signal));
+    watched(manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, signal));
   };
   return { clock, client, stop, events, run };
 }

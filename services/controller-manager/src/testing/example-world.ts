@@ -157,7 +157,11 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     status: { lastScheduleTime: '2025-12-31T00:00:00Z' },
   }),
   inside(JOBS, 'ended', {
-    spec: { ttlSecondsAfterFinished: 10, selector: { matchLabels: { app: 'ended' } }, template: TEMPLATE },
+    spec: {
+      ttlSecondsAfterFinished: 10,
+      selector: { matchLabels: { app: 'ended' } },
+      template: { ...TEMPLATE, metadata: { labels: { app: 'ended' } } },
+    },
     status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }] },
   }),
   inside(

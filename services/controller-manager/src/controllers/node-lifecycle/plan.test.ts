@@ -43,6 +43,15 @@ describe('planning a node', () => {
     expect(planNode(observed({ node: node('True') }), NOW).actions).toEqual([]);
   });
 
+  it('writes nothing to a node that has reported nothing yet, and makes it unknown when it stays silent', () => {
+    const { status: _, ...fresh } = node('True');
+    expect(planNode(observed({ node: fresh }), NOW).actions).toEqual([]);
+    const [status] = planNode(observed({ node: fresh, heartbeat: 'silent' }), NOW).actions;
+    expect(status?.kind === 'updateStatus' && status.conditions.map(({ reason }) => reason)).toEqual(
+      Array.from({ length: 4 }, () => 'NodeStatusNeverUpdated'),
+    );
+  });
+
   it('makes a silent node unknown, taints it, says so, and takes its pods for unready', () => {
     const actions = planNode(observed({ node: node('True'), pods: [pod], heartbeat: 'silent' }), NOW).actions;
     expect(actions.map(({ kind }) => kind)).toEqual(['updateStatus', 'recordNotReady', 'setTaints', 'markPodNotReady']);

@@ -64,8 +64,8 @@ export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   const { node } = observed;
   const actions: Action[] = [];
   if (observed.registration === 'new') actions.push({ kind: 'recordRegistered' });
-  const conditions = conditionsOf(observed, now);
   const before = node.status?.conditions ?? [];
+  const conditions = conditionsOf(observed, before, now);
   const isChanged = conditions !== before;
   if (isChanged) actions.push({ kind: 'updateStatus', conditions });
   if (statusOf(before, 'Ready') === 'True' && statusOf(conditions, 'Ready') !== 'True') {
@@ -93,9 +93,12 @@ export function isEvicting(node: Node): boolean {
   return (node.spec?.taints ?? []).some(({ key, effect }) => effect === 'NoExecute' && OWN_NO_EXECUTE.has(key ?? ''));
 }
 
-/** The conditions of a silent node are unknown; those of any other are its agent's. */
-function conditionsOf({ node, heartbeat }: ObservedNode, now: Instant): readonly NodeCondition[] {
-  const current = node.status?.conditions ?? [];
+/** The conditions of a silent node are unknown; those of any other are its agent's. The same list when nothing changes. */
+function conditionsOf(
+  { node, heartbeat }: ObservedNode,
+  current: readonly NodeCondition[],
+  now: Instant,
+): readonly NodeCondition[] {
   if (heartbeat === 'heard') return current;
   const isKnown = REPORTED.every((type) => statusOf(current, type) === 'Unknown');
   if (isKnown) return current;

@@ -56,7 +56,15 @@ export function planPodCollection({ pod, node, missingSince }: ObservedPod, now:
 function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: Instant): readonly Action[] {
   const lost = disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', now);
   const status = failedStatus(pod, why === 'node-gone' ? lost : undefined, now);
-  return [...(status === undefined ? [] : [{ kind: 'markFailed', status } as const]), { kind: 'delete', why }];
+  return [
+    ...(status === undefined ? [] : [{ kind: 'markFailed', status } as const]),
+    ...(isLeaving(pod) ? [] : [{ kind: 'delete', why } as const]),
+  ];
+}
+
+/** Whether a pod has been deleted without a grace period: what holds it are finalizers, and to delete it again changes nothing. */
+export function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds } }: Pod): boolean {
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { hasEnded, type Pod } from '@gantry/objects';
+import { isLeaving } from './plan.ts';
 
 /** How many finished pods may exist, as in Kubernetes (`terminated-pod-gc-threshold`). */
 export const MAX_FINISHED = 12_500;
@@ -7,7 +8,8 @@ export const MAX_FINISHED = 12_500;
 export function excessPods(pods: readonly Pod[], limit: number): readonly Pod[] {
   const finished = pods.filter(hasEnded);
   if (finished.length <= limit) return [];
-  return finished.toSorted(byEvictionAndAge).slice(0, finished.length - limit);
+  const excess = finished.toSorted(byEvictionAndAge).slice(0, finished.length - limit);
+  return excess.filter((pod) => !isLeaving(pod));
 }
 
 function byEvictionAndAge(a: Pod, b: Pod): number {
