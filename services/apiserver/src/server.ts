@@ -1,4 +1,4 @@
-import { type Activities, type Clock, must, type NewUid, type Random, Turns } from '@gantry/base';
+import { type Activities, type Clock, must, type NewUid, type Random, Starts, Turns } from '@gantry/base';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import { EVENTS, type KubeObject } from '@gantry/objects';
@@ -157,6 +157,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
+  const starts = new Starts(clock);
   const router = createRouter({
     ...options,
     aggregated: aggregation.apis,
@@ -169,6 +170,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     tokens,
     standing,
     flowControl: flow.control,
+    starts,
     checks,
     stopping: stopping.signal,
   });
@@ -189,6 +191,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     }),
     ...endpoints(options, {
       router,
+      starts,
       services: [
         objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
         healthService(health, clock),
@@ -206,6 +209,7 @@ function endpoints(
   { tls, listen, clock, activities, logger }: ApiServerOptions,
   served: {
     readonly router: HttpsServerOptions['router'];
+    readonly starts: Starts;
     readonly services: readonly GrpcService[];
     readonly onDrain: () => void;
     readonly mayUpgrade: (path: string) => boolean;
@@ -218,6 +222,7 @@ function endpoints(
       address: `${listen.host}:${listen.grpcPort}`,
       services: served.services,
       activities,
+      starts: served.starts,
       toGrpcError: toGrpcFailure,
       ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
     }),

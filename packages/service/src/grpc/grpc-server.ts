@@ -15,7 +15,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Activities, type Clock, pause } from '@gantry/base';
+import { type Activities, type Clock, pause, Starts } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { Places } from '../connections/places.ts';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
@@ -59,6 +59,8 @@ export interface GrpcService {
   readonly handlers: Readonly<Record<string, GrpcHandler>>;
 }
 
+type ServerOptions = GrpcServerOptions & { readonly starts: Starts };
+
 /** The address, the services and the identity of a server. */
 export interface GrpcServerOptions {
   /** Mutual TLS material, or 'insecure' for tests on a loopback address. */
@@ -70,6 +72,8 @@ export interface GrpcServerOptions {
   /** Unary calls, for reports of stalls. */
   readonly activities: Activities;
   readonly logger: Logger;
+  /** Bounds the calls and connections that begin in one round of the event loop; without it the server has bounds of its own. */
+  readonly starts?: Starts;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
   /** Takes the connections of TLS clients that do not speak HTTP/2 alone, as gRPC's clients do. Without it they are gRPC's, too. */
@@ -110,7 +114,8 @@ const CONNECTION_OPTIONS: SecureServerOptions = {
  * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. A client's certificate is
  * checked at every call, and streams end with it. Draining lets unary calls finish and ends streams.
  */
-export function grpcServer(options: GrpcServerOptions): GroupMember {
+export function grpcServer(given: GrpcServerOptions): GroupMember {
+  const options: ServerOptions = { ...given, starts: given.starts ?? new Starts(given.clock) };
   const server = new Server(SERVER_OPTIONS);
   const stopping = new AbortController();
   const peers = new Peers(options);
@@ -138,7 +143,7 @@ export function grpcServer(options: GrpcServerOptions): GroupMember {
 }
 
 /** Accepts connections within the limits; grpc-js takes over from there. */
-function listenerOf(server: Server, { tls, http, clock }: GrpcServerOptions): NetServer {
+function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions): NetServer {
   const injector = server.createConnectionInjector(serverCredentials(tls));
   const places = new Places(CONNECTION_LIMITS);
   const listener = createServer({ noDelay: true }, (socket: Socket) => {
@@ -149,8 +154,10 @@ function listenerOf(server: Server, { tls, http, clock }: GrpcServerOptions): Ne
     }
     socket.once('close', () => place[Symbol.dispose]());
     const grpc = () => injector.injectConnection(socket);
-    if (http === undefined) grpc();
-    else chooseProtocol(socket, clock, { grpc, http });
+    starts.run(() => {
+      if (http === undefined) grpc();
+      else chooseProtocol(socket, clock, { grpc, http });
+    });
   });
   return listener;
 }
@@ -179,7 +186,7 @@ function serverCredentials(tls: TlsSource | 'insecure'): ServerCredentials {
 
 function implementation(
   service: GrpcService,
-  options: GrpcServerOptions,
+  options: ServerOptions,
   stopping: AbortSignal,
   peers: Peers,
 ): UntypedServiceImplementation {
@@ -205,7 +212,7 @@ type Call = ServerUnaryCall<object, object> | StreamCall;
 
 function unary(
   handler: Extract<GrpcHandler, { kind: 'unary' }>,
-  { toGrpcError, logger, activities }: GrpcServerOptions,
+  { toGrpcError, logger, activities, starts }: ServerOptions,
   peers: Peers,
 ): handleUnaryCall<object, object> {
   return (call, callback) => {
@@ -216,7 +223,9 @@ function unary(
     }
     const { abort, unfollow } = followCancel(call);
     const activity = activities.begin('call', () => `${call.getPath()} of ${peer?.identity?.commonName ?? 'a client'}`);
-    handler.handle(call.request as never, callInfo(call, abort.signal, peer)).then(
+    const begin = () => handler.handle(call.request as never, callInfo(call, abort.signal, peer));
+    const turn = starts.next();
+    (turn === undefined ? begin() : turn.then(begin)).then(
       (response) => {
         unfollow();
         activities.end(activity);
@@ -235,7 +244,7 @@ function unary(
 
 function serverStream(
   handler: Extract<GrpcHandler, { kind: 'stream' }>,
-  options: GrpcServerOptions,
+  options: ServerOptions,
   stopping: AbortSignal,
   peers: Peers,
 ): handleServerStreamingCall<object, object> {
@@ -244,7 +253,7 @@ function serverStream(
 
 function duplexStream(
   handler: Extract<GrpcHandler, { kind: 'duplex' }>,
-  options: GrpcServerOptions,
+  options: ServerOptions,
   stopping: AbortSignal,
   peers: Peers,
 ): handleBidiStreamingCall<object, object> {
@@ -256,7 +265,7 @@ function duplexStream(
 
 function stream<C extends StreamCall>(
   open: (call: C, info: GrpcCall) => AsyncIterable<object>,
-  { toGrpcError, logger }: GrpcServerOptions,
+  { toGrpcError, logger, starts }: ServerOptions,
   stopping: AbortSignal,
   peers: Peers,
 ): (call: C) => void {
@@ -270,7 +279,9 @@ function stream<C extends StreamCall>(
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
     stopping.addEventListener('abort', stop, { once: true });
     const left = peers.follow(peer, abort);
-    pump(call, open(call, callInfo(call, abort.signal, peer)), abort.signal)
+    const begin = () => pump(call, open(call, callInfo(call, abort.signal, peer)), abort.signal);
+    const turn = starts.next();
+    (turn === undefined ? begin() : turn.then(begin))
       .then(() => {
         // A watch ends without an error when its signal is aborted.
         if (abort.signal.reason === PEER_ENDED) throw PEER_ENDED;

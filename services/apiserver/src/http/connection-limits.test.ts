@@ -7,6 +7,7 @@ import { type ConnectionLimits, silentLogger } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
 import { Router } from 'express';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Starts } from '@gantry/base';
 import { createFastClock } from '../testing/fast-clock.ts';
 import { createTestPki, type TestPki } from '../testing/test-pki.ts';
 import { connectionOf, transportOf } from './client-connection.ts';
@@ -29,6 +30,7 @@ async function start(limits: ConnectionLimits): Promise<void> {
   });
   const listening = Promise.withResolvers<number>();
   const server = httpsServer({
+    starts: new Starts(clock),
     router,
     tls: fixedTls(await pki.issue('apiserver', [])),
     host: '127.0.0.1',

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Clock, pause } from '@gantry/base';
+import { type Clock, pause, type Starts } from '@gantry/base';
 import { type Connection, type ConnectionLimits, Connections, type GroupMember, type Logger } from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
 import { connectionOf, recordConnection } from './client-connection.ts';
@@ -16,6 +16,8 @@ export interface HttpsServerOptions {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
+  /** Bounds the connections and requests that begin in one round of the event loop. */
+  readonly starts: Starts;
   readonly logger: Logger;
   /** Those of a cluster when absent. */
   readonly limits?: ConnectionLimits;
@@ -63,7 +65,7 @@ const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: numb
  * by user; idle ones are closed, and those whose client does not answer pings.
  */
 export function httpsServer(options: HttpsServerOptions): GroupMember {
-  const handle = dispatch(options.router);
+  const handle = dispatch(options.router, options.starts);
   const server = http2.createSecureServer(
     { ...secureContext(options.tls.current()), ...SERVER_OPTIONS },
     handle as never,
@@ -71,7 +73,7 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
   const connections = new Connections(options.limits ?? LIMITS, options.clock);
   const state: OpenConnections = { listening: 'yes', sockets: new Map(), sessions: new Set() };
   const { sockets, sessions } = state;
-  followConnections(server, state, acceptWithin(server, connections), options.clock);
+  followConnections(server, state, acceptWithin(server, connections, options.starts), options.clock);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.set(socket, 'busy');
     connectionOf(socket)?.begin();
@@ -171,8 +173,11 @@ function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['ma
 }
 
 /** Counts connections from their first byte, and closes those that are refused. */
-function acceptWithin(server: Http2SecureServer, connections: Connections): Map<string, Accepted> {
+function acceptWithin(server: Http2SecureServer, connections: Connections, starts: Starts): Map<string, Accepted> {
   const accepted = new Map<string, Accepted>();
+  // TLS' own: it begins the handshake, with what the client has sent by then.
+  const begin = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     const id = idOf(socket);
     const one: Accepted = { connection: undefined, close: () => socket.destroy() };
@@ -185,6 +190,11 @@ function acceptWithin(server: Http2SecureServer, connections: Connections): Map<
     socket.once('close', () => {
       accepted.delete(id);
       one.connection?.closed();
+    });
+    socket.on('error', () => socket.destroy());
+    starts.run(() => {
+      if (socket.destroyed) return;
+      for (const listener of begin) listener.call(server, socket);
     });
   });
   return accepted;
@@ -245,9 +255,17 @@ function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: 
  * An express router without an app around it: an app would give every request and response a prototype of its own, which those
  * of HTTP/2 do not bear, and which makes all that is done with them afterwards slower. The router answers everything.
  */
-function dispatch(router: Router): (req: IncomingMessage, res: ServerResponse) => void {
+function dispatch(router: Router, starts: Starts): (req: IncomingMessage, res: ServerResponse) => void {
   return (req: IncomingMessage, res: ServerResponse) => {
     if (req.httpVersionMajor > 1) req.headers.host ??= (req as unknown as { authority: string }).authority;
-    router(req as Request, res as Response, () => res.destroy());
+    starts.run(() => {
+      if (!hasLeft(res)) router(req as Request, res as Response, () => res.destroy());
+    });
   };
+}
+
+/** Whether the client has closed its connection or stream, so that no event will say it any more. */
+function hasLeft(res: ServerResponse): boolean {
+  const { stream } = res as unknown as { readonly stream?: { readonly destroyed: boolean } };
+  return res.destroyed || stream?.destroyed === true;
 }

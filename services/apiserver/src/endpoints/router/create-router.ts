@@ -1,4 +1,4 @@
-import type { Activities, Clock, NewUid, Random } from '@gantry/base';
+import type { Activities, Clock, NewUid, Random, Starts } from '@gantry/base';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
@@ -61,6 +61,7 @@ export interface RouterOptions {
   readonly metrics: Metrics;
   readonly activities: Activities;
   readonly flowControl: FlowController;
+  readonly starts: Starts;
   /** Aborted when lasting streams must end. */
   readonly stopping: AbortSignal;
 }
@@ -80,6 +81,7 @@ export function createRouter(options: RouterOptions): Router {
     resources: createResourceHandler({
       registry,
       bodies: createBodyReader(clock),
+      starts: options.starts,
       clock,
       random,
       logger,
