@@ -15,6 +15,7 @@
 export type { RequestCertificate } from './certificate-renewal.ts';
 export { type Connection, type ConnectionLimits, Connections } from './connections/connections.ts';
 export { type PlaceLimits, Places } from './connections/places.ts';
+export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop/event-loop-watch.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';

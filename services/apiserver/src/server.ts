@@ -124,7 +124,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const resourceRegistry = new ResourceRegistry(options.resources);
   const { tokens, ...security } = createSecurity(options, cache);
-  const { authorizer, lookup } = security;
   const serviceObjects = cachedServices(cache);
   const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
   const dependencies: RegistryDependencies = {
@@ -150,7 +149,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...options,
     cache,
     resourceRegistry,
-    authorizer,
+    authorizer: security.authorizer,
     client,
     leads,
     objects: serviceObjects,
@@ -165,8 +164,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     resourceRegistry,
     cache,
     registry,
-    lookup,
-    authorizer,
+    lookup: security.lookup,
+    authorizer: security.authorizer,
     tokens,
     standing,
     flowControl: flow.control,

@@ -3,6 +3,7 @@ import { AGENT_MUTANTS } from './agent.ts';
 import { AUTH_MUTANTS } from './auth.ts';
 import { CACHE_MUTANTS } from './caches.ts';
 import { CONTROLLER_MUTANTS } from './controllers.ts';
+import { CROWD_MUTANTS } from './crowds.ts';
 import { JOB_MUTANTS } from './jobs.ts';
 import { DAEMON_SET_MUTANTS } from './daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './disruptions.ts';
@@ -26,6 +27,7 @@ export const AREAS: Areas = {
   storage: STORAGE_MUTANTS,
   fences: FENCE_MUTANTS,
   caches: CACHE_MUTANTS,
+  crowds: CROWD_MUTANTS,
   controllers: CONTROLLER_MUTANTS,
   jobs: JOB_MUTANTS,
   'daemon sets': DAEMON_SET_MUTANTS,

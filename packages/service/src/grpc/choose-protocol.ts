@@ -28,13 +28,13 @@ export function chooseProtocol(
       return;
     }
     socket.off('readable', look);
-    socket.off('error', refuse);
     socket.off('close', cancel);
     cancel();
     socket.unshift(read);
     if (offered.length === 1 && offered[0] === 'h2') grpc(socket);
     else http(socket);
   };
+  // It stays: the client may leave while the handshake waits for its turn.
   socket.on('error', refuse);
   socket.on('close', cancel);
   socket.on('readable', look);

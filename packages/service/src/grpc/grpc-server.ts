@@ -18,6 +18,7 @@ import {
 import { type Activities, type Clock, pause, Starts } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { Places } from '../connections/places.ts';
+import { whenGreeted } from '../connections/when-greeted.ts';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import type { Logger } from '../logger.ts';
 import { chooseProtocol } from './choose-protocol.ts';
@@ -153,11 +154,14 @@ function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions)
       return;
     }
     socket.once('close', () => place[Symbol.dispose]());
-    const grpc = () => injector.injectConnection(socket);
-    starts.run(() => {
-      if (http === undefined) grpc();
-      else chooseProtocol(socket, clock, { grpc, http });
-    });
+    const begin = (serve: (socket: Socket) => void) => () => {
+      starts.run(() => {
+        if (!socket.destroyed) serve(socket);
+      });
+    };
+    const grpc = begin(() => injector.injectConnection(socket));
+    if (http === undefined) whenGreeted(socket, clock, grpc);
+    else chooseProtocol(socket, clock, { grpc, http: begin(http) });
   });
   return listener;
 }

@@ -3,7 +3,14 @@ import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:htt
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Clock, pause, type Starts } from '@gantry/base';
-import { type Connection, type ConnectionLimits, Connections, type GroupMember, type Logger } from '@gantry/service';
+import {
+  type Connection,
+  type ConnectionLimits,
+  Connections,
+  type GroupMember,
+  type Logger,
+  whenGreeted,
+} from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
 import { connectionOf, recordConnection } from './client-connection.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
@@ -73,7 +80,7 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
   const connections = new Connections(options.limits ?? LIMITS, options.clock);
   const state: OpenConnections = { listening: 'yes', sockets: new Map(), sessions: new Set() };
   const { sockets, sessions } = state;
-  followConnections(server, state, acceptWithin(server, connections, options.starts), options.clock);
+  followConnections(server, state, acceptWithin(server, connections, options), options.clock);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.set(socket, 'busy');
     connectionOf(socket)?.begin();
@@ -172,11 +179,14 @@ function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['ma
   });
 }
 
-/** Counts connections from their first byte, and closes those that are refused. */
-function acceptWithin(server: Http2SecureServer, connections: Connections, starts: Starts): Map<string, Accepted> {
+/** Counts connections from the first on, and closes those that are refused. */
+function acceptWithin(
+  server: Http2SecureServer,
+  connections: Connections,
+  { clock, starts, limits = LIMITS }: HttpsServerOptions,
+): Map<string, Accepted> {
   const accepted = new Map<string, Accepted>();
-  // TLS' own: it begins the handshake, with what the client has sent by then.
-  const begin = server.listeners('connection') as ((socket: Socket) => void)[];
+  const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     const id = idOf(socket);
@@ -191,11 +201,12 @@ function acceptWithin(server: Http2SecureServer, connections: Connections, start
       accepted.delete(id);
       one.connection?.closed();
     });
-    socket.on('error', () => socket.destroy());
-    starts.run(() => {
-      if (socket.destroyed) return;
-      for (const listener of begin) listener.call(server, socket);
-    });
+    const begin = (): void => {
+      starts.run(() => {
+        for (const listener of handshake) if (!socket.destroyed) listener.call(server, socket);
+      });
+    };
+    whenGreeted(socket, clock, begin, limits.greetingMs);
   });
   return accepted;
 }

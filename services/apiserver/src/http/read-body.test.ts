@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { createBodyReader } from './read-body.ts';
 
 const never = new AbortController().signal;
+const AT_ONCE = { next: () => undefined };
 const LIMITS = { total: 100, perUser: 40, perAddress: 1000, stallMs: 10_000 };
 
 function request(): IncomingMessage {
@@ -15,12 +16,12 @@ it('is given up where the client has gone before', async () => {
   const gone = request();
   gone.destroy();
   await new Promise((closed) => gone.once('close', closed));
-  const bodies = createBodyReader(new ManualClock());
+  const bodies = createBodyReader(new ManualClock(), AT_ONCE);
   await expect(bodies.read(gone, 'alice', AbortSignal.abort())).rejects.toThrow('did not arrive in time');
 });
 
 it('refuses more unfinished bytes of one user than its share, and takes those of others', async () => {
-  const bodies = createBodyReader(new ManualClock(), LIMITS);
+  const bodies = createBodyReader(new ManualClock(), AT_ONCE, LIMITS);
   const first = request();
   const unfinished = bodies.read(first, 'mallory', never);
   first.emit('data', Buffer.alloc(30));
@@ -38,7 +39,7 @@ it('refuses more unfinished bytes of one user than its share, and takes those of
 });
 
 it('refuses more unfinished bytes of one address than its share by any of its users', async () => {
-  const bodies = createBodyReader(new ManualClock(), { ...LIMITS, perAddress: 50 });
+  const bodies = createBodyReader(new ManualClock(), AT_ONCE, { ...LIMITS, perAddress: 50 });
   const first = request();
   const unfinished = bodies.read(first, 'alice', never);
   first.emit('data', Buffer.alloc(30));
@@ -52,7 +53,7 @@ it('refuses more unfinished bytes of one address than its share by any of its us
 
 it('gives up a body that stops arriving, not one that is slow', async () => {
   const clock = new ManualClock();
-  const bodies = createBodyReader(clock, LIMITS);
+  const bodies = createBodyReader(clock, AT_ONCE, LIMITS);
   const slow = request();
   const read = bodies.read(slow, 'alice', never);
   const refused = expect(read).rejects.toThrow('the request body did not arrive in time');
@@ -71,7 +72,7 @@ it('gives up a body that stops arriving, not one that is slow', async () => {
 });
 
 it('reads a body of three megabytes, and none that is larger', async () => {
-  const bodies = createBodyReader(new ManualClock());
+  const bodies = createBodyReader(new ManualClock(), AT_ONCE);
   const megabytes = Buffer.alloc(3 * 1024 * 1024);
   const fits = request();
   const whole = bodies.read(fits, 'alice', never);
@@ -83,4 +84,21 @@ it('reads a body of three megabytes, and none that is larger', async () => {
   large.emit('data', megabytes);
   large.emit('data', Buffer.alloc(1));
   await expect(refused).rejects.toMatchObject({ reason: 'RequestEntityTooLarge' });
+});
+
+it('hands a body on when it has its turn', async () => {
+  const turn = Promise.withResolvers<undefined>();
+  const bodies = createBodyReader(new ManualClock(), { next: () => turn.promise }, LIMITS);
+  const ended = request();
+  let isHandedOn = false;
+  const read = bodies.read(ended, 'alice', never).then((bytes) => {
+    isHandedOn = true;
+    return bytes;
+  });
+  ended.emit('data', Buffer.from('a'));
+  ended.emit('end');
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  expect(isHandedOn).toBe(false);
+  turn.resolve(undefined);
+  expect(Buffer.from(await read).toString()).toBe('a');
 });

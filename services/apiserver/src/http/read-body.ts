@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '@gantry/base';
+import type { Clock, Starts } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 
 const MAX_BODY = 3 * 1024 * 1024;
@@ -27,16 +27,25 @@ export interface BodyReader {
   read(req: IncomingMessage, user: string, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** A reader with room of its own for bodies that have not ended. */
-export function createBodyReader(clock: Pick<Clock, 'setTimer'>, limits: BodyLimits = LIMITS): BodyReader {
+/**
+ * A reader with room of its own for bodies that have not ended. A body is handed on when it has its turn: decoding begins then, and many
+ * that end in one round of the event loop are decoded in several.
+ */
+export function createBodyReader(
+  clock: Pick<Clock, 'setTimer'>,
+  starts: Pick<Starts, 'next'>,
+  limits: BodyLimits = LIMITS,
+): BodyReader {
   const room = new Room(limits);
   return {
-    read: (req, user, signal) => {
+    read: async (req, user, signal) => {
       const address = req.socket.remoteAddress ?? '';
-      return readBody(req, signal, {
-        take: (bytes) => room.take(user, address, bytes),
+      const bytes = await readBody(req, signal, {
+        take: (count) => room.take(user, address, count),
         stalled: (fire) => clock.setTimer(limits.stallMs, fire),
       });
+      await starts.next();
+      return bytes;
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock, Random, Starts } from '@gantry/base';
+import type { Clock, Random } from '@gantry/base';
 import { type ResourceDefinition, type Verb, fieldLabelsOf, parseFieldSelector } from '@gantry/apimachinery';
 import { type KubeObject, type Status, StatusError, isReason } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -31,8 +31,6 @@ import { sendWatch } from './watch-stream.ts';
 export interface ResourceHandlerDependencies {
   readonly registry: Registry;
   readonly bodies: BodyReader;
-  /** Bounds the bodies whose decoding begins in one round of the event loop. */
-  readonly starts: Starts;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -211,13 +209,11 @@ function bodyOf(dependencies: ResourceHandlerDependencies, exchange: Authenticat
 }
 
 async function readBody(
-  { bodies, starts }: ResourceHandlerDependencies,
+  { bodies }: ResourceHandlerDependencies,
   { req, user, signal, audit }: AuthenticatedExchange,
   mediaType: string,
 ): Promise<Uint8Array> {
   const bytes = await bodies.read(req, user.name, signal);
-  // Decoding begins here: many bodies that end in one round of the event loop are decoded in several.
-  await starts.next();
   audit.sent(mediaType, bytes);
   return bytes;
 }

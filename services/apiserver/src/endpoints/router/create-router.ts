@@ -80,8 +80,7 @@ export function createRouter(options: RouterOptions): Router {
     catchUp: (signal) => options.cache.catchUp(CATCH_UP_MS, signal),
     resources: createResourceHandler({
       registry,
-      bodies: createBodyReader(clock),
-      starts: options.starts,
+      bodies: createBodyReader(clock, options.starts),
       clock,
       random,
       logger,

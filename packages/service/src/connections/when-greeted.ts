@@ -1,0 +1,29 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '@gantry/base';
+
+/** How long a client may send nothing. */
+const GREETING_MS = 10_000;
+
+/**
+ * Calls `greeted` when the client of a new connection has sent something; a connection without that is closed. So the dearest step of
+ * a handshake of TLS is taken when the handshake begins, and many clients that wait with their first message cannot bring the steps of
+ * all of them into one round of the event loop.
+ */
+export function whenGreeted(
+  socket: Socket,
+  clock: Pick<Clock, 'setTimer'>,
+  greeted: () => void,
+  limitMs = GREETING_MS,
+): void {
+  const refuse = (): void => void socket.destroy();
+  const cancel = clock.setTimer(limitMs, refuse);
+  socket.once('close', cancel);
+  // It stays: the client may leave while the handshake waits for its turn.
+  socket.on('error', refuse);
+  socket.once('readable', () => {
+    cancel();
+    socket.off('close', cancel);
+    if (socket.readableLength > 0) greeted();
+    else refuse();
+  });
+}

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { connect as connectTcp } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { Starts } from '@gantry/base';
+import { silentLogger } from '@gantry/service';
+import { fixedTls } from '@gantry/tls';
+import { Router } from 'express';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFastClock } from '../testing/fast-clock.ts';
+import { createTestPki } from '../testing/test-pki.ts';
+import { httpsServer } from './https-server.ts';
+
+/** Rounds in which a handshake or a request in this process is long over. */
+const ROUNDS = 200;
+
+async function manyRounds(): Promise<void> {
+  for (let i = 0; i < ROUNDS; i++) await nextRound();
+}
+
+describe('a server whose rounds have no time left', () => {
+  const clock = createFastClock();
+  let port: number;
+  let stop: () => Promise<void>;
+  let begun: number;
+  /** What each look at the clock takes: 0 leaves time in every round, 20 leaves none. */
+  let look: number;
+
+  beforeEach(async () => {
+    begun = 0;
+    look = 0;
+    let now = 0;
+    const router = Router();
+    router.use((_req, res) => {
+      begun++;
+      res.end('ok');
+    });
+    const listening = Promise.withResolvers<number>();
+    const pki = await createTestPki(clock.now());
+    const server = httpsServer({
+      router,
+      tls: fixedTls(await pki.issue('apiserver', [])),
+      host: '127.0.0.1',
+      port: 0,
+      clock,
+      starts: new Starts({ monotonicMs: () => (now += look) }),
+      logger: silentLogger,
+      onDrain: () => undefined,
+      onListening: listening.resolve,
+      mayUpgrade: () => false,
+    });
+    const stopping = new AbortController();
+    const running = server.run(stopping.signal);
+    stop = async () => {
+      stopping.abort();
+      await server.close?.();
+      await running;
+    };
+    port = await listening.promise;
+  });
+  afterEach(() => stop());
+
+  const open = (): TLSSocket => connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  const REQUEST = 'GET /a HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  it('begins no handshake, and begins it when there is time', async () => {
+    look = 20;
+    const socket = open();
+    let secured = false;
+    socket.once('secureConnect', () => {
+      secured = true;
+    });
+    await once(socket, 'connect');
+    await manyRounds();
+    expect(secured).toBe(false);
+    look = 0;
+    if (!secured) await once(socket, 'secureConnect');
+    socket.destroy();
+  });
+
+  it('begins no request, and begins it when there is time', async () => {
+    const socket = open();
+    await once(socket, 'secureConnect');
+    look = 20;
+    socket.write(REQUEST);
+    await manyRounds();
+    expect(begun).toBe(0);
+    look = 0;
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    expect(response.toString()).toContain('200 OK');
+    socket.destroy();
+  });
+
+  it('does not begin what its client has given up', async () => {
+    const [leaving, staying] = [open(), open()];
+    await Promise.all([once(leaving, 'secureConnect'), once(staying, 'secureConnect')]);
+    look = 20;
+    leaving.write(REQUEST);
+    await manyRounds();
+    leaving.destroy();
+    await manyRounds();
+    staying.write(REQUEST);
+    await manyRounds();
+    look = 0;
+    await once(staying, 'data');
+    expect(begun).toBe(1);
+    staying.destroy();
+  });
+
+  it('survives a client that leaves before its handshake begins', async () => {
+    look = 20;
+    const socket = connectTcp({ port, host: '127.0.0.1' });
+    await once(socket, 'connect');
+    socket.write('hello');
+    await manyRounds();
+    socket.resetAndDestroy();
+    await manyRounds();
+    look = 0;
+    const other = open();
+    await once(other, 'secureConnect');
+    other.destroy();
+  });
+});
