@@ -61,6 +61,23 @@ describe('starts', () => {
     expect(begun).toEqual([0, 1]);
   });
 
+  it('let what comes in a new round wait behind what waits', async () => {
+    const { starts, begun, begin } = setUp(20);
+    starts.run(begin(0));
+    await Promise.resolve()
+      .then(() => undefined)
+      .then(() => undefined);
+    for (let n = 1; n < 5; n++) starts.run(begin(n));
+    await nextRound();
+    await nextRound();
+    expect(begun.length).toBeLessThan(5);
+    const later = starts.next();
+    expect(later).toBeInstanceOf(Promise);
+    starts.run(begin(5));
+    while (begun.length < 6) await nextRound();
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
   it('begin at once again when the crowd has gone', async () => {
     const { starts, begin, begun } = setUp(20);
     for (let n = 0; n < 3; n++) starts.run(begin(n));
