@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NOT_AUDITED, type RequestAudit } from '../audit/index.ts';
 import type { User } from '../auth/user.ts';
 import { ADMIN, createHarness, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
 
@@ -78,25 +79,30 @@ describe('the exemptions of pod security', () => {
   const createPod = ({
     namespace = 'n',
     user = ADMIN,
+    audit = NOT_AUDITED,
     ...change
   }: {
     namespace?: string;
     user?: User;
+    audit?: RequestAudit;
     runtimeClassName?: string;
   }) => {
     const spec = { containers: [{ name: 'c', image: 'i' }], hostPID: true, ...change };
     const body = jsonBody({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
-    return h.settle(h.registry.create(h.context({ user }), h.target('pods', '', { namespace }), body, WRITE));
+    return h.settle(h.registry.create(h.context({ user, audit }), h.target('pods', '', { namespace }), body, WRITE));
   };
 
-  it.each([[{ user: USER }], [{ namespace: 'default' }], [{ runtimeClassName: 'strong' }]])(
-    'let %j pass without a warning',
-    async (exempt) => {
-      h.warnings.length = 0;
-      await createPod(exempt);
-      expect(h.warnings).toEqual([]);
-    },
-  );
+  it.each([
+    [{ user: USER }, 'user'],
+    [{ namespace: 'default' }, 'namespace'],
+    [{ runtimeClassName: 'strong' }, 'runtimeClass'],
+  ])('let %j pass without a warning, and the audit log say why', async (exempt, why) => {
+    h.warnings.length = 0;
+    const noted = new Map<string, string>();
+    await createPod({ ...exempt, audit: { ...NOT_AUDITED, annotate: (key, value) => void noted.set(key, value) } });
+    expect(h.warnings).toEqual([]);
+    expect([...noted]).toEqual([[`${PREFIX}exempt`, why]]);
+  });
 
   it('let templates of an exempt class pass without a warning', async () => {
     h.warnings.length = 0;

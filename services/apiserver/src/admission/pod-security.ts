@@ -1,7 +1,6 @@
 import {
   type LevelVersion,
   type PodSecurityExemptions,
-  type PodSecurityPolicy,
   exemptNamespaceWarning,
   formatLevel,
   formatViolations,
@@ -10,7 +9,17 @@ import {
   podSecurityViolations,
   strictness,
 } from '@gantry/kinds';
-import { equalJson, type Namespace, NAMESPACES, type Pod, PODS, type PodSpec, StatusError } from '@gantry/objects';
+import {
+  equalJson,
+  type FieldError,
+  formatFieldError,
+  type Namespace,
+  NAMESPACES,
+  type Pod,
+  PODS,
+  type PodSpec,
+  StatusError,
+} from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
@@ -19,15 +28,25 @@ const HARMLESS = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward',
 /** More pods are not looked at when a namespace changes what it demands. */
 const MAX_PODS = 3000;
 
+/** Annotations in the audit log: what was enforced, what is below the level that the namespace audits, and why nothing was looked at. */
+const ENFORCED = 'pod-security.kubernetes.io/enforce-policy';
+const AUDITED = 'pod-security.kubernetes.io/audit-violations';
+const EXEMPT = 'pod-security.kubernetes.io/exempt';
+const MISREAD = 'pod-security.kubernetes.io/error';
+
 /**
- * Enforces the Pod Security Standard of the namespace's labels on pods, or warns; pod templates only get warnings. There is no
- * audit log.
+ * Enforces the Pod Security Standard of the namespace's labels on pods, or warns, and notes in the audit log what is below the audited
+ * level; pod templates are not refused.
  */
 export function podSecurity(exemptions: PodSecurityExemptions): AdmissionCheck {
   const namespaces = new Set(exemptions.namespaces);
   const usernames = new Set(exemptions.usernames);
   const classes = new Set(exemptions.runtimeClasses);
-  const isExempt = ({ namespace, user }: AdmissionRequest) => namespaces.has(namespace) || usernames.has(user.name);
+  const isExempt = ({ namespace, user, annotate }: AdmissionRequest) => {
+    const why = namespaces.has(namespace) ? 'namespace' : usernames.has(user.name) ? 'user' : undefined;
+    if (why !== undefined) annotate(EXEMPT, why);
+    return why !== undefined;
+  };
   const isExemptPod = (spec: Partial<PodSpec>) => classes.has(spec.runtimeClassName ?? '');
   return {
     name: 'PodSecurity',
@@ -39,19 +58,33 @@ export function podSecurity(exemptions: PodSecurityExemptions): AdmissionCheck {
         await judgeNamespace(request, reader, { exempt: namespaces.has(request.name), looksAt });
       } else if (definition.group === '' && definition.resource === 'pods') {
         if (HARMLESS.includes(subresource) || isExempt(request)) return;
-        if (!isExemptPod((request.object as Pod).spec ?? {})) await judgePod(request, reader);
-      } else if (subresource === '' && !isExempt(request)) await judgeTemplate(request, reader, isExemptPod);
+        await judgePod(request, reader, isExemptPod);
+      } else if (subresource === '' && definition.podTemplate !== undefined && !isExempt(request))
+        await judgeTemplate(request, reader, isExemptPod);
     },
   };
 }
 
-async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
-  const policy = await policyFor(request, reader);
-  if (isPrivileged(policy)) return;
+async function judgePod(
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+  isExemptPod: (spec: Partial<PodSpec>) => boolean,
+): Promise<void> {
+  const { policy, errors } = await policyFor(request, reader);
+  if (errors.length === 0 && isPrivileged(policy)) {
+    request.annotate(ENFORCED, formatLevel(policy.enforce));
+    return;
+  }
   const { metadata, spec }: Pod = request.object;
   if (spec === undefined) return;
   const old: Pod | undefined = request.old;
   if (request.operation === 'update' && !isSignificant(spec, old?.spec)) return;
+  if (isExemptPod(spec)) {
+    request.annotate(EXEMPT, 'runtimeClass');
+    return;
+  }
+  request.annotate(ENFORCED, formatLevel(policy.enforce));
+  auditOf({ metadata, spec }, policy.audit, errors, request);
   const violations = podSecurityViolations(policy.enforce, { metadata, spec });
   if (violations.length > 0) {
     throw refuse(request, `violates PodSecurity "${formatLevel(policy.enforce)}": ${formatViolations(violations)}`);
@@ -65,26 +98,49 @@ async function judgeTemplate(
   isExemptPod: (spec: Partial<PodSpec>) => boolean,
 ): Promise<void> {
   const template = request.definition.podTemplate?.(request.object);
-  if (template?.spec === undefined || isExemptPod(template.spec)) return;
-  const { warn } = await policyFor(request, reader);
-  warnOf({ metadata: template.metadata ?? {}, spec: template.spec }, warn, request);
-}
-
-function warnOf(
-  pod: Parameters<typeof podSecurityViolations>[1],
-  level: LevelVersion,
-  { warn }: AdmissionRequest,
-): void {
-  const violations = podSecurityViolations(level, pod);
-  if (violations.length > 0) {
-    warn(`would violate PodSecurity "${formatLevel(level)}": ${formatViolations(violations)}`);
+  if (template?.spec === undefined) return;
+  const { policy, errors } = await policyFor(request, reader);
+  const { warn, audit } = policy;
+  if (errors.length === 0 && warn.level === 'privileged' && audit.level === 'privileged') return;
+  if (isExemptPod(template.spec)) {
+    request.annotate(EXEMPT, 'runtimeClass');
+    return;
   }
+  const pod = { metadata: template.metadata ?? {}, spec: template.spec };
+  auditOf(pod, audit, errors, request);
+  warnOf(pod, warn, request);
 }
 
-async function policyFor({ namespace }: AdmissionRequest, reader: AdmissionReader): Promise<PodSecurityPolicy> {
+type JudgedPod = Parameters<typeof podSecurityViolations>[1];
+
+/** What a pod, or one of a template, lacks of a level; undefined when it lacks nothing. */
+function shortcoming(pod: JudgedPod, level: LevelVersion): string | undefined {
+  const violations = podSecurityViolations(level, pod);
+  if (violations.length === 0) return undefined;
+  return `would violate PodSecurity "${formatLevel(level)}": ${formatViolations(violations)}`;
+}
+
+function auditOf(pod: JudgedPod, level: LevelVersion, errors: readonly FieldError[], request: AdmissionRequest): void {
+  if (errors.length > 0) {
+    const texts = errors.map((error) => `${error.field}: ${formatFieldError(error)}`);
+    request.annotate(MISREAD, `Failed to parse policy: ${texts.length === 1 ? texts.join() : `[${texts.join(', ')}]`}`);
+  }
+  const text = shortcoming(pod, level);
+  if (text !== undefined) request.annotate(AUDITED, text);
+}
+
+function warnOf(pod: JudgedPod, level: LevelVersion, { warn }: AdmissionRequest): void {
+  const text = shortcoming(pod, level);
+  if (text !== undefined) warn(text);
+}
+
+async function policyFor(
+  { namespace }: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<ReturnType<typeof podSecurityOf>> {
   const found = await reader.find<Namespace>(NAMESPACES, '', namespace);
   if (found === undefined) throw StatusError.internal(`failed to lookup namespace ${JSON.stringify(namespace)}`);
-  return podSecurityOf(found.metadata.labels ?? {}).policy;
+  return podSecurityOf(found.metadata.labels ?? {});
 }
 
 /** Whether a change of a pod adds a container or changes an image: all else that matters cannot be changed. */

@@ -97,8 +97,8 @@ class LoggedExchange implements AuditedExchange {
     this.#log('RequestReceived', undefined);
   }
 
-  annotate(key: string, value: string): void {
-    if (!this.#annotations.has(key)) this.#annotations.set(key, value);
+  annotate(key: string, value: string, level: 'Metadata' | 'Request' = 'Metadata'): void {
+    if (this.#reaches(level) && !this.#annotations.has(key)) this.#annotations.set(key, value);
   }
 
   decided(decision: 'allow' | 'forbid', reason: string): void {

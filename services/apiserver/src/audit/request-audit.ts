@@ -2,8 +2,8 @@ import type { ObjectMeta } from '@gantry/objects';
 
 /** What the parts that serve a request say of it for the audit log. */
 export interface RequestAudit {
-  /** Adds an annotation to the request's events. The first value of a key stands. */
-  annotate(key: string, value: string): void;
+  /** Adds an annotation to the request's events, or to those of a level that has bodies. The first value of a key stands. */
+  annotate(key: string, value: string, level?: 'Metadata' | 'Request'): void;
   /** Notes a decision of authorisation. A refusal replaces what was allowed before. */
   decided(decision: 'allow' | 'forbid', reason: string): void;
   /** Names the object that the request writes: a create has no name in its path. */

@@ -217,6 +217,35 @@ it('shows the annotations of policies, and what a policy found that only audits'
   });
 });
 
+it('shows what Pod Security enforced, what is below the audited level, and what is exempt', async () => {
+  const level = (mode: string) => `pod-security.kubernetes.io/${mode}`;
+  const labels = { [level('enforce')]: 'baseline', [level('audit')]: 'restricted', [level('warn')]: 'privileged' };
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'judged', labels } });
+  await send('POST', '/api/v1/namespaces/judged/serviceaccounts', { metadata: { name: 'default' } });
+  const annotations = async (resource: string, body: object) => {
+    events = [];
+    await send('POST', `/api/v1/namespaces/judged/${resource}`, body);
+    const all = (events.at(-1)?.['annotations'] ?? {}) as Record<string, string>;
+    return Object.fromEntries(Object.entries(all).filter(([key]) => key.startsWith('pod-security')));
+  };
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  const audited = {
+    [level('audit-violations')]: expect.stringMatching(
+      /^would violate PodSecurity "restricted:latest": .*allowPrivilegeEscalation != false/,
+    ) as string,
+  };
+  const enforced = { [level('enforce-policy')]: 'baseline:latest' };
+  expect(await annotations('pods', { metadata: { name: 'a' }, spec })).toEqual({ ...enforced, ...audited });
+  const refused = { metadata: { name: 'b' }, spec: { ...spec, hostPID: true } };
+  expect(await annotations('pods', refused)).toEqual({ ...enforced, ...audited });
+  expect(events.at(-1)?.['responseStatus']).toMatchObject({ code: 403 });
+  expect(await annotations('podtemplates', { metadata: { name: 't' }, template: { spec } })).toEqual(audited);
+  expect(await annotations('configmaps', { metadata: { name: 'c' } })).toEqual({});
+  await send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+  await send('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'a' }, spec });
+  expect(events.at(-1)?.['annotations']).toMatchObject({ [level('enforce-policy')]: 'privileged:latest' });
+});
+
 it('logs the writes of services over gRPC', async () => {
   using client = createGrpcClient({
     addresses: [`localhost:${server.grpcPort}`],

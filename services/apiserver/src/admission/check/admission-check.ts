@@ -33,8 +33,8 @@ export interface AdmissionRequest {
   readonly compute: <T>(work: InTurns<T>) => Promise<T>;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
-  /** Adds an annotation to the request's events in the audit log. */
-  readonly annotate: (key: string, value: string) => void;
+  /** Adds an annotation to the request's events in the audit log, or to those of a level that has bodies. */
+  readonly annotate: (key: string, value: string, level?: 'Metadata' | 'Request') => void;
   readonly reinvocation: Reinvocation;
   /** Keys in the store that must be as they were read when the object is stored. Checks add to them. */
   readonly conditions: Condition[];

@@ -36,12 +36,25 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
         if (answer !== undefined) {
           const value = JSON.stringify({ configuration: hook.configuration, webhook: webhook.name, mutated });
           request.annotate(`mutation.webhook.admission.k8s.io/${at}`, value);
+          if (mutated) annotatePatch(request, at, hook, answer.patch);
         }
         notes.asked(id, webhook.reinvocationPolicy);
       }
       notes.done(request.object);
     },
   };
+}
+
+/** Notes a patch that was applied, where the audit log shows bodies: it may hold what these hold. */
+function annotatePatch(
+  request: AdmissionRequest,
+  at: string,
+  { configuration, webhook }: { readonly configuration: string; readonly webhook: { readonly name: string } },
+  patch: Buffer | undefined,
+): void {
+  const operations = patch === undefined ? undefined : parsePatch(patch);
+  const value = JSON.stringify({ configuration, webhook: webhook.name, patch: operations, patchType: 'JSONPatch' });
+  request.annotate(`patch.webhook.admission.k8s.io/${at}`, value, 'Request');
 }
 
 /** Applies a webhook's patch. Whether it has changed anything. */

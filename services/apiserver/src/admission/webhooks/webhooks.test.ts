@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callServer } from '../../testing/call-server.ts';
+import { parseAuditPolicy } from '../../audit/index.ts';
 import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
 import { startWebhooks, type WebhookAnswer, type WebhookServer } from '../../testing/webhook-server.ts';
 
@@ -14,14 +15,24 @@ describe('webhooks', () => {
   let server: TestApiServer;
   let hooks: WebhookServer;
   const late = Promise.withResolvers<WebhookAnswer>();
+  /** Lines of the audit log. */
+  const logged: string[] = [];
 
   beforeAll(async () => {
-    server = await startApiServer();
+    const policy = parseAuditPolicy(`
+apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+  - { level: Request, resources: [{ group: '', resources: [configmaps] }] }
+  - { level: Metadata }
+`);
+    server = await startApiServer({ audit: { policy, append: (line) => void logged.push(line) } });
     hooks = await startWebhooks({
       '/allow': () => ({ warnings: ['mind this'] }),
       '/deny': () => ({ allowed: false, status: { message: 'not today', code: 418, reason: 'Teapot' } }),
       '/silent': () => ({ allowed: false }),
       '/first': () => patch({ op: 'add', path: '/data/first', value: 'yes' }),
+      '/base64': () => patch({ op: 'add', path: '/data/a', value: 'eWVz' }),
       '/second': () =>
         patch({ op: 'add', path: '/data/second', value: 'yes' }, { op: 'add', path: '/bogus', value: 1 }),
       '/broken': () => ({ code: 500, raw: 'oh no' }),
@@ -108,6 +119,32 @@ describe('webhooks', () => {
     // The server's own loops write, too.
     const kinds = hooks.asked.map(({ review: { request } }) => request['kind']);
     expect(kinds).toContainEqual(expect.objectContaining({ kind: 'SelfSubjectAccessReview' }));
+  });
+
+  it('leave their patches in the audit log where it shows bodies, and what has changed in any case', async () => {
+    const rules = [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps', 'secrets'] }];
+    const annotations = async (resource: string) => {
+      logged.length = 0;
+      const made = await call('POST', `/api/v1/namespaces/default/${resource}`, {
+        metadata: { name: `patched-${resource}` },
+        data: { own: 'eA==' },
+      });
+      expect(made.code).toBe(201);
+      const events = logged.map((line) => JSON.parse(line) as { stage: string; objectRef?: { resource: string } });
+      const last = events.findLast(
+        ({ stage, objectRef }) => stage === 'ResponseComplete' && objectRef?.resource === resource,
+      ) as { annotations?: Record<string, string> } | undefined;
+      const at = 'webhook.admission.k8s.io/round_0_index_0';
+      return { patch: last?.annotations?.[`patch.${at}`], mutation: last?.annotations?.[`mutation.${at}`] };
+    };
+    const base64 = hook('/base64', { rules });
+    const mutation = '{"configuration":"w","webhook":"base64.example.org","mutated":true}';
+    expect(await withHooks('mutating', [base64], () => annotations('configmaps'))).toEqual({
+      patch:
+        '{"configuration":"w","webhook":"base64.example.org","patch":[{"op":"add","path":"/data/a","value":"eWVz"}],"patchType":"JSONPatch"}',
+      mutation,
+    });
+    expect(await withHooks('mutating', [base64], () => annotations('secrets'))).toEqual({ mutation });
   });
 
   it('ask what is admitted, and pass on warnings', async () => {

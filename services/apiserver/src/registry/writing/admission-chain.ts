@@ -135,7 +135,7 @@ export class AdmissionChain {
       signal: context.signal,
       compute: (work) => this.#deps.turns.run(work, context.signal),
       warn: context.warn,
-      annotate: (key, value) => context.audit.annotate(key, value),
+      annotate: (key, value, level) => context.audit.annotate(key, value, level),
       reinvocation: new Reinvocation(),
       conditions: [],
       charged: new Map(),
