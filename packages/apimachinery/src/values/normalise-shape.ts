@@ -16,15 +16,33 @@ export function normaliseShape<T extends object>(object: T, schema: SchemaRef): 
 }
 
 function normaliseStruct(object: Record<string, unknown>, type: StructType): void {
-  for (const field of type.fields.values()) {
-    const found = object[field.name];
+  for (const field of alwaysWritten(type)) {
+    if (object[field.name] === undefined) object[field.name] = normaliseField(undefined, field);
+  }
+  // Only what is there: of the many fields of a type, an object has a few.
+  for (const name of Object.keys(object)) {
+    const field = type.fields.get(name);
+    if (field === undefined) continue;
+    const found = object[name];
     const { kind } = field.type;
     if ((kind === 'list' || kind === 'map') && found !== undefined && found !== null && isEmpty(found))
-      markGivenEmpty(object, field.name, kind);
+      markGivenEmpty(object, name, kind);
     const value = normaliseField(found, field);
-    if (value !== undefined) object[field.name] = value;
-    else if (field.name in object) delete object[field.name];
+    if (value === undefined) delete object[name];
+    else if (value !== found) object[name] = value;
   }
+}
+
+const written = new WeakMap<StructType, readonly Field[]>();
+
+/** The fields of a type that Go writes though they are absent. */
+function alwaysWritten(type: StructType): readonly Field[] {
+  let fields = written.get(type);
+  if (fields === undefined) {
+    fields = [...type.fields.values()].filter((field) => normaliseField(undefined, field) !== undefined);
+    written.set(type, fields);
+  }
+  return fields;
 }
 
 /** The field's value as Go would write it, undefined when it would not. */
