@@ -47,6 +47,19 @@ test('every field that holds an object has a text of its own, which is not that 
   expect(missing).toEqual([]);
 });
 
+test('every type has a text, and every field but those of schemas, which have none in Kubernetes', () => {
+  const silent = openApiPaths(resources).flatMap((path) => {
+    const { components } = openApiDocument(resources, path, options) as unknown as { components: { schemas: Schemas } };
+    return Object.entries(components.schemas).flatMap(([name, { description = '', properties = {} }]) => [
+      ...(description === '' ? [name] : []),
+      ...Object.entries(properties)
+        .filter(([, field]) => (field.description ?? '') === '' && !name.endsWith('.JSONSchemaProps'))
+        .map(([field]) => `${name}.${field}`),
+    ]);
+  });
+  expect([...new Set(silent)]).toEqual([]);
+});
+
 interface Operation {
   readonly description?: string;
   readonly parameters?: readonly { readonly name: string; readonly description?: string }[];

@@ -9,6 +9,7 @@ import {
 } from '@gantry/apimachinery';
 import { type Descriptions, extractDescriptions } from './extract-descriptions.ts';
 import { fieldText } from './field-texts.ts';
+import { typeText } from './type-texts.ts';
 
 const NOTHING: Readonly<Record<string, string>> = {};
 
@@ -27,6 +28,8 @@ export function createDescribe(definitions: readonly ResourceDefinition[]): Desc
     const own = Object.hasOwn(all, schema) ? all[schema] : undefined;
     const sentences = own ?? NOTHING;
     if (Object.hasOwn(sentences, field)) return sentences[field];
+    const text = typeText(schema, field);
+    if (text !== undefined) return text;
     return field !== '' && heldSchema(schema, field) !== undefined ? fieldText(schema, field) : undefined;
   };
 }
