@@ -168,7 +168,7 @@ describe('paths, patterns and formats', () => {
     const refused = { type: 'FieldValueTooLong', field: 'spec.text' };
     expect(validateValue('ab'.repeat(1_000), demanding, 'spec.text')).toMatchObject([refused]);
     const many = Array<string>(20).fill('ab'.repeat(500));
-    expect(validateValue(many, { type: 'array', items: demanding }, 'spec')).toHaveLength(10);
+    expect(validateValue(many, { type: 'array', items: demanding }, 'spec')).toHaveLength(18);
     expect(validateValue('a'.repeat(100_000), { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' })).toEqual(
       [],
     );

@@ -1,8 +1,8 @@
 import { type JsonSchema, itemsOf, valuesOf } from '@gantry/apimachinery';
 import { type Allowance, MAX_MATCH_STEPS, matchSteps, patternOf } from '@gantry/cel';
 
-/** The most steps of all matches of one object. Most patterns take far fewer than they may. */
-const MAX_OBJECT_STEPS = 10 * MAX_MATCH_STEPS;
+/** The most steps of all matches of one object: they take at most some 100 ms, in one turn of the event loop. Most patterns take far fewer. */
+const MAX_OBJECT_STEPS = 2 * MAX_MATCH_STEPS;
 
 /** Whether a text has what a schema's pattern asks for; false for a pattern that is none. */
 export function matchesPattern(text: string, pattern: string): boolean {
