@@ -16,6 +16,7 @@ export {
   type DecodedObject,
   type FieldValidation,
   decodeAs,
+  beginDecoding,
   decodeObject,
 } from './decode/decode-object.ts';
 export { parsePlainBody } from './decode/plain-body.ts';

@@ -52,10 +52,26 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'bodies are decoded without a turn',
     file: `${HTTP}/read-body.ts`,
-    text: 'await starts.next();',
-    replacement: '',
+    text: 'await starts.next();\n      return bytes;',
+    replacement: 'return bytes;',
     tests: [`${HTTP}/read-body.test.ts`],
     protects: 'the event loop of an API server, from many bodies that end at once',
+  },
+  {
+    name: 'large bodies take their steps together',
+    file: `${HTTP}/read-body.ts`,
+    text: 'await nextRound();\n      await starts.next();',
+    replacement: 'await nextRound();',
+    tests: [`${HTTP}/read-body.test.ts`],
+    protects: 'the event loop of an API server, from many large bodies at a time',
+  },
+  {
+    name: 'a large body is decoded in one turn',
+    file: 'services/apiserver/src/registry/objects/decode-body.ts',
+    text: 'if (bytes.length > LARGE_BODY) await nextTurn();\n  const',
+    replacement: 'const',
+    tests: ['services/apiserver/src/registry/objects/decode-body.test.ts'],
+    protects: 'the event loop of an API server, from a definition of 20,000 schemas',
   },
   {
     name: 'a client that sends nothing keeps its connection',

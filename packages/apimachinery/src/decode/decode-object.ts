@@ -47,8 +47,13 @@ interface ExpectedKind {
  * Throws StatusError BadRequest.
  */
 export function decodeObject(input: DecodeInput): DecodedObject {
+  return beginDecoding(input)();
+}
+
+/** The same in two steps, the first of which is taken at once: a large body takes long, and other work may run before the second. */
+export function beginDecoding(input: DecodeInput): () => DecodedObject {
   const expected = expectedKind(input.definition, input.subresourceSchema);
-  return decodeBody(input.bytes, input.mediaType, expected, input.mode);
+  return beginBody(input.bytes, input.mediaType, expected, input.mode);
 }
 
 /** Reads a body of a kind that is no resource's own, by the name of its schema: `meta.v1.DeleteOptions`. */
@@ -58,7 +63,7 @@ export function decodeAs(
   mediaType: string,
   mode: FieldValidation = 'Ignore',
 ): DecodedObject {
-  return decodeBody(bytes, mediaType, kindOfSchema(schema), mode);
+  return beginBody(bytes, mediaType, kindOfSchema(schema), mode)();
 }
 
 function expectedKind(definition: ResourceDefinition, subresourceSchema: string | undefined): ExpectedKind {
@@ -78,19 +83,19 @@ function kindOfSchema(schema: SchemaRef): ExpectedKind {
 const UNSUPPORTED_BODY =
   'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf';
 
-function decodeBody(
+function beginBody(
   bytes: Uint8Array,
   mediaType: string,
   expected: ExpectedKind,
   mode: FieldValidation,
-): DecodedObject {
+): () => DecodedObject {
   const type = mediaType.split(';')[0]?.trim();
-  if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobufBody(bytes, expected);
+  if (type === 'application/vnd.kubernetes.protobuf') return () => decodeProtobufBody(bytes, expected);
   if (type !== '' && type !== 'application/json' && type !== 'application/yaml')
     throw new StatusError('UnsupportedMediaType', UNSUPPORTED_BODY);
   const { parsed, duplicates } = parseBody(bytes, type === 'application/yaml' ? 'yaml' : 'json', expected.kind);
   checkKind(parsed, expected, bytes);
-  return decodeParsed(parsed, duplicates, expected, mode);
+  return () => decodeParsed(parsed, duplicates, expected, mode);
 }
 
 function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedObject {

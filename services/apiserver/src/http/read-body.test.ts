@@ -102,3 +102,16 @@ it('hands a body on when it has its turn', async () => {
   turn.resolve(undefined);
   expect(Buffer.from(await read).toString()).toBe('a');
 });
+
+it('lets the next step of a large body wait for its turn', async () => {
+  const turn = Promise.withResolvers<undefined>();
+  const bodies = createBodyReader(new ManualClock(), { next: () => turn.promise }, LIMITS);
+  let isNext = false;
+  const next = bodies.nextTurn().then(() => {
+    isNext = true;
+  });
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+  expect(isNext).toBe(false);
+  turn.resolve(undefined);
+  await next;
+});

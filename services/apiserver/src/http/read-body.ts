@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock, Starts } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 
@@ -25,6 +26,8 @@ export interface BodyReader {
    * while unfinished bodies of the user, its address or all take the room there is, Timeout when it stops arriving.
    */
   read(req: IncomingMessage, user: string, signal: AbortSignal): Promise<Uint8Array>;
+  /** Waits for a later round of the event loop that has time: large bodies of many requests are decoded one step after the other. */
+  nextTurn(): Promise<void>;
 }
 
 /**
@@ -46,6 +49,10 @@ export function createBodyReader(
       });
       await starts.next();
       return bytes;
+    },
+    nextTurn: async () => {
+      await nextRound();
+      await starts.next();
     },
   };
 }

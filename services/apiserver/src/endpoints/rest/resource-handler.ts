@@ -205,7 +205,8 @@ function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): L
 /** The body of a write, which the registry reads once it has authorised the request. */
 function bodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Body {
   const mediaType = negotiateInput(header(exchange.req, 'content-type'));
-  return { mediaType, read: () => readBody(dependencies, exchange, mediaType) };
+  const { nextTurn } = dependencies.bodies;
+  return { mediaType, read: () => readBody(dependencies, exchange, mediaType), nextTurn };
 }
 
 async function readBody(

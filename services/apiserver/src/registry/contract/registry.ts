@@ -46,6 +46,8 @@ export const NO_WRITE_OPTIONS: WriteOptions = { dryRun: false, fieldManager: '',
 export interface Body {
   readonly mediaType: 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
   readonly read: () => Promise<Uint8Array>;
+  /** Waits between the steps of decoding a large body; the next round of the event loop when absent. */
+  readonly nextTurn?: () => Promise<void>;
 }
 
 /** A body of the apiserver's own. */

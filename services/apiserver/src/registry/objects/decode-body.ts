@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { applyPatch, decodeAs, decodeObject, type ResourceDefinition, normaliseShape } from '@gantry/apimachinery';
+import { applyPatch, beginDecoding, decodeAs, type ResourceDefinition, normaliseShape } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import type { Body } from '../contract/registry.ts';
 import type { WriteRequest } from '../contract/write-request.ts';
@@ -43,11 +43,15 @@ export async function decodeSent({ context, target, options }: WriteRequest, bod
   const { definition } = target;
   const { mediaType } = body;
   const bytes = await body.read();
-  const decode = () => decodeObject({ bytes, mediaType, definition, mode: options.fieldValidation });
-  const { object, warnings } = decode();
+  const begin = () => beginDecoding({ bytes, mediaType, definition, mode: options.fieldValidation });
+  const decode = () => begin()();
+  const finish = begin();
+  // Each step of a large body takes as long as others may be kept waiting; so do the steps that follow.
+  const nextTurn = body.nextTurn ?? (() => turn());
+  if (bytes.length > LARGE_BODY) await nextTurn();
+  const { object, warnings } = finish();
   for (const warning of warnings) context.warn(warning);
-  // Decoding a large body takes as long as others may be kept waiting; so do the steps that follow.
-  if (bytes.length > LARGE_BODY) await turn();
+  if (bytes.length > LARGE_BODY) await nextTurn();
   return new SentObject(withDefaults(definition, object), () => withDefaults(definition, decode().object));
 }
 
