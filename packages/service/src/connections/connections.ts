@@ -8,8 +8,6 @@ export interface ConnectionLimits {
   /** How long a connection without an authenticated user may be idle. */
   readonly anonymousIdleMs: number;
   readonly idleMs: number;
-  /** How long a new connection's client may send nothing: ten seconds when absent. */
-  readonly greetingMs?: number;
 }
 
 /** An open connection, as its server reports it. */

@@ -160,7 +160,7 @@ function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions)
       });
     };
     const grpc = begin(() => injector.injectConnection(socket));
-    if (http === undefined) whenGreeted(socket, clock, grpc);
+    if (http === undefined) whenGreeted(socket, grpc);
     else chooseProtocol(socket, clock, { grpc, http: begin(http) });
   });
   return listener;

@@ -14,7 +14,7 @@ import { connectionOf, transportOf } from './client-connection.ts';
 import { httpsServer } from './https-server.ts';
 
 const fastClock = createFastClock();
-const LONG = { perOwner: 100, total: 1000, anonymousIdleMs: 10_000_000, idleMs: 10_000_000, greetingMs: 10_000_000 };
+const LONG = { perOwner: 100, total: 1000, anonymousIdleMs: 10_000_000, idleMs: 10_000_000 };
 let pki: TestPki;
 let port = 0;
 let stop: () => Promise<void>;

@@ -183,7 +183,7 @@ function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['ma
 function acceptWithin(
   server: Http2SecureServer,
   connections: Connections,
-  { clock, starts, limits = LIMITS }: HttpsServerOptions,
+  { starts }: HttpsServerOptions,
 ): Map<string, Accepted> {
   const accepted = new Map<string, Accepted>();
   const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
@@ -206,7 +206,7 @@ function acceptWithin(
         for (const listener of handshake) if (!socket.destroyed) listener.call(server, socket);
       });
     };
-    whenGreeted(socket, clock, begin, limits.greetingMs);
+    whenGreeted(socket, begin);
   });
   return accepted;
 }
