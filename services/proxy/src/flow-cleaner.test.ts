@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { FlowCleaner } from './flow-cleaner.ts';
 
 const DNS = new Map([['udp 10.96.0.10:53', new Set(['10.128.4.1'])]]);
+const WEB = new Map([['tcp 10.96.0.12:80', new Set(['10.128.4.3'])]]);
 const NTP = new Map([['udp 10.96.0.11:123', new Set(['10.128.4.2'])]]);
 
 /** A cleaner whose rounds are written down; each of them ends as the test says. */
@@ -72,4 +73,43 @@ test('a round that fails or hangs is repeated with what has changed since', asyn
   await clock.advance(1000);
   await settle();
   expect(addresses()).toEqual([['udp 10.96.0.10:53'], both, both]);
+});
+
+test('a Service that has lost an endpoint of TCP is looked at again while the pod may reset connections, others are not', async () => {
+  const { clock, cleaner, rounds, addresses } = start();
+  cleaner.clean(new Map([...WEB, ...DNS]));
+  await settle();
+  expect(addresses()).toEqual([['tcp 10.96.0.12:80', 'udp 10.96.0.10:53']]);
+  const advance = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      rounds.at(-1)?.end.resolve(0);
+      await settle();
+      await clock.advance(1000);
+      await settle();
+    }
+  };
+  await advance(3);
+  expect(addresses().slice(1)).toEqual([['tcp 10.96.0.12:80']]);
+  await advance(42);
+  const count = rounds.length;
+  expect(count).toBeGreaterThan(10);
+  await advance(60);
+  expect(rounds.length).toBe(count);
+});
+
+test('looks that take long are far between', async () => {
+  const { clock, cleaner, rounds } = start();
+  cleaner.clean(WEB);
+  await settle();
+  await clock.advance(1000);
+  rounds[0]?.end.resolve(0);
+  await settle();
+  await clock.advance(1000);
+  await settle();
+  await clock.advance(19_999);
+  await settle();
+  expect(rounds).toHaveLength(1);
+  await clock.advance(1);
+  await settle();
+  expect(rounds).toHaveLength(2);
 });

@@ -14,6 +14,14 @@ const DEADLINE_MS = 30_000;
 /** Each round reads all connections of the host: a burst of changes must not make it read them in a loop. */
 const PAUSE_MS = 1000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+/**
+ * How long a Service is looked at again that has lost an endpoint of TCP, and how often: a pod that terminates has half a minute by
+ * default, and may reset connections until its end. The kernel remembers each of them for ten seconds.
+ */
+const LINGER_MS = 45_000;
+const LINGER_EVERY_MS = 2000;
+/** Of the time between two such looks, one may take this share. */
+const LINGER_SHARE = 1 / 20;
 
 /**
  * Makes clients choose anew after the rules of their Service have changed. It runs beside the changes of rules: a change never waits
@@ -24,6 +32,8 @@ export class FlowCleaner {
   readonly #work = new Signal();
   /** Kept until their flows have been looked at. */
   #targets = new Map<string, ReadonlySet<string>>();
+  /** Targets of TCP that have lost an endpoint, with the time until when they are looked at, monotonic. */
+  readonly #lingering = new Map<string, { readonly endpoints: ReadonlySet<string>; readonly untilMs: number }>();
 
   constructor(options: FlowCleanerOptions) {
     this.#options = options;
@@ -31,7 +41,11 @@ export class FlowCleaner {
 
   /** The rules of these addresses have changed. */
   readonly clean = (targets: FlowTargets): void => {
-    for (const [address, endpoints] of targets) this.#targets.set(address, endpoints);
+    const untilMs = this.#options.clock.monotonicMs() + LINGER_MS;
+    for (const [address, endpoints] of targets) {
+      this.#targets.set(address, endpoints);
+      if (address.startsWith('tcp ')) this.#lingering.set(address, { endpoints, untilMs });
+    }
     if (this.#targets.size > 0) this.#work.notify();
   };
 
@@ -48,7 +62,9 @@ export class FlowCleaner {
   }
 
   async #cleanAll(signal: AbortSignal): Promise<number> {
-    const targets = this.#targets;
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const targets = new Map([...this.#stillLingering(startMs), ...this.#targets]);
     if (targets.size === 0) return Number.POSITIVE_INFINITY;
     this.#targets = new Map();
     try {
@@ -57,8 +73,18 @@ export class FlowCleaner {
       this.#targets = new Map([...targets, ...this.#targets]);
       throw error;
     }
-    await pause(this.#options.clock, PAUSE_MS, signal);
-    return Number.POSITIVE_INFINITY;
+    const tookMs = clock.monotonicMs() - startMs;
+    await pause(clock, PAUSE_MS, signal);
+    return this.#lingering.size === 0 ? Number.POSITIVE_INFINITY : Math.max(LINGER_EVERY_MS, tookMs / LINGER_SHARE);
+  }
+
+  /**
+   * Endpoints that a target has got since are not among those that are kept with it. That does no harm: of TCP, only connections that have
+   * ended are forgotten.
+   */
+  #stillLingering(nowMs: number): FlowTargets {
+    for (const [target, { untilMs }] of this.#lingering) if (untilMs <= nowMs) this.#lingering.delete(target);
+    return new Map([...this.#lingering].map(([target, { endpoints }]) => [target, endpoints]));
   }
 
   async #clean(targets: FlowTargets, signal: AbortSignal): Promise<void> {

@@ -85,4 +85,13 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     tests: [`${RULES}/stale-flows.test.ts`],
     protects: 'clients of UDP that began before their Service had an endpoint: their packets would go nowhere for good',
   },
+  {
+    name: 'a Service that has lost an endpoint is looked at once',
+    file: 'services/proxy/src/flow-cleaner.ts',
+    text: "if (address.startsWith('tcp ')) this.#lingering.set(address, { endpoints, untilMs });",
+    replacement: '',
+    tests: ['services/proxy/src/flow-cleaner.test.ts'],
+    protects:
+      'clients that connect from the port of a connection which the pod has reset after it had left the Service',
+  },
 ];
