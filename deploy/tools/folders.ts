@@ -231,6 +231,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     pods: ['runtime', 'files', 'usage', 'spec', 'sources', 'images', 'volumes', 'probes', 'plan', 'status', 'eviction'],
     'static-pods': ['runtime', 'files', 'spec', 'sources'],
     custodian: ['runtime', 'identity', 'node', 'mounts', 'sources', 'images', 'pods'],
+    forwarders: ['runtime', 'spec', 'sources'],
     '.': ANYTHING,
     'main.ts': ANYTHING,
   },

@@ -40,15 +40,6 @@ let first: Node;
 
 const script = (name: string) => join(cluster.root, 'deploy/bin', name);
 
-/** Starts the suite's cluster again, with an address for other machines or without. */
-async function up(env: Readonly<Record<string, string>>): Promise<void> {
-  const { code, stdout, stderr } = await runProgram(script('up'), [], {
-    env: { GANTRY_HOME: cluster.home, ...env },
-    timeoutMs: 300_000,
-  });
-  if (code !== 0) throw new Error(`up ended with ${code}: ${stderr}${stdout}`);
-}
-
 const leave = () => lab.must(script('leave'), [], { GANTRY_HOME: home });
 
 /** What a host has of containers and of the network: names and rules, without counters. */
@@ -63,7 +54,7 @@ beforeAll(async () => {
   await lab.must('docker', ['network', 'create', '--subnet', '10.231.100.0/24', 'first']);
   await lab.must('docker', ['network', 'rm', 'first']);
   before = await stateOf(lab);
-  await up({ GANTRY_OVERLAYS: [...OVERLAYS, 'hosts'].join(','), GANTRY_HOST_ADDRESS: ADDRESS });
+  await cluster.up({ GANTRY_OVERLAYS: [...OVERLAYS, 'hosts'].join(','), GANTRY_HOST_ADDRESS: ADDRESS });
   const image = /^GANTRY_IMAGE=(.*)$/m.exec(readFileSync(join(cluster.home, 'env'), 'utf8'))?.[1] ?? '';
   await lab.load([image, 'debian:trixie-slim', 'registry.k8s.io/pause:3.10']);
   const printed = await runProgram(script('token'), [], { env: { GANTRY_HOME: cluster.home } });
@@ -96,7 +87,7 @@ afterAll(async () => {
   }
   await cluster.kubectl(['delete', 'node', JOINED, '--ignore-not-found']);
   await rm(home, { recursive: true, force: true });
-  await up({ GANTRY_HOST_ADDRESS: '' });
+  await cluster.up({ GANTRY_HOST_ADDRESS: '' });
 }, 600_000);
 
 const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);

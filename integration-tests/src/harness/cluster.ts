@@ -21,6 +21,7 @@ import { type Result, type Running, type RunOptions, runProgram, startProgram } 
 
 const REQUEST_MS = 30_000;
 const NAMESPACE_MS = 120_000;
+const UP_MS = 300_000;
 
 /** A container of the cluster's services. */
 export interface Container {
@@ -94,6 +95,15 @@ export class Cluster {
       if (result.code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${result.stderr}`);
       return result.stdout;
     });
+  }
+
+  /** Starts it again with other settings: containers that these concern are replaced. */
+  async up(settings: Readonly<Record<string, string>>): Promise<void> {
+    const { code, stdout, stderr } = await runProgram(join(this.root, 'deploy/bin/up'), [], {
+      env: { GANTRY_HOME: this.home, ...settings },
+      timeoutMs: UP_MS,
+    });
+    if (code !== 0) throw new Error(`up ended with ${code}: ${stderr}${stdout}`);
   }
 
   /** Containers of the services, in the order of their numbers. */

@@ -9,6 +9,9 @@ export const HOST_ADDRESS_ANNOTATION = 'gantry.dev/host-address';
 /** A Node's annotation: its host's custodian drains it. A returning agent removes it. */
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 
+/** A Node's annotation: its host forwards the ports of load balancers from this address, its loopback. */
+export const FORWARDED_FROM_ANNOTATION = 'gantry.dev/forwarded-from';
+
 /** What the range of a cluster is when it is not set, where the first host's is smaller. */
 const DEFAULT_PREFIX = 16;
 

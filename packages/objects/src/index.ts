@@ -29,7 +29,13 @@ export {
   required,
   tooLong,
 } from './field-error.ts';
-export { defaultClusterCidr, DRAINING_ANNOTATION, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION } from './hosts.ts';
+export {
+  defaultClusterCidr,
+  DRAINING_ANNOTATION,
+  ENGINE_LABEL,
+  FORWARDED_FROM_ANNOTATION,
+  HOST_ADDRESS_ANNOTATION,
+} from './hosts.ts';
 export {
   ADMINISTRATORS,
   API_SERVERS,

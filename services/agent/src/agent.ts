@@ -13,6 +13,8 @@ import {
   type OwnServices,
 } from './create-worker-services.ts';
 import { Custodian } from './custodian/custodian.ts';
+import { ForwarderKeeper } from './forwarders/forwarder-keeper.ts';
+import { isForwarding, LOOPBACK } from './forwarders/is-forwarding.ts';
 import { LeaseElection } from './custodian/lease-election.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
 import { bootstrapRequester } from './identity/bootstrap-client.ts';
@@ -141,7 +143,7 @@ function registeredParts(
     (abort) => services.services.run(abort),
     (abort) => mirrors.run(abort),
     (abort) => reclaimer.run(abort),
-    (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
+    (abort) => runCustodian(environment, { self, engine, runtime, services, client, mounts }, abort),
     (abort) => certificates.client.renew(requester, abort),
     (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
   ];
@@ -164,7 +166,7 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
 }
 
 async function nodeStatusManager(
-  { config: { hostAddress }, clock, logger }: AgentEnvironment,
+  { config, clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
   { pressure, nodeSource }: Pick<OwnServices, 'pressure' | 'nodeSource'>,
@@ -172,7 +174,10 @@ async function nodeStatusManager(
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, gatewayAddress } = self;
   const ids = await readHostIds();
-  const observation = { name, engineName, address, gatewayAddress, hostAddress, engine, privilege, ids };
+  const { hostAddress } = config;
+  const forwardedFrom = isForwarding(config.forwarders, engine) && self.container !== undefined ? LOOPBACK : '';
+  const names = { name, engineName, address, gatewayAddress, hostAddress, forwardedFrom };
+  const observation = { ...names, engine, privilege, ids };
   const images = new ImageList(runtime.images, clock, logger);
   const pressures = () => pressure.pressures();
   return new NodeStatusManager({
@@ -209,7 +214,7 @@ function withoutDispose(client: GrpcClient) {
 
 interface CustodianParts {
   readonly self: Self;
-  readonly hostName: string;
+  readonly engine: EngineInfo;
   readonly runtime: DockerRuntime;
   readonly services: OwnServices;
   readonly client: GrpcClient;
@@ -218,8 +223,8 @@ interface CustodianParts {
 
 /** Campaigns for this host's custodian, and acts as such while elected. */
 async function runCustodian(
-  { config, clock, logger }: AgentEnvironment,
-  { self, hostName, runtime, services, client, mounts }: CustodianParts,
+  { config, clock, random, logger }: AgentEnvironment,
+  { self, engine, runtime, services, client, mounts }: CustodianParts,
   signal: AbortSignal,
 ): Promise<void> {
   const custodian = new Custodian({
@@ -230,16 +235,32 @@ async function runCustodian(
     cluster: config.clusterId,
     node: self.name,
     engineName: self.engineName,
-    hostName,
+    hostName: engine.name,
     statePath: self.shared.path,
     mounts,
     servicesFor: (cleaned) => createCleanupServices(services, self, client, mounts, cleaned),
     clock,
     logger,
   });
+  const forwarders = new ForwarderKeeper({
+    runtime: runtime.forwarders,
+    services: services.services,
+    events: services.events,
+    cluster: config.clusterId,
+    network: config.podNetwork,
+    podCidr: config.podCidr,
+    image: isForwarding(config.forwarders, engine) ? self.container?.image : undefined,
+    clock,
+    random,
+    logger,
+  });
   const lease = `gantry-host-${self.engineName}`;
   const election = new LeaseElection({ client, lease, identity: self.name, clock, logger });
-  const lead = (term: AbortSignal) =>
-    runTogether([(abort) => custodian.lead(abort), (abort) => services.collector.lead(abort)], term);
+  const parts: readonly Part[] = [
+    (abort) => custodian.lead(abort),
+    (abort) => services.collector.lead(abort),
+    (abort) => forwarders.lead(abort),
+  ];
+  const lead = (term: AbortSignal) => runTogether(parts, term);
   await election.run(lead, signal);
 }

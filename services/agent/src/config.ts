@@ -32,6 +32,8 @@ export interface AgentConfig {
   /** The first part of Nodes' names; '' for the name of the engine's host. */
   readonly hostName: string;
   readonly dockerSocket: string;
+  /** Whether load balancers are forwarded from the loopback of the engine's host; `auto`: on Docker Desktop. */
+  readonly forwarders: 'auto' | 'on' | 'off';
   /** The control groups of the engine's host, where the usage of containers is read. */
   readonly cgroupDir: string;
   readonly sandboxImage: string;
@@ -59,6 +61,8 @@ export interface AgentConfig {
   readonly logLevel: LogLevel;
 }
 
+const FORWARDERS = ['auto', 'on', 'off'] as const;
+
 /** Reads the agent's settings once; an invalid one throws ConfigError. */
 export function readAgentConfig(): AgentConfig {
   return readConfig(process.env, (read: ConfigReader) => ({
@@ -75,6 +79,7 @@ export function readAgentConfig(): AgentConfig {
     hostAddress: address(read.text('GANTRY_HOST_ADDRESS', '')),
     hostName: read.text('GANTRY_HOST_NAME', ''),
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
+    forwarders: read.oneOf('GANTRY_FORWARDERS', FORWARDERS, 'auto'),
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
     capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 0, max: 1000 }, 0),

@@ -86,6 +86,7 @@ export type OwnServices = NodeServices & {
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
   readonly nodeSource: NodeSource;
+  readonly services: ServiceSource;
 };
 
 /** The services that the workers of this node's own pods share. */

@@ -160,6 +160,7 @@ function nodeStatusManager(
       address: NODE_ADDRESS,
       gatewayAddress: undefined,
       hostAddress: '',
+      forwardedFrom: '',
       engine,
       privilege: 'full',
       ids,

@@ -49,6 +49,7 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
     address: '10.0.0.1',
     gatewayAddress: undefined,
     hostAddress: '',
+    forwardedFrom: '',
     engine: ENGINE,
     ids,
   };

@@ -15,6 +15,7 @@
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
+ * - `forwarders`: containers that lead from the host's loopback to load balancers, on Docker Desktop
  * - `logs`, `usage`, `streams`: what API servers ask of a node: logs, what its containers use, exec, attach and port-forward
  * - `endpoints`: the kubelet's HTTP endpoints, which tools use through the node's proxy
  *

@@ -94,4 +94,28 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     protects:
       'clients that connect from the port of a connection which the pod has reset after it had left the Service',
   },
+  {
+    name: 'a namespace takes all forwarders',
+    file: 'services/agent/src/forwarders/plan-forwarders.ts',
+    text: 'wanted.length < MAX_FORWARDERS && count < MAX_NAMESPACE_FORWARDERS',
+    replacement: 'wanted.length < MAX_FORWARDERS',
+    tests: ['services/agent/src/forwarders/plan-forwarders.test.ts'],
+    protects: 'load balancers of other namespaces, and the memory of the host',
+  },
+  {
+    name: 'a load balancer leads wherever its status says',
+    file: 'services/agent/src/forwarders/plan-forwarders.ts',
+    text: "ipMode === 'VIP' && isWithin(range, ip)",
+    replacement: "ipMode === 'VIP'",
+    tests: ['services/agent/src/forwarders/plan-forwarders.test.ts'],
+    protects: 'the network of the host from forwarders of Services whose status names other addresses',
+  },
+  {
+    name: 'an agent chooses the address that load balancers show',
+    file: 'services/controller-manager/src/controllers/load-balancer/plan.ts',
+    text: 'node.metadata.annotations?.[FORWARDED_FROM_ANNOTATION] === LOOPBACK',
+    replacement: 'node.metadata.annotations?.[FORWARDED_FROM_ANNOTATION] !== undefined',
+    tests: ['services/controller-manager/src/controllers/load-balancer/controller.test.ts'],
+    protects: 'users from a Node whose agent is hostile',
+  },
 ];

@@ -71,6 +71,7 @@ function describe(container: Docker.ContainerInspectInfo): SelfContainer {
   const project = labels[COMPOSE.project];
   return {
     id: container.Id,
+    image: container.Image,
     ...(project === undefined
       ? {}
       : {

@@ -2,11 +2,13 @@ import Docker from 'dockerode';
 import type { Clock } from '@gantry/base';
 import type { AgentContainers } from '../runtime/agent-containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { ForwarderRuntime } from '../runtime/forwarders.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { groupReader } from './cgroup-stats.ts';
 import { dockerAgentContainers } from './docker-agent-containers.ts';
 import { dockerContainers } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
+import { dockerForwarders } from './docker-forwarders.ts';
 import { dockerImages } from './docker-images.ts';
 import { dockerImageVolumes } from './docker-image-volumes.ts';
 import { dockerLogs } from './docker-logs.ts';
@@ -20,9 +22,10 @@ import { Inspections } from './inspections.ts';
 import { PodLinks } from './pod-links.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
-/** A Docker engine as a container runtime, and the agents' containers that it runs. */
+/** A Docker engine as a container runtime, with the agents' containers and the forwarders that it runs. */
 export interface DockerRuntime extends Runtime {
   readonly agents: AgentContainers;
+  readonly forwarders: ForwarderRuntime;
 }
 
 /** Where the engine's control groups are, for a process on its host. */
@@ -57,5 +60,6 @@ export function connectDocker(
     streams: dockerStreams(calls, execs, clock),
     engine: dockerEngine(calls),
     agents: dockerAgentContainers(calls),
+    forwarders: dockerForwarders(calls),
   };
 }

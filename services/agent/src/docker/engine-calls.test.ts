@@ -17,6 +17,10 @@ const OWNER = { cluster: 'c', node: 'n' };
 const POD = { uid: 'u', namespace: 'd', name: 'p' };
 const STREAMS = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
 const NO_INPUT: AsyncIterable<never> = (async function* () {})();
+const FORWARDER = {
+  ...{ cluster: 'c', namespace: 'd', name: 's', uid: 'u', hash: 'h', image: 'i', network: 'n' },
+  ...{ target: '10.128.10.0', ports: [], closedRange: '10.128.4.0-10.128.9.255' },
+};
 const LOG = { follow: false, timestamps: false };
 
 async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
@@ -82,6 +86,11 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     },
     listNumbers: (runtime, signal) => runtime.agents.listNumbers('p', 's', signal),
     removeUnusedVolume: (runtime, signal) => runtime.agents.removeUnusedVolume('v', signal),
+  },
+  forwarders: {
+    listForwarders: (runtime, signal) => runtime.forwarders.listForwarders('c', signal),
+    startForwarder: (runtime, signal) => runtime.forwarders.startForwarder(FORWARDER, signal),
+    removeForwarder: (runtime, signal) => runtime.forwarders.removeForwarder('id', signal),
   },
 };
 type Method = (runtime: DockerRuntime, signal: AbortSignal) => Promise<unknown>;

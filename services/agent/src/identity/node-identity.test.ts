@@ -6,6 +6,7 @@ import { hostPathOf, nodeAddress } from './self.ts';
 
 const self = (compose?: SelfContainer['compose']): SelfContainer => ({
   id: 'abc',
+  image: 'sha256:1',
   ...(compose === undefined ? {} : { compose }),
   mounts: [
     { containerPath: '/var/lib', hostPath: '/elsewhere' },

@@ -2,6 +2,7 @@ import { formatTime, type Instant } from '@gantry/base';
 import {
   type ContainerImage,
   ENGINE_LABEL,
+  FORWARDED_FROM_ANNOTATION,
   HOST_ADDRESS_ANNOTATION,
   type Node,
   type NodeCondition,
@@ -30,6 +31,8 @@ export interface NodeObservation {
   readonly gatewayAddress: string | undefined;
   /** The address under which other hosts reach this one; '' where there are none. */
   readonly hostAddress: string;
+  /** The address from which the host forwards the ports of load balancers; '' where it does not. */
+  readonly forwardedFrom: string;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   /** The host's resources, how many nodes share them, and what is reserved of each share. */
@@ -60,8 +63,17 @@ export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName'
   };
 }
 
-function annotationsOf({ hostAddress }: NodeObservation): Pick<Node['metadata'], 'annotations'> {
-  return hostAddress === '' ? {} : { annotations: { [HOST_ADDRESS_ANNOTATION]: hostAddress } };
+/** Annotations that the agent owns on its Node; '' for none. */
+export function nodeAnnotations({
+  hostAddress,
+  forwardedFrom,
+}: Pick<NodeObservation, 'hostAddress' | 'forwardedFrom'>): Record<string, string> {
+  return { [HOST_ADDRESS_ANNOTATION]: hostAddress, [FORWARDED_FROM_ANNOTATION]: forwardedFrom };
+}
+
+function annotationsOf(observed: NodeObservation): Pick<Node['metadata'], 'annotations'> {
+  const annotations = Object.entries(nodeAnnotations(observed)).filter(([, value]) => value !== '');
+  return annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) };
 }
 
 /** Names the machine to those who manage machines: the engine, and the agent's name on it. */

@@ -49,6 +49,7 @@ describe('the node status with concurrent writes of other clients', () => {
         address: '10.0.0.1',
         gatewayAddress: '10.0.0.254',
         hostAddress: '192.0.2.7',
+        forwardedFrom: '127.0.0.1',
         engine: info,
         privilege: 'full',
         ids: { machine: 'm', boot: 'b', system: 's' },
@@ -87,6 +88,15 @@ describe('the node status with concurrent writes of other clients', () => {
       await act(left);
     };
   };
+
+  it('says from where its host forwards load balancers, as long as it does', async () => {
+    const forwardedFrom = () => node()?.metadata.annotations?.['gantry.dev/forwarded-from'];
+    expect(forwardedFrom()).toBe('127.0.0.1');
+    await patch({ metadata: { annotations: { 'gantry.dev/forwarded-from': null } } });
+    manager.checkNow();
+    await clock.advance(1000);
+    expect(forwardedFrom()).toBe('127.0.0.1');
+  });
 
   it('says where other hosts reach its host, again when that was changed', async () => {
     expect(hostAddress()).toBe('192.0.2.7');

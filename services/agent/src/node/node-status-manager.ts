@@ -4,7 +4,6 @@ import {
   type ContainerImage,
   ENGINE_LABEL,
   equalJson,
-  HOST_ADDRESS_ANNOTATION,
   isReason,
   LEASES,
   type Node,
@@ -14,7 +13,7 @@ import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { EngineRuntime } from '../runtime/engine.ts';
-import { newNode, providerId, nodeLabels, type NodeObservation, nodeStatus } from './node-object.ts';
+import { newNode, nodeAnnotations, providerId, nodeLabels, type NodeObservation, nodeStatus } from './node-object.ts';
 import { LEASE_NAMESPACE } from './heartbeat.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
@@ -184,22 +183,22 @@ export class NodeStatusManager {
 }
 
 /**
- * Adds missing labels and the provider id, which is never changed, keeps the host's address up to date, and ends a drain: the agent has come
- * back.
+ * Adds missing labels and the provider id, which is never changed, keeps annotations of the host up to date, and ends a drain: the agent has
+ * come back.
  */
 function metadataPatch(node: Node, observed: NodeObservation): object | undefined {
   const missing = Object.entries(nodeLabels(observed)).filter(
     ([name, value]) => node.metadata.labels?.[name] !== value,
   );
-  const { [DRAINING_ANNOTATION]: draining, [HOST_ADDRESS_ANNOTATION]: address = '' } = node.metadata.annotations ?? {};
+  const { [DRAINING_ANNOTATION]: draining, ...present } = node.metadata.annotations ?? {};
   const isDraining = draining !== undefined;
   const isNamed = (node.spec?.providerID ?? '') !== '';
-  const hasMoved = address !== observed.hostAddress;
-  if (missing.length === 0 && !isDraining && isNamed && !hasMoved) return undefined;
+  const others = Object.entries(nodeAnnotations(observed)).filter(([name, value]) => (present[name] ?? '') !== value);
+  if (missing.length === 0 && !isDraining && isNamed && others.length === 0) return undefined;
   const { uid, resourceVersion } = node.metadata;
   const annotations = {
     ...(isDraining ? { [DRAINING_ANNOTATION]: null } : {}),
-    ...(hasMoved ? { [HOST_ADDRESS_ANNOTATION]: observed.hostAddress === '' ? null : observed.hostAddress } : {}),
+    ...Object.fromEntries(others.map(([name, value]) => [name, value === '' ? null : value])),
   };
   return {
     metadata: {

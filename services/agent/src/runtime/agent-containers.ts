@@ -9,6 +9,8 @@ export interface SelfMount {
 /** The container that this agent runs in, as the engine describes it. */
 export interface SelfContainer {
   readonly id: string;
+  /** The id of its image. */
+  readonly image: string;
   /** Compose's project, service and number; a container made otherwise has none. */
   readonly compose?: {
     readonly project: string;

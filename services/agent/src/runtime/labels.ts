@@ -18,6 +18,10 @@ export const LABEL = {
   bridge: 'gantry.bridge',
   /** The agent's path of the container's termination message. */
   terminationMessage: 'gantry.termination-message',
+  /** Of a forwarder: its Service's uid, what it is to do, and its Service's namespace and name. */
+  forwarder: 'gantry.forwarder',
+  forwarderHash: 'gantry.forwarder.hash',
+  forwarderService: 'gantry.forwarder.service',
 } as const;
 
 /** The container name of every sandbox. */

@@ -16,6 +16,7 @@ export class ServiceSource {
   readonly #options: ServiceSourceOptions;
   readonly #services = new Map<string, Service>();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: ServiceSourceOptions) {
     this.#options = options;
@@ -29,6 +30,18 @@ export class ServiceSource {
   ): Promise<readonly Service[]> {
     if (when === 'listed') await raceAbort(this.#synced.promise, signal);
     return [...this.#services.values()].filter(({ metadata }) => namespaces.includes(metadata.namespace ?? ''));
+  }
+
+  /** All Services, once they have been listed. */
+  async all(signal: AbortSignal): Promise<readonly Service[]> {
+    await raceAbort(this.#synced.promise, signal);
+    return [...this.#services.values()];
+  }
+
+  /** Calls `onChange` after each change; the result ends that. */
+  subscribe(onChange: () => void): () => void {
+    this.#listeners.add(onChange);
+    return () => this.#listeners.delete(onChange);
   }
 
   /** Follows Services until `signal` is aborted. */
@@ -52,6 +65,7 @@ export class ServiceSource {
           logger.debug({ phase: event.phase, reason: errorMessage(event.error) }, 'watching Services failed');
           break;
       }
+      for (const onChange of this.#listeners) onChange();
     }
   }
 }

@@ -67,6 +67,34 @@ describe('the load balancer controller', () => {
     ]);
   });
 
+  it('shows the loopback too while a host forwards from it, and no other text of an agent', async () => {
+    const { clock, client, stop, run } = createControllerHarness();
+    run([controller]);
+    const forwarding = (from: string | null) =>
+      client.patch(
+        NODES,
+        { namespace: '', name: 'n' },
+        { merge: { metadata: { annotations: { 'gantry.dev/forwarded-from': from } } } },
+        stop.signal,
+      );
+    const ingress = async () => {
+      await clock.advance(1000);
+      return client.all(SERVICES)[0]?.status?.loadBalancer?.ingress;
+    };
+    await client.put(NODES, node);
+    await client.put(SERVICES, { ...service('x', 80), spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } });
+    const own = { ip: '10.128.10.0', ipMode: 'VIP' };
+    expect(await ingress()).toEqual([own]);
+    await forwarding('127.0.0.1');
+    expect(await ingress()).toEqual([own, { ip: '127.0.0.1', ipMode: 'Proxy' }]);
+    await forwarding('203.0.113.9');
+    expect(await ingress()).toEqual([own]);
+    await forwarding('127.0.0.1');
+    await ingress();
+    await forwarding(null);
+    expect(await ingress()).toEqual([own]);
+  });
+
   it('gives Services that come at once different addresses, and without a selector waits for no pod', async () => {
     const { clock, client, run } = createControllerHarness();
     await client.put(NODES, node);

@@ -18,7 +18,15 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import { GivenAddresses } from './given-addresses.ts';
-import { type Action, addressOf, isServed, needsCleanup, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
+import {
+  type Action,
+  addressOf,
+  forwardedFrom,
+  isServed,
+  needsCleanup,
+  planLoadBalancer,
+  wantsLoadBalancer,
+} from './plan.ts';
 
 export interface LoadBalancerOptions {
   /** The range of the pod network, of which a part is for load balancers. */
@@ -40,6 +48,8 @@ const watchNodes = (podCidr: string): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
     const [now, before] = [node, old].map((one) => one !== undefined && isServed([one], podCidr));
+    const [from, fromBefore] = [node, old].map((one) => (one === undefined ? [] : forwardedFrom([one])).join());
+    if (from !== fromBefore) return cache.list(SERVICES).filter(wantsLoadBalancer).map(keyOf);
     return now === before ? [] : waiting(cache);
   },
 });
@@ -73,6 +83,7 @@ export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): 
       const observed = {
         service,
         backends: backendsOf(service, cache),
+        forwardedFrom: forwardedFrom(cache.list(NODES)),
         range: addressOf(service) !== '' || isServed(cache.list(NODES), podCidr) ? range : undefined,
         taken: given.others(service, cache.list(SERVICES)),
       };

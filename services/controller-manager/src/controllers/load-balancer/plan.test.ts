@@ -22,6 +22,7 @@ interface Case {
   readonly backends?: 'none' | 'some';
   readonly service: ServiceCase;
   readonly taken?: readonly string[] | 'all';
+  readonly forwardedFrom?: readonly string[];
   readonly want: {
     readonly actions: readonly string[];
     readonly finalizers: readonly string[];
@@ -56,7 +57,8 @@ const serviceOf = (one: ServiceCase): Service => ({
   },
 });
 
-const observedOf = ({ host, backends = 'some', service, taken = [] }: Case): ObservedService => ({
+const observedOf = ({ host, backends = 'some', service, taken = [], forwardedFrom = [] }: Case): ObservedService => ({
+  forwardedFrom,
   service: serviceOf(service),
   backends,
   range: host === 'none' ? undefined : RANGE,

@@ -2,8 +2,10 @@ import type { Plan } from '@gantry/base';
 import {
   type AddressRange,
   equalJson,
+  FORWARDED_FROM_ANNOTATION,
   formatIpv4,
   isWithin,
+  type LoadBalancerIngress,
   type Node,
   podAddresses,
   type Service,
@@ -22,6 +24,7 @@ export type Action =
 
 /** Holds a Service until its load balancer is gone. */
 export const CLEANUP = 'service.kubernetes.io/load-balancer-cleanup';
+const LOOPBACK = '127.0.0.1';
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 /** What Go's parser of booleans takes for false: with such a value the label excludes nothing. */
 const FALSE_VALUES: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
@@ -34,6 +37,8 @@ export interface ObservedService {
   readonly backends: 'some' | 'none';
   /** The addresses that load balancers may have; undefined without a host that answers at them. */
   readonly range: AddressRange | undefined;
+  /** Addresses from which hosts forward to it, in addition to its own. */
+  readonly forwardedFrom: readonly string[];
   /** Addresses of the other Services. */
   readonly taken: ReadonlySet<string>;
 }
@@ -68,6 +73,12 @@ export function isServed(nodes: readonly Node[], podCidr: string): boolean {
   );
 }
 
+/** The loopback addresses from which hosts forward the ports of load balancers to them: one at most, as agents may write any text. */
+export function forwardedFrom(nodes: readonly Node[]): readonly string[] {
+  const isForwarding = (node: Node) => node.metadata.annotations?.[FORWARDED_FROM_ANNOTATION] === LOOPBACK;
+  return nodes.some((node) => mayServe(node) && isForwarding(node)) ? [LOOPBACK] : [];
+}
+
 /** Whether load balancers may use a Node. */
 function mayServe({ metadata, spec }: Node): boolean {
   const excluded = metadata.labels?.[EXCLUDED];
@@ -89,7 +100,13 @@ export function planLoadBalancer(observed: ObservedService): Plan<Action> {
     const message = `Error syncing load balancer: failed to ensure load balancer: ${chosen.why}`;
     return { actions: [{ kind: 'event', type: 'Warning', reason: 'SyncLoadBalancerFailed', message }] };
   }
-  const changes = [...planFinalizer(service), ...planAddress(service, chosen.address)];
+  const changes = [
+    ...planFinalizer(service),
+    ...planAddresses(service, [
+      { ip: chosen.address, ipMode: 'VIP' },
+      ...observed.forwardedFrom.map((ip) => ({ ip, ipMode: 'Proxy' })),
+    ]),
+  ];
   return { actions: changes.length === 0 ? [] : between('Ensuring', 'Ensured', changes) };
 }
 
@@ -121,7 +138,7 @@ function planCleanup(service: Service): readonly Action[] {
   const { finalizers = [] } = service.metadata;
   const left = { ...service.metadata, finalizers: finalizers.filter((one) => one !== CLEANUP) };
   const changes: readonly Action[] = [
-    ...planAddress(service, ''),
+    ...planAddresses(service, []),
     { kind: 'setFinalizers', service: { ...service, metadata: left } },
   ];
   return between('Deleting', 'Deleted', changes);
@@ -144,8 +161,8 @@ function planFinalizer(service: Service): readonly Action[] {
   return [{ kind: 'setFinalizers', service: { ...service, metadata } }];
 }
 
-function planAddress(service: Service, ip: string): readonly Action[] {
-  const ingress = ip === '' ? [] : [{ ip, ipMode: 'VIP' }];
+/** Its own address comes first. */
+function planAddresses(service: Service, ingress: LoadBalancerIngress[]): readonly Action[] {
   if (equalJson(service.status?.loadBalancer?.ingress ?? [], ingress)) return [];
   const loadBalancer = ingress.length === 0 ? {} : { ingress };
   return [{ kind: 'updateStatus', service: { ...service, status: { ...service.status, loadBalancer } } }];

@@ -1,0 +1,144 @@
+import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import type { Service } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { ForwardedPort, ForwarderRuntime } from '../runtime/forwarders.ts';
+import type { ServiceSource } from '../sources/service-source.ts';
+import {
+  MAX_FORWARDED_PORTS,
+  MAX_FORWARDERS,
+  MAX_NAMESPACE_FORWARDERS,
+  planForwarders,
+  podsOf,
+  type WantedForwarder,
+  wantedForwarders,
+  type WantedForwarders,
+} from './plan-forwarders.ts';
+
+export interface ForwarderKeeperOptions {
+  readonly runtime: ForwarderRuntime;
+  readonly services: Pick<ServiceSource, 'all' | 'subscribe'>;
+  readonly events: EventRecorder;
+  readonly cluster: string;
+  readonly network: string;
+  readonly podCidr: string;
+  /** The id of the image of forwarders; undefined where none are wanted: those that are left are removed. */
+  readonly image: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Forwarders that others removed or stopped are missed after this time; a port that was in use is tried again then. */
+const LOOK_EVERY_MS = 10_000;
+const BACKOFF = { initialMs: 1000, maxMs: 30_000 };
+
+/**
+ * Keeps a container for each Service of type LoadBalancer that leads from its ports on the loopback of the engine's host to the address of
+ * its load balancer: for hosts whose programs do not reach that address, as on Docker Desktop. One agent of a host does so at a time.
+ */
+export class ForwarderKeeper {
+  readonly #options: ForwarderKeeperOptions;
+  readonly #work = new Signal();
+  /** What was wanted at the last look, and when it was, monotonic. */
+  #looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
+  /** Forwarders whose ports could not be had, with the time until when they are not tried again. */
+  readonly #refused = new Map<string, number>();
+  /** Services beyond the bounds that were reported. */
+  #omitted: ReadonlySet<string> = new Set();
+
+  constructor(options: ForwarderKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps them until the signal is aborted; they stay then, for the next agent that leads. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const { services, clock, random, logger, image } = this.#options;
+    const unsubscribe = image === undefined ? () => undefined : services.subscribe(this.#work.notify);
+    this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
+    const onFailure = (error: unknown) => {
+      this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
+      logger.warn({ reason: errorMessage(error) }, 'forwarders of Services were not brought up to date');
+    };
+    const step = async () => {
+      await this.#keep(signal);
+      return image === undefined ? Number.POSITIVE_INFINITY : LOOK_EVERY_MS;
+    };
+    try {
+      await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { runtime, services, cluster, podCidr, image, clock } = this.#options;
+    const found = image === undefined ? NONE : wantedForwarders(await services.all(signal), podCidr, image);
+    this.#reportOmitted(found.omitted);
+    const hashes = found.wanted.map((forwarder) => keyOf(forwarder)).join();
+    const nowMs = clock.monotonicMs();
+    // Services change often, and the engine is asked for what concerns forwarders alone.
+    if (hashes === this.#looked.hashes && nowMs - this.#looked.atMs < LOOK_EVERY_MS) return;
+    this.#looked = { hashes, atMs: nowMs };
+    for (const [key, untilMs] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(key);
+    const present = await runtime.listForwarders(cluster, signal);
+    for (const action of planForwarders(found, present, new Set(this.#refused.keys()))) {
+      if (action.kind === 'remove') await runtime.removeForwarder(action.id, signal);
+      else await this.#start(action.forwarder, signal);
+    }
+  }
+
+  /** At the Service's own numbers; where the host has one of them no more, at its node ports. */
+  async #start(forwarder: WantedForwarder, signal: AbortSignal): Promise<void> {
+    const { events, clock, logger } = this.#options;
+    const { service, ports, nodePorts } = forwarder;
+    const { namespace, name } = service.metadata;
+    const failure = await this.#attempt(forwarder, ports, signal);
+    if (failure === undefined) {
+      logger.info({ namespace, service: name }, 'a load balancer is forwarded from 127.0.0.1');
+      return;
+    }
+    const isElsewhere = nodePorts.length > 0 && (await this.#attempt(forwarder, nodePorts, signal)) === undefined;
+    if (!isElsewhere) this.#refused.set(keyOf(forwarder), clock.monotonicMs() + LOOK_EVERY_MS);
+    const outcome = isElsewhere ? `${describe(nodePorts)} is forwarded instead` : 'nothing is forwarded';
+    events.event(service, 'Warning', 'ForwarderFailed', `${describe(ports)}: ${failure}; ${outcome}`);
+  }
+
+  /** Why the host refuses it; undefined when it runs. */
+  async #attempt(
+    { service, uid, hash, target }: WantedForwarder,
+    ports: readonly ForwardedPort[],
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { runtime, cluster, network, podCidr, image = '' } = this.#options;
+    const { namespace = '', name = '' } = service.metadata;
+    const place = { cluster, image, network, closedRange: podsOf(podCidr) };
+    try {
+      await runtime.startForwarder({ ...place, namespace, name, uid, hash, target, ports }, signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      return errorMessage(error);
+    }
+  }
+
+  #reportOmitted(omitted: readonly Service[]): void {
+    for (const service of omitted) {
+      if (this.#omitted.has(service.metadata.uid ?? '')) continue;
+      const message = `not forwarded from 127.0.0.1: at most ${BOUNDS}`;
+      this.#options.events.event(service, 'Warning', 'TooManyForwarders', message);
+    }
+    this.#omitted = new Set(omitted.map(({ metadata }) => metadata.uid ?? ''));
+  }
+}
+
+const NONE: WantedForwarders = { wanted: [], omitted: [] };
+const BOUNDS = `${MAX_FORWARDERS} Services are, ${MAX_NAMESPACE_FORWARDERS} of a namespace, with ${MAX_FORWARDED_PORTS} ports each`;
+
+function keyOf({ uid, hash }: WantedForwarder): string {
+  return `${uid} ${hash}`;
+}
+
+function describe(ports: readonly ForwardedPort[]): string {
+  return `127.0.0.1 (${ports.map(({ hostPort, protocol }) => `${hostPort}/${protocol}`).join(', ')})`;
+}
