@@ -27,6 +27,13 @@ export interface HostLabOptions {
   readonly bridge?: string;
 }
 
+export type LinkState = 'up' | 'down';
+
+/** The link between two labs. */
+export interface HostLink {
+  readonly set: (state: LinkState) => Promise<void>;
+}
+
 /**
  * A "machine" for tests: a network namespace with a link to this one and a Docker engine of its own. It has this machine's kernel and
  * programs. Dispose of it to remove all of that.
@@ -37,6 +44,7 @@ export class HostLab implements AsyncDisposable {
   readonly #name: string;
   readonly #folder: string;
   readonly #options: Required<HostLabOptions>;
+  readonly #gateway: string;
   #engine: ChildProcess | undefined;
 
   private constructor(number: number, folder: string, options: HostLabOptions) {
@@ -44,6 +52,7 @@ export class HostLab implements AsyncDisposable {
     this.#folder = folder;
     this.#options = { path: process.env['PATH'] ?? '', bridge: 'none', ...options };
     this.address = `10.231.${number}.2`;
+    this.#gateway = HostLab.gateway(number);
     this.socket = join(folder, 'docker.sock');
   }
 
@@ -55,7 +64,7 @@ export class HostLab implements AsyncDisposable {
   static async create(number: number, options: HostLabOptions = {}): Promise<HostLab> {
     const lab = new HostLab(number, await mkdtemp(join(tmpdir(), 'gantry-host-')), options);
     try {
-      await lab.#connect(HostLab.gateway(number));
+      await lab.#connect();
       await lab.#startEngine();
       return lab;
     } catch (error) {
@@ -64,9 +73,48 @@ export class HostLab implements AsyncDisposable {
     }
   }
 
-  /** Takes the link between the machines down, or up. */
-  async setLink(state: 'up' | 'down'): Promise<void> {
+  /** Takes the link to this machine down, or up. */
+  async setLink(state: LinkState): Promise<void> {
     await must('ip', ['link', 'set', this.#link, state]);
+  }
+
+  /** Sends what is for an address by this machine: one of its addresses on other links, for instance. */
+  async routeByGateway(address: string): Promise<void> {
+    await must('ip', ['-n', this.#name, 'route', 'add', `${address}/32`, 'via', this.#gateway]);
+  }
+
+  /** Connects two labs by a link of their own: without it they do not reach each other. It goes with them. */
+  static async connect(one: HostLab, other: HostLab): Promise<HostLink> {
+    const ends = [
+      { lab: one, peer: other, device: `${one.#name}p`, address: '10.231.255.1' },
+      { lab: other, peer: one, device: `${other.#name}p`, address: '10.231.255.2' },
+    ] as const;
+    const [first, second] = ends;
+    const peer = ['peer', 'name', second.device, 'netns', other.#name];
+    await must('ip', ['-n', one.#name, 'link', 'add', first.device, 'type', 'veth', ...peer]);
+    const set = async (state: LinkState) => {
+      for (const { lab, device } of ends) await must('ip', ['-n', lab.#name, 'link', 'set', device, state]);
+      if (state === 'down') return;
+      // The kernel has removed the routes with the link.
+      for (const { lab, peer, device } of ends) {
+        await must('ip', [
+          '-n',
+          lab.#name,
+          'route',
+          'replace',
+          `${peer.address}/32`,
+          'dev',
+          device,
+          'src',
+          lab.address,
+        ]);
+      }
+    };
+    for (const { lab, device, address } of ends) {
+      await must('ip', ['-n', lab.#name, 'address', 'add', `${address}/30`, 'dev', device]);
+    }
+    await set('up');
+    return { set };
   }
 
   /** Runs a program on the machine, with its engine. */
@@ -114,11 +162,11 @@ export class HostLab implements AsyncDisposable {
     return `${this.#name}a`;
   }
 
-  async #connect(gateway: string): Promise<void> {
+  async #connect(): Promise<void> {
     await must('ip', ['netns', 'add', this.#name]);
     const peer = `${this.#name}b`;
     await must('ip', ['link', 'add', this.#link, 'type', 'veth', 'peer', 'name', peer, 'netns', this.#name]);
-    await must('ip', ['address', 'add', `${gateway}/24`, 'dev', this.#link]);
+    await must('ip', ['address', 'add', `${this.#gateway}/24`, 'dev', this.#link]);
     await must('ip', ['link', 'set', this.#link, 'up']);
     await must('ip', ['-n', this.#name, 'address', 'add', `${this.address}/24`, 'dev', peer]);
     await must('ip', ['-n', this.#name, 'link', 'set', peer, 'up']);
