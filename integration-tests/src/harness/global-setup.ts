@@ -1,14 +1,24 @@
 /**
  * Starts one cluster of its own through the project's scripts and removes it in the end: the run fails if the host's packet filters,
- * routes, interfaces, networks and containers are not what they were before. GANTRY_TEST_KEEP=1 leaves it
+ * routes, interfaces, networks and containers are not what they were before. Where others use the engine at that time, only what names this
+ * cluster, its interfaces or its addresses is compared: nothing of that may be left. GANTRY_TEST_KEEP=1 leaves it
  * running for the next run, which then starts at once. GANTRY_TEST_HOME is the folder of a cluster, or of anything with a
  * kubeconfig, that is tested as it is: nothing is started or removed.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { eventually } from './eventually.ts';
-import { compareHostStates, type HostState, readHostState } from './host-state.ts';
+import {
+  type ClusterTraces,
+  compareHostStates,
+  hasOthers,
+  type HostState,
+  linesOfCluster,
+  readHostState,
+  tracesOf,
+} from './host-state.ts';
 import { sweepContainers } from './sweep-containers.ts';
 
 const SETTLED_MS = 30_000;
@@ -46,20 +56,26 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (!keep) await script(root, home, 'down');
   const before = keep ? undefined : await readHostState();
   await script(root, home, 'up');
+  // `down` removes the settings.
+  const traces = keep ? undefined : tracesOf(readFileSync(join(home, 'env'), 'utf8'));
   return async () => {
     if (keep) return;
     await script(root, home, 'down');
     await sweepContainers();
-    if (before === undefined) process.stdout.write('what `down` leaves is compared on Linux, for root\n');
-    else await requireSame(before);
+    if (before === undefined || traces === undefined)
+      process.stdout.write('what `down` leaves is compared on Linux, for root\n');
+    else await requireSame(before, traces);
   };
 }
 
 /** Fails the run unless the host is as it was before `up`. The engine and the kernel may still be removing what they no longer need. */
-async function requireSame(before: HostState): Promise<void> {
+async function requireSame(before: HostState, traces: ClusterTraces): Promise<void> {
   try {
     await eventually('the host is as it was before `up`', SETTLED_MS, async () => {
-      const { added, lost } = compareHostStates(before, (await readHostState()) ?? []);
+      const after = (await readHostState()) ?? [];
+      const isShared = [before, after].some((state) => hasOthers(state, traces));
+      const compared = (state: HostState) => (isShared ? linesOfCluster(state, traces) : state);
+      const { added, lost } = compareHostStates(compared(before), compared(after));
       if (added.length === 0 && lost.length === 0) return true;
       throw new Error([...added.map((line) => `+ ${line}`), ...lost.map((line) => `- ${line}`)].join('\n'));
     });

@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest';
-import { compareHostStates, lastingRoutes, rulesOfIptables, rulesOfNft } from './host-state.ts';
+import {
+  compareHostStates,
+  hasOthers,
+  lastingRoutes,
+  linesOfCluster,
+  rulesOfIptables,
+  rulesOfNft,
+  tracesOf,
+} from './host-state.ts';
 
 it('rules of nft stand after their table and chain', () => {
   const text = `# Warning: table ip nat is managed by iptables-nft, do not touch!
@@ -43,4 +51,30 @@ it('a bridge that has had a container has the routes that it had before', () => 
 it('a difference is what came and what went, each as often as it did', () => {
   expect(compareHostStates(['a', 'b', 'b'], ['b', 'c', 'c', 'a'])).toEqual({ added: ['c', 'c'], lost: ['b'] });
   expect(compareHostStates(['a', 'b'], ['b', 'a'])).toEqual({ added: [], lost: [] });
+});
+
+const TRACES = tracesOf(
+  'GANTRY_CLUSTER_ID=gantry-ab12cd\nGANTRY_CONTROL_CIDR=10.128.240.0/24\nGANTRY_POD_CIDR=10.128.0.0/20\n',
+);
+
+it.each([
+  ['its table', 'nft: table ip gantry-ab12cd {', true],
+  ['its chain', 'iptables: filter :GANTRY-ab12cd -', true],
+  ['a port of its bridge', 'interface: veth12ab gtp-ab12cd', true],
+  ['a route to its pods', 'route: 10.128.0.0/20 dev br-1 proto kernel scope link src 10.128.0.1', true],
+  ['a rule about one of its pods', 'rule: 99: from 10.128.4.7 prohibit', true],
+  ['a container of one of its pods', 'container: gantry_POD_x_ns_u_0 pause gantry-ab12cd ', true],
+  ["another cluster's", 'nft: table ip gantry-000000 {', false],
+  ["another network's", 'route: 10.129.0.0/20 dev br-2 proto kernel scope link src 10.129.0.1', false],
+])('a line is of the cluster: %s', (_, line, isOwn) => {
+  expect(linesOfCluster([line], TRACES)).toEqual(isOwn ? [line] : []);
+});
+
+it('others use the engine where there are containers that are not of the cluster', () => {
+  expect(hasOthers(['container: web gantry:1  gantry-ab12cd', 'interface: lo'], TRACES)).toBe(false);
+  expect(hasOthers(['container: gantry_POD_x_ns_u_0 pause gantry-000000 '], TRACES)).toBe(true);
+});
+
+it('settings that name no cluster are an error: nothing would be found', () => {
+  expect(() => tracesOf('')).toThrow('name no cluster');
 });

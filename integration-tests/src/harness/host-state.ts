@@ -1,4 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { type AddressRange, isWithin, parseIpv4Range } from '@gantry/objects';
 import { runProgram } from './process.ts';
 
 /** What a cluster may change on its host, as lines: packet filters, routes, interfaces, and the engine's networks and containers. */
@@ -8,6 +10,16 @@ export type HostState = readonly string[];
 export interface Difference {
   readonly added: readonly string[];
   readonly lost: readonly string[];
+}
+
+/** A container's name and image, and the cluster that it belongs to: a pod's, or a service's. */
+const CONTAINER = '{{.Names}} {{.Image}} {{.Label "gantry.cluster"}} {{.Label "com.docker.compose.project"}}';
+
+/** A cluster, as lines of a host's state may name it. */
+export interface ClusterTraces {
+  /** `gantry-` and six characters, which are also part of the names of its interfaces and chains. */
+  readonly clusterId: string;
+  readonly ranges: readonly AddressRange[];
 }
 
 /** Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. */
@@ -21,8 +33,8 @@ export async function readHostState(): Promise<HostState | undefined> {
     output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
     output('ip', 'rule'),
     output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
-    output('docker', 'ps', '--all', '--format', '{{.Names}} {{.Image}}'),
-    readdir('/sys/class/net'),
+    output('docker', 'ps', '--all', '--format', CONTAINER),
+    readInterfaces(),
   ]);
   const named = (name: string, lines: readonly string[]) => lines.map((line) => `${name}: ${line}`);
   return [
@@ -36,6 +48,45 @@ export async function readHostState(): Promise<HostState | undefined> {
     ...named('container', linesOf(containers)),
     ...named('interface', interfaces),
   ].toSorted();
+}
+
+/** Each interface with the bridge that it is a port of: names of links to containers are random. */
+async function readInterfaces(): Promise<readonly string[]> {
+  const masterOf = async (name: string) => {
+    try {
+      return ` ${basename(await readlink(`/sys/class/net/${name}/master`))}`;
+    } catch {
+      // It is no port of a bridge, or has gone.
+      return '';
+    }
+  };
+  const names = await readdir('/sys/class/net');
+  return await Promise.all(names.map(async (name) => `${name}${await masterOf(name)}`));
+}
+
+/** What the settings of a cluster say of its traces. */
+export function tracesOf(settings: string): ClusterTraces {
+  const valueOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(settings)?.[1] ?? '';
+  const ranges = ['GANTRY_CONTROL_CIDR', 'GANTRY_POD_CIDR'].map((name) => parseIpv4Range(valueOf(name)));
+  const clusterId = valueOf('GANTRY_CLUSTER_ID');
+  if (clusterId === '' || ranges.includes(undefined)) throw new Error('the settings of the cluster name no cluster');
+  return { clusterId, ranges: ranges.flatMap((range) => range ?? []) };
+}
+
+/** Whether others use the engine: containers of theirs come and go, and rules, interfaces and routes with them. */
+export function hasOthers(state: HostState, traces: ClusterTraces): boolean {
+  return state.some((line) => line.startsWith('container: ') && !isTrace(line, traces));
+}
+
+/** The lines that name the cluster, one of its interfaces or one of its addresses. */
+export function linesOfCluster(state: HostState, traces: ClusterTraces): HostState {
+  return state.filter((line) => isTrace(line, traces));
+}
+
+function isTrace(line: string, { clusterId, ranges }: ClusterTraces): boolean {
+  if (line.toLowerCase().includes(clusterId.replace(/^gantry-/, ''))) return true;
+  const addresses = line.match(/\d+\.\d+\.\d+\.\d+/g) ?? [];
+  return addresses.some((address) => ranges.some((range) => isWithin(range, address)));
 }
 
 async function output(program: string, ...args: readonly string[]): Promise<string> {
