@@ -1,4 +1,6 @@
+import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { ENDPOINT_SLICES, type Pod, PODS, SERVICE_NAME_LABEL, SERVICES, type ServiceSpec } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster, isReady } from './harness/cluster.ts';
@@ -119,6 +121,65 @@ test('a long answer is whole over TCP, and a zone has its SOA', async () => {
     return true;
   });
   expect((await resolver.resolveSoa('cluster.local')).nsname).toBe('ns.dns.cluster.local');
+});
+
+const SOA = 6;
+
+/** What a server answers over UDP; `ednsBytes` is how long the answer may be by EDNS, 0 for a question without it. */
+async function askByUdp(server: string, name: string, ednsBytes: number) {
+  const labels = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]);
+  const header = [0x12, 0x34, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, ednsBytes === 0 ? 0 : 1];
+  const option = ednsBytes === 0 ? [] : [0, 0, 41, ednsBytes >> 8, ednsBytes & 255, 0, 0, 0, 0, 0, 0];
+  const socket = createSocket('udp4');
+  try {
+    socket.send(Buffer.from([...header, ...labels, 0, 0, 1, 0, 1, ...option]), 53, server);
+    const [packet] = (await once(socket, 'message', { signal: AbortSignal.timeout(5000) })) as [Buffer];
+    const records = header.length + labels.length + 5;
+    // The name of a record is a pointer, or labels.
+    const type = packet[records] === undefined ? 0 : packet.readUInt16BE(endOfName(packet, records));
+    return {
+      isTruncated: (packet.readUInt16BE(2) & 0x0200) !== 0,
+      code: packet.readUInt16BE(2) & 15,
+      answers: packet.readUInt16BE(6),
+      authorities: packet.readUInt16BE(8),
+      options: packet.readUInt16BE(10),
+      firstType: type,
+    };
+  } finally {
+    socket.close();
+  }
+}
+
+function endOfName(packet: Buffer, start: number): number {
+  let at = start;
+  while ((packet[at] ?? 0) !== 0 && (packet[at] ?? 0) < 192) at += (packet[at] ?? 0) + 1;
+  return at + ((packet[at] ?? 0) === 0 ? 1 : 2);
+}
+
+test('an answer over UDP is as long as EDNS says, and a name that does not exist has the SOA of the zone', async () => {
+  const [one = ''] = await servers();
+  await createService('some', { clusterIP: 'None', ports: [{ port: 80 }] });
+  await cluster.create(ENDPOINT_SLICES, namespace.name, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'some-1', labels: { [SERVICE_NAME_LABEL]: 'some' } },
+    addressType: 'IPv4',
+    ports: [{ name: '', port: 80 }],
+    endpoints: Array.from({ length: 40 }, (_, index) => ({ addresses: [`198.18.1.${index + 1}`] })),
+  });
+  const name = `some.${namespace.name}.svc.cluster.local`;
+  await eventually('the answer is whole', 60_000, async () => {
+    const found = await askByUdp(one, name, 1232);
+    expect(found).toMatchObject({ isTruncated: false, code: 0, answers: 40, options: 1 });
+    return true;
+  });
+  expect(await askByUdp(one, name, 0)).toMatchObject({ isTruncated: true, code: 0, options: 0 });
+  expect(await askByUdp(one, `none.${namespace.name}.svc.cluster.local`, 0)).toMatchObject({
+    code: 3,
+    answers: 0,
+    authorities: 1,
+    firstType: SOA,
+  });
 });
 
 test('other names go to the resolver of the host', async () => {

@@ -1,8 +1,9 @@
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { type Service, SERVICES } from '@gantry/objects';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, type Service, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { issueServerIdentity } from './conformance/test-pki.ts';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { ServicePods } from './harness/service-pods.ts';
@@ -243,6 +244,88 @@ test('a pod reaches the API by the address of default/kubernetes with its own to
   expect(await pods.run('client', ASK_API, [spec?.clusterIP ?? ''])).toBe('200');
 });
 
+/** Allows all that it is asked about, and says so in a label. */
+const WEBHOOK = `
+require('https').createServer({ key: process.env.KEY, cert: process.env.CERT }, (request, response) => {
+  let text = '';
+  request.on('data', (part) => (text += part)).on('end', () => {
+    const { uid } = JSON.parse(text).request;
+    const patch = Buffer.from(JSON.stringify([{ op: 'add', path: '/metadata/labels', value: { seen: 'yes' } }])).toString('base64');
+    const answer = { uid, allowed: true, patchType: 'JSONPatch', patch };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
+  });
+}).listen(8443, '0.0.0.0');
+`;
+
+test('an API server calls a webhook that runs in pods, by its Service, and forwards to Services and pods', async () => {
+  const { ca, cert, key } = await issueServerIdentity([`hook.${namespace.name}.svc`]);
+  const spec = await pods.serverSpec(0);
+  const env = Object.entries({ KEY: key, CERT: cert }).map(([name, value]) => ({ name, value }));
+  const readinessProbe = { tcpSocket: { port: 8443 }, periodSeconds: 1 };
+  const containers = spec.containers.map((one) => ({
+    ...one,
+    command: ['node', '-e', WEBHOOK],
+    env,
+    readinessProbe,
+    ports: [{ containerPort: 8443 }],
+  }));
+  await pods.server('hook', (await cluster.nodes())[0]?.metadata.name ?? '', 0, { ...spec, containers });
+  await pods.untilReady('hook');
+  await serve('hook', { selector: { app: 'hook' }, ports: [{ port: 443, targetPort: 8443 }] });
+  const name = `hook-${namespace.name}`;
+  await cluster.create(MUTATING_WEBHOOK_CONFIGURATIONS, '', {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name },
+    webhooks: [
+      {
+        name: 'hook.example.org',
+        clientConfig: {
+          service: { namespace: namespace.name, name: 'hook', path: '/' },
+          caBundle: Buffer.from(ca).toString('base64'),
+        },
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace.name } },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+        timeoutSeconds: 10,
+        failurePolicy: 'Ignore',
+      },
+    ],
+  });
+  let attempt = 0;
+  try {
+    await eventually('the webhook has seen an object', SOON_MS, async () => {
+      await kubectl('create', 'configmap', `seen-${++attempt}`);
+      return (await kubectl('get', 'configmap', `seen-${attempt}`, '-o=jsonpath={.metadata.labels.seen}')) === 'yes';
+    });
+  } finally {
+    await kubectl('delete', 'mutatingwebhookconfiguration', name);
+  }
+  const raw = (path: string) => cluster.mustKubectl(['get', '--raw', `/api/v1/namespaces/${namespace.name}/${path}`]);
+  expect(await raw('services/web:http/proxy/')).toMatch(/^web-[01] /);
+  expect(await raw('pods/solo:8080/proxy/')).toMatch(/^solo /);
+});
+
+test("the engine's own rules go on: ports that it publishes answer, and its networks stay apart", async () => {
+  const name = `published-${namespace.name}`;
+  const serving = ['busybox:1.36', 'sh', '-c', 'echo published > /index.html; exec httpd -f -p 80 -h /'];
+  await cluster.docker(['run', '-d', '--rm', '--name', name, '-p', '80', ...serving]);
+  try {
+    const [, port = ''] = /:(\d+)$/m.exec(await cluster.docker(['port', name, '80/tcp'])) ?? [];
+    const own = hostAddress();
+    await eventually('the port answers', SOON_MS, async () => (await hostAsks(`${own}:${port}`)) === 'published\n');
+    const pod = await kubectl('get', 'pod', 'solo', '-o=jsonpath={.status.podIP}');
+    const reach = (target: string) => `timeout 3 wget -q -O- http://${target}/ || echo nothing`;
+    const inside = (target: string) => cluster.docker(['exec', name, 'sh', '-c', reach(target)]);
+    expect((await inside('127.0.0.1')).trim()).toBe('published');
+    expect((await inside(`${pod}:8080`)).trim()).toMatch(/nothing$/);
+  } finally {
+    await cluster.docker(['rm', '-f', name]);
+  }
+});
+
 test('rules that others delete are written again; they outlive a stop of the proxy, and its removal leaves none', async () => {
   const { clusterIP = '' } = await cluster.get(SERVICES, namespace.name, 'web').then(({ spec }) => spec ?? {});
   for (const command of [
@@ -252,6 +335,11 @@ test('rules that others delete are written again; they outlive a stop of the pro
     await onHost('nft', ...command, 'ip', cluster.clusterId);
     await untilFrom('client', clusterIP, 'web-0', 'web-1');
   }
+  const chain = `GANTRY-${cluster.clusterId.replace('gantry-', '')}`;
+  await onHost('iptables', '-w', '-D', 'DOCKER-USER', '-j', chain);
+  await eventually('the chain is behind DOCKER-USER again', SOON_MS, async () =>
+    (await onHost('iptables', '-S', 'DOCKER-USER')).includes(`-j ${chain}`),
+  );
   await cluster.compose(['stop', 'proxy']);
   await untilFrom('client', clusterIP, 'web-0', 'web-1');
   await cluster.compose(['run', '--rm', '--no-deps', '-T', 'proxy', 'node', 'lib/proxy.mjs', 'remove']);
