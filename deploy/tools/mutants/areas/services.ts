@@ -118,4 +118,12 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     tests: ['services/controller-manager/src/controllers/load-balancer/controller.test.ts'],
     protects: 'users from a Node whose agent is hostile',
   },
+  {
+    name: 'pods get through forwarders',
+    file: 'services/agent/src/docker/options/forwarder-options.ts',
+    text: '    ip saddr ${closedRange} return\n',
+    replacement: '',
+    tests: ['services/agent/src/docker/options/forwarder-options.test.ts'],
+    protects: 'pods whose policy lets the control plane in, from pods that would come as a forwarder',
+  },
 ];
