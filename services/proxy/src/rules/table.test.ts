@@ -1,5 +1,7 @@
+import type { ServiceSpec } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { topology } from '../testing/services.ts';
+import { endpoint, NODE_A, service, slice, topology } from '../testing/services.ts';
+import { planService } from './plan-service.ts';
 import { tableSkeleton } from './table.ts';
 
 const TUNNEL = { device: 'gtv-test', vni: 77, gateway: '10.128.0.1' };
@@ -93,3 +95,24 @@ test('the agent of a Node is reached from other hosts, where API servers are', (
   );
   expect(chain('prerouting')).not.toContain('gtv-test');
 });
+
+test.each<readonly [string, Partial<ServiceSpec>]>([
+  ['of one address', {}],
+  ['with node ports', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] }],
+  ['that keeps its clients', { sessionAffinity: 'ClientIP' }],
+  [
+    'that stays on a Node',
+    { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }], externalTrafficPolicy: 'Local' },
+  ],
+  ['with external addresses', { externalIPs: Array.from({ length: 20 }, (_, index) => `192.0.2.${index + 1}`) }],
+  ['of a load balancer with ranges of clients', { type: 'LoadBalancer', loadBalancerSourceRanges: ['192.0.2.0/24'] }],
+])(
+  'a Service %s adds no rule that packets of others pass: what a packet costs does not depend on how many there are',
+  (_, spec) => {
+    const common = [...tableSkeleton({ ...topology(), apiPort: 6443, tunnel: TUNNEL }).matchAll(/chain (\S+) \{/g)];
+    const found = planService(service(spec, ['10.128.10.0']), [slice([endpoint('10.128.4.1')])], topology(NODE_A));
+    expect(common.length).toBeGreaterThan(10);
+    expect(found.elements.length).toBeGreaterThan(0);
+    for (const [, name = ''] of common) expect([...found.chains.keys()]).not.toContain(name);
+  },
+);
