@@ -14,6 +14,7 @@ import {
   type ClusterTraces,
   compareHostStates,
   hasOthers,
+  hasRules,
   type HostState,
   linesOfCluster,
   readHostState,
@@ -72,8 +73,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 async function requireSame(before: HostState, traces: ClusterTraces): Promise<void> {
   try {
     await eventually('the host is as it was before `up`', SETTLED_MS, async () => {
-      const after = (await readHostState()) ?? [];
+      const after = (await readHostState(traces.image)) ?? [];
       const isShared = [before, after].some((state) => hasOthers(state, traces));
+      if (!hasRules(after) || (!isShared && !hasRules(before))) throw new Error('nft does not list the rules');
       const compared = (state: HostState) => (isShared ? linesOfCluster(state, traces) : state);
       const { added, lost } = compareHostStates(compared(before), compared(after));
       if (added.length === 0 && lost.length === 0) return true;

@@ -20,13 +20,18 @@ export interface ClusterTraces {
   /** `gantry-` and six characters, which are also part of the names of its interfaces and chains. */
   readonly clusterId: string;
   readonly ranges: readonly AddressRange[];
+  /** Of its services. */
+  readonly image: string;
 }
 
-/** Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. */
-export async function readHostState(): Promise<HostState | undefined> {
+/**
+ * Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. `image` has
+ * an nft for where the host's fails: older versions are ended by a signal when they read rules that newer ones have written.
+ */
+export async function readHostState(image?: string): Promise<HostState | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
   const [nft, iptables, ip6tables, routes, routes6, rules, networks, containers, interfaces] = await Promise.all([
-    output('nft', '--stateless', 'list', 'ruleset'),
+    readNft(image),
     output('iptables-save'),
     output('ip6tables-save'),
     output('ip', '-o', 'route', 'show', 'table', 'all'),
@@ -38,7 +43,7 @@ export async function readHostState(): Promise<HostState | undefined> {
   ]);
   const named = (name: string, lines: readonly string[]) => lines.map((line) => `${name}: ${line}`);
   return [
-    ...named('nft', rulesOfNft(nft)),
+    ...named('nft', nft === undefined ? [UNREADABLE] : rulesOfNft(nft)),
     ...named('iptables', rulesOfIptables(iptables)),
     ...named('ip6tables', rulesOfIptables(ip6tables)),
     ...named('route', lastingRoutes(routes)),
@@ -48,6 +53,23 @@ export async function readHostState(): Promise<HostState | undefined> {
     ...named('container', linesOf(containers)),
     ...named('interface', interfaces),
   ].toSorted();
+}
+
+const LIST_RULES = ['nft', '--stateless', 'list', 'ruleset'] as const;
+const UNREADABLE = 'unreadable';
+
+/** Undefined where neither the host's program nor one of an image can read the rules. */
+async function readNft(image: string | undefined): Promise<string | undefined> {
+  const [program, ...args] = LIST_RULES;
+  const { code, stdout } = await runProgram(program, args);
+  if (code === 0) return stdout;
+  if (image === undefined) return undefined;
+  return await output('docker', 'run', '--rm', '--network', 'host', '--cap-add', 'NET_ADMIN', image, ...LIST_RULES);
+}
+
+/** Whether a state has the rules of nft. */
+export function hasRules(state: HostState): boolean {
+  return !state.includes(`nft: ${UNREADABLE}`);
 }
 
 /** Each interface with the bridge that it is a port of: names of links to containers are random. */
@@ -69,8 +91,9 @@ export function tracesOf(settings: string): ClusterTraces {
   const valueOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(settings)?.[1] ?? '';
   const ranges = ['GANTRY_CONTROL_CIDR', 'GANTRY_POD_CIDR'].map((name) => parseIpv4Range(valueOf(name)));
   const clusterId = valueOf('GANTRY_CLUSTER_ID');
+  const image = valueOf('GANTRY_IMAGE');
   if (clusterId === '' || ranges.includes(undefined)) throw new Error('the settings of the cluster name no cluster');
-  return { clusterId, ranges: ranges.flatMap((range) => range ?? []) };
+  return { clusterId, image, ranges: ranges.flatMap((range) => range ?? []) };
 }
 
 /** Whether others use the engine: containers of theirs come and go, and rules, interfaces and routes with them. */
