@@ -1,14 +1,23 @@
-import { formatTime } from '@gantry/base';
-import type { ObjectWrite, WriteResult } from '@gantry/client';
+import { type Clock, formatTime } from '@gantry/base';
+import type { ObjectWrite, WriteResult, WriteSender } from '@gantry/client';
+import type { EventRecorder, Log } from '@gantry/controller-runtime';
 import type { Pod } from '@gantry/objects';
+import type { ClusterView } from './cluster-view.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { hasDelayedClaims } from './framework/pod-volumes.ts';
 import type { Decision, Preemption } from './plan.ts';
-import type { SchedulerOptions } from './scheduler.ts';
+import type { SchedulingQueue } from './queue.ts';
 import { preemptionMarkOf, preemptionOf, resultsOf, withdrawalOf } from './writes.ts';
 
 /** What preemption needs of a scheduler. */
-export type PreemptionWorkOptions = Pick<SchedulerOptions, 'client' | 'view' | 'queue' | 'events' | 'clock' | 'log'>;
+export interface PreemptionWorkOptions {
+  readonly client: Pick<WriteSender, 'batch'>;
+  readonly view: ClusterView;
+  readonly queue: SchedulingQueue;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /** A refused pod that takes the place of others. */
 export type Preempting = Decision & { kind: 'refuse'; preemption: Preemption & { kind: 'possible' } };
