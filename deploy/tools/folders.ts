@@ -294,5 +294,5 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     commands: ['.', 'machine', 'cluster', 'settings', 'status', 'doctor', 'conformance'],
   },
   bench: { '.': [], network: ['.'], speed: ['.'], 'main.ts': ANYTHING },
-  'integration-tests': { harness: [], clients: ['harness'], conformance: ['harness'], '.': ['harness'] },
+  'integration-tests': { harness: [], clients: ['harness'], conformance: ['harness'] },
 };
