@@ -103,8 +103,8 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'a pod runs as an account that does not exist',
     file: `${ADMISSION}/service-account/service-account.ts`,
-    text: 'throw refuse(request, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);',
-    replacement: 'return { metadata: {} } as ServiceAccount;',
+    text: 'throw refuseBeforeNaming(',
+    replacement: 'if (namespace !== undefined) return { metadata: {} } as ServiceAccount;\n  throw refuseBeforeNaming(',
     tests: REFUSALS,
     protects: 'an account that is created later, of which the creator of the pod knows nothing',
   },
