@@ -2,7 +2,7 @@ import type { TestResult } from './test-result.ts';
 
 /**
  * The parts that a test can wait for. `machine`: this machine cannot; `internals`: the test looks at the inside of Kubernetes' own
- * programs; `defect`: what exists is wrong.
+ * programs; `program`: the official program itself skips the test; `defect`: what exists is wrong.
  */
 export const PARTS = [
   'controllers',
@@ -12,6 +12,7 @@ export const PARTS = [
   'storage',
   'machine',
   'internals',
+  'program',
   'defect',
 ] as const;
 export type Part = (typeof PARTS)[number];
