@@ -82,11 +82,22 @@ describe('the volumes of a node', () => {
     const until = async (done: () => boolean) => {
       while (!done()) await turn();
     };
-    const turns = async () => {
-      for (let i = 0; i < 30; i++) await turn();
+    const isThere = (name = 'v') => client.all(PERSISTENT_VOLUMES).some(({ metadata }) => metadata.name === name);
+    /** Resolves when the volumes so far have been looked at: they are, one after the other, before one that is released now is deleted. */
+    const lookedAt = async () => {
+      const { metadata, spec } = released();
+      const claimRef = { namespace: 'default', name: 'of-last' };
+      await mkdir(join(root, 'last'));
+      await client.put(
+        PERSISTENT_VOLUMES,
+        released({
+          metadata: { ...metadata, name: 'last' },
+          spec: { ...spec, claimRef, local: { path: localPathOf('last') } },
+        }),
+      );
+      await until(() => !isThere('last'));
     };
-    const isThere = () => client.all(PERSISTENT_VOLUMES).length > 0;
-    return { client, pods, folders, until, turns, isThere };
+    return { client, pods, folders, until, lookedAt, isThere };
   };
 
   it('are deleted with their folders when their claims are gone', async () => {
@@ -105,14 +116,14 @@ describe('the volumes of a node', () => {
       released({ metadata: { ...released().metadata, labels: { 'kubernetes.io/hostname': 'm' } } }),
     ],
   ])('stay when they %s', async (_, volume) => {
-    const { client, turns, isThere } = start();
+    const { client, lookedAt, isThere } = start();
     await client.put(PERSISTENT_VOLUMES, volume);
-    await turns();
+    await lookedAt();
     expect([existsSync(join(root, 'v')), isThere()]).toEqual([true, true]);
   });
 
   it('stay while containers of a pod run that was deleted by force', async () => {
-    const { client, folders, until, turns, isThere } = start();
+    const { client, folders, until, lookedAt, isThere } = start();
     const claim = {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
@@ -134,7 +145,7 @@ describe('the volumes of a node', () => {
     const volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
     await folders.make(pod({ volumes: [volume] }), volume, stop.signal);
     await client.updateStatus(PERSISTENT_VOLUMES, { ...bound, status: { phase: 'Released' } }, stop.signal);
-    await turns();
+    await lookedAt();
     expect(existsSync(join(root, 'v', 'file'))).toBe(true);
     folders.release(pod({}).metadata.uid ?? '');
     await until(() => !isThere());
@@ -142,10 +153,10 @@ describe('the volumes of a node', () => {
   });
 
   it('stay while a pod may have them', async () => {
-    const { client, pods, until, turns, isThere } = start();
+    const { client, pods, until, lookedAt, isThere } = start();
     pods.push(pod({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }] }));
     await client.put(PERSISTENT_VOLUMES, released());
-    await turns();
+    await lookedAt();
     expect(existsSync(join(root, 'v', 'file'))).toBe(true);
     pods.pop();
     await until(() => !isThere());
