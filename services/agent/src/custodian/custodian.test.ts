@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Eviction, LEASES, NODES, PODS, type Resource, StatusError } from '@gantry/objects';
+import { type Eviction, type KubeObject, LEASES, NODES, PODS, type Resource, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
@@ -183,5 +183,23 @@ describe('a host custodian with an agent that comes back', () => {
     await wait();
     await wait();
     expect(server.all(PODS)).toEqual([]);
+  });
+
+  it('deletes no pod that has the name of the refused one by now', async () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a' } };
+    await server.put(PODS, pod);
+    let successor: KubeObject | undefined;
+    meanwhile = async (write) => {
+      if (write.verb === 'create' && write.subresource === 'eviction') {
+        throw new StatusError('TooManyRequests', 'no disruption is allowed');
+      }
+      if (write.verb !== 'delete' || write.resource.resource !== 'pods' || successor !== undefined) return;
+      await server.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
+      successor = await server.put(PODS, pod);
+    };
+    lead();
+    while (successor === undefined) await clock.advance(1000);
+    await clock.advance(1000);
+    expect(server.all(PODS).map(({ metadata }) => metadata.uid)).toEqual([successor.metadata.uid]);
   });
 });
