@@ -5,21 +5,25 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
-import { docker, rssMib, serviceContainers, type ServiceContainer } from './processes.ts';
+import { docker, rssMib, serviceContainers, type ServiceContainer, servicesCpuMs } from './processes.ts';
 
 const IMAGE = 'busybox:latest';
 const BYTES = 1e9;
 const FILE = '/tmp/data';
 const SAMPLE_MS = 100;
-/** Services that a stream goes through. */
-const SERVICES = ['agent', 'apiserver'];
+/** Services that a stream goes through, and those of them that hold its bytes in a heap. */
+const SERVICES = ['agent', 'apiserver', 'load-balancer'];
+const HELD_BY = ['agent', 'apiserver'];
 
 /** With the kubectl that `up` links beside the kubeconfig, where it has one. */
 function toolsPath(kubeconfig: string): string {
   return [resolve(dirname(kubeconfig), 'tools'), process.env['PATH'] ?? ''].join(delimiter);
 }
 
-const HEADING = ['| 1 GB | speed | memory of each process before, at most (MiB) |', '| --- | --- | --- |'];
+const HEADING = [
+  `| 1 GB | speed | CPU of ${SERVICES.join(', ')} (s) | memory of each process before, at most (MiB) |`,
+  '| --- | --- | --- | --- |',
+];
 
 /** How fast a gigabyte goes through exec and cp, how fast the engine alone is, and the memory that it takes. */
 export async function measureStreams(
@@ -43,8 +47,8 @@ export async function measureStreams(
       const kubectl = ['--kubeconfig', kubeconfig, '-n', namespace];
       const copied = join(folder, 'copied');
       const measure = async (what: string, work: () => Promise<void>) => {
-        const { seconds, memory } = await watched(containers, work);
-        print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${memory} |`);
+        const { seconds, cpu, memory } = await watched(containers, work);
+        print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${cpu} | ${memory} |`);
       };
       await measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES));
       await measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES));
@@ -73,19 +77,22 @@ function sleeper(namespace: string): Pod {
   };
 }
 
-/** Runs `work`, and samples the memory of the services meanwhile. */
+/** Runs `work`, and samples the memory of the services meanwhile; `cpu` and `memory` are text. */
 async function watched(
   containers: readonly ServiceContainer[],
   work: () => Promise<void>,
-): Promise<{ readonly seconds: number; readonly memory: string }> {
+): Promise<{ readonly seconds: number; readonly cpu: string; readonly memory: string }> {
+  const held = containers.filter(({ service }) => HELD_BY.includes(service));
   const memoryOf = ({ pids }: ServiceContainer) => Math.max(0, ...pids.map(rssMib));
-  const before = containers.map(memoryOf);
+  const before = held.map(memoryOf);
   const most = [...before];
   const timer = setInterval(() => {
-    for (const [index, container] of containers.entries()) {
+    for (const [index, container] of held.entries()) {
       most[index] = Math.max(most[index] ?? 0, memoryOf(container));
     }
   }, SAMPLE_MS);
+  const cpuOf = () => SERVICES.map((service) => servicesCpuMs(containers, [service]));
+  const cpuBefore = cpuOf();
   const startedAt = performance.now();
   try {
     await work();
@@ -93,10 +100,11 @@ async function watched(
     clearInterval(timer);
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const shown = containers.map(
+  const cpu = cpuOf().map((ms, index) => ((ms - (cpuBefore[index] ?? 0)) / 1000).toFixed(1));
+  const shown = held.map(
     ({ service }, index) => `${service} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`,
   );
-  return { seconds, memory: shown.join(', ') };
+  return { seconds, cpu: cpu.join(', '), memory: shown.join(', ') };
 }
 
 /** Runs a program and throws its output away; fails when it is less than `bytes`. */

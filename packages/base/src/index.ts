@@ -12,6 +12,7 @@
  * - `starts`: bounds what begins in one round of the event loop
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
+ * - `youngCollections`: keeps the buffers of streams from costing collections of the whole heap
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
@@ -39,3 +40,4 @@ export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
 export { Starts } from './starts.ts';
 export { atOnce, type InTurns, type Pieces, type Turn, Turns } from './turns.ts';
+export { YoungCollections, youngCollections } from './young-collections.ts';

@@ -15,7 +15,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Activities, type Clock, pause, Starts } from '@gantry/base';
+import { type Activities, type Clock, pause, Starts, youngCollections } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { Places } from '../connections/places.ts';
 import { whenGreeted } from '../connections/when-greeted.ts';
@@ -121,7 +121,8 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
   const stopping = new AbortController();
   const peers = new Peers(options);
   for (const service of options.services) {
-    server.addService(serviceDefinition(service.descriptor), implementation(service, options, stopping.signal, peers));
+    const definition = serviceDefinition(service.descriptor, (bytes) => youngCollections.passed(bytes));
+    server.addService(definition, implementation(service, options, stopping.signal, peers));
   }
   const listener = listenerOf(server, options);
   return {

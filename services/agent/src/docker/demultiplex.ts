@@ -17,38 +17,38 @@ export async function* demultiplex(chunks: AsyncIterable<Uint8Array>): AsyncIter
 /**
  * Yields the parts of the engine's multiplexed stream in order. A frame is a stream number, three zero bytes, the length
  * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes. Payloads of one
- * output that come in one chunk are one part: each part costs its receivers more than the copy.
+ * output that come in one chunk are one part: each part costs its receivers more than a copy. They are moved together within the chunk,
+ * whose content is lost.
  */
 export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<OutputPart> {
   let header = Buffer.alloc(0);
   let remaining = 0;
   let kind: OutputPart['kind'] = 'stdout';
   for await (const piece of chunks) {
-    let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    let gathered: Buffer[] = [];
-    let gatheredKind = kind;
-    while (chunk.length > 0) {
+    const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    let part = { kind, from: 0, to: 0 };
+    for (let at = 0; at < chunk.length; ) {
       if (remaining === 0) {
-        const take = Math.min(HEADER_BYTES - header.length, chunk.length);
-        header = Buffer.concat([header, chunk.subarray(0, take)]);
-        chunk = chunk.subarray(take);
+        const end = Math.min(at + HEADER_BYTES - header.length, chunk.length);
+        header = Buffer.concat([header, chunk.subarray(at, end)]);
+        at = end;
         if (header.length < HEADER_BYTES) continue;
         kind = header[0] === STDERR ? 'stderr' : 'stdout';
         remaining = header.readUInt32BE(4);
         header = Buffer.alloc(0);
         continue;
       }
-      if (gatheredKind !== kind && gathered.length > 0) {
-        yield { kind: gatheredKind, data: joined(gathered) };
-        gathered = [];
+      const end = Math.min(at + remaining, chunk.length);
+      if (part.kind !== kind || part.from === part.to) {
+        if (part.from < part.to) yield { kind: part.kind, data: chunk.subarray(part.from, part.to) };
+        part = { kind, from: at, to: at };
       }
-      gatheredKind = kind;
-      const data = chunk.subarray(0, remaining);
-      remaining -= data.length;
-      chunk = chunk.subarray(data.length);
-      gathered.push(data);
+      chunk.copyWithin(part.to, at, end);
+      part.to += end - at;
+      remaining -= end - at;
+      at = end;
     }
-    if (gathered.length > 0) yield { kind: gatheredKind, data: joined(gathered) };
+    if (part.from < part.to) yield { kind: part.kind, data: chunk.subarray(part.from, part.to) };
   }
 }
 

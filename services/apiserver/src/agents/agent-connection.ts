@@ -1,3 +1,4 @@
+import { youngCollections } from '@gantry/base';
 import { serviceDefinition, AgentService } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
 import { type Client, type ClientOptions, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
@@ -12,7 +13,10 @@ export interface AgentAddress {
 /** The same as kubelet's. */
 export const AGENT_PORT = 10250;
 
-const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
+const Constructor = makeGenericClientConstructor(
+  serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes)),
+  'AgentService',
+);
 
 /** A client of an agent over mutual TLS: the agent's certificate must be made out to its node's name. It connects when it is used. */
 export function openAgent(
