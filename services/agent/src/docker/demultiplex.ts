@@ -26,7 +26,7 @@ export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIter
   let kind: OutputPart['kind'] = 'stdout';
   for await (const piece of chunks) {
     const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    let part = { kind, from: 0, to: 0 };
+    let part: { kind: OutputPart['kind']; from: number; to: number } = { kind, from: 0, to: 0 };
     for (let at = 0; at < chunk.length; ) {
       if (remaining === 0) {
         const end = Math.min(at + HEADER_BYTES - header.length, chunk.length);
