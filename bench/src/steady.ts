@@ -116,12 +116,16 @@ function table(title: string, rows: readonly (readonly [string, number])[]): str
   ];
 }
 
-/** A list of everything costs the engine the more the more there is: none is to be made but by the slow relist. */
+/**
+ * A list of everything costs the engine the more the more there is: none is to be made but by the slow relist. The check of the engine's
+ * health, a ping and a list of one container, is none of these.
+ */
 function verdict(calls: Calls, tookMs: number): string {
-  const lists = calls.get('GET /containers/json')?.count ?? 0;
+  const countOf = (call: string) => calls.get(call)?.count ?? 0;
+  const lists = countOf('GET /containers/json') - countOf('GET /_ping');
   const allowed = Math.ceil(tookMs / 60_000) * MAX_LISTS_PER_MINUTE + 1;
   if (lists > allowed) process.exitCode = 1;
-  return `${lists} lists of containers, ${lists > allowed ? 'MORE than' : 'within'} the ${allowed} of the slow relist.`;
+  return `${lists} lists of all containers, ${lists > allowed ? 'MORE than' : 'within'} the ${allowed} of the slow relist.`;
 }
 
 function probedPod(namespace: string, name: string, node: string, runsCommands: boolean): Pod {
