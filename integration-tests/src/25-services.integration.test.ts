@@ -216,9 +216,19 @@ test('UDP: a client that keeps its port gets another pod when its own is gone', 
   await eventually('the other pod answers', SOON_MS, async () => (await ask()) === other);
 });
 
+/** How many TCP segments a pod has sent again until now. */
+async function segmentsSentAgain(pod: string): Promise<number> {
+  const [names = '', values = ''] = (await kubectl('exec', pod, '--', 'grep', '^Tcp:', '/proc/net/snmp')).split('\n');
+  return Number(values.split(' ')[names.split(' ').indexOf('RetransSegs')]);
+}
+
 test('without endpoints a Service refuses at once; pods that terminate serve while there are no others', async () => {
   const { clusterIP = '' } = await serve('last', { selector: { app: 'last' } });
   await eventually('refused', SOON_MS, async () => (await pods.ask('client', clusterIP))[0] === 'ECONNREFUSED');
+  // The kernel sends one address few ICMP messages in a second: a client that gets none waits for a second and sends again.
+  const before = await segmentsSentAgain('client');
+  expect(new Set(await pods.ask('client', clusterIP, 40))).toEqual(new Set(['ECONNREFUSED']));
+  expect((await segmentsSentAgain('client')) - before).toBeLessThan(10);
   await pods.server('last', (await cluster.nodes())[0]?.metadata.name ?? '', 20_000);
   await pods.untilReady('last');
   await untilFrom('client', clusterIP, 'last');

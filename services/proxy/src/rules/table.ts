@@ -94,7 +94,7 @@ export function tableSkeleton(topology: SkeletonOptions): string {
   const foreign = `iifname "gtp-*" iifname != "${podBridge}" return; iifname "gtv-*"${ownTunnel} return`;
   const agentsOfOthers = tunnel === undefined ? '' : ` iifname "${tunnel.device}" ${agents};`;
   return `${CONTAINERS}
-  chain reject-packet { reject; }
+  chain reject-packet { meta l4proto tcp reject with tcp reset; reject; }
   chain check-sources { ct state new ${SERVICE} vmap @source-checked; }
   chain route-to-own {
     ${SERVICE} vmap @services
@@ -113,7 +113,7 @@ export function tableSkeleton(topology: SkeletonOptions): string {
     ip daddr @node-addresses ${NODE_PORT} vmap @no-endpoint-node-ports
   }
   chain check-cluster-addresses {
-    ip daddr @cluster-addresses reject
+    ip daddr @cluster-addresses goto reject-packet
     ip daddr ${serviceCidr} drop
   }
 ${chains}  chain before-prerouting { type filter hook prerouting priority -115; policy accept; ${foreign};${fromOthers} jump check-sources; }
@@ -127,7 +127,7 @@ ${chains}  chain before-prerouting { type filter hook prerouting priority -115; 
     iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
     iifname "${podBridge}" udp dport ${TUNNEL_PORTS} drop
 ${closed}${outer}    ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
-    ct state new ip daddr @load-balancer-addresses meta l4proto != icmp reject
+    ct state new ip daddr @load-balancer-addresses meta l4proto != icmp goto reject-packet
   }
   chain forward {
     type filter hook forward priority -5; policy accept;
