@@ -9,7 +9,7 @@
  * - `go-duration`, `go-json`: durations and JSON as Go writes them
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
- * - `starts`: bounds what begins in one round of the event loop
+ * - `starts`: bounds what begins in one round of the event loop, with turns for each user and address
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
  * - `youngCollections`: keeps the buffers of streams from costing collections of the whole heap
@@ -38,6 +38,6 @@ export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, syste
 export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';
 export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
-export { Starts } from './starts.ts';
+export { CrowdError, type Source, Starts, type WaitingLimits } from './starts.ts';
 export { atOnce, type InTurns, type Pieces, type Turn, Turns } from './turns.ts';
 export { YoungCollections, youngCollections } from './young-collections.ts';

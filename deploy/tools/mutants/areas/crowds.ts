@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.ts';
 
 const HTTP = 'services/apiserver/src/http';
 const STARTS = 'packages/base/src/starts.ts';
+const STARTS_TEST = 'packages/base/src/starts.test.ts';
 const SERVER_TESTS = [`${HTTP}/begin-in-turns.test.ts`];
 const CONNECTIONS = 'packages/service/src/connections';
 
@@ -10,9 +11,9 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'a crowd of requests begins in one round of the event loop',
     file: STARTS,
-    text: `    if (this.#waiting.length === 0 && this.#hasTime()) {
+    text: `    if (this.#waiting.size === 0 && this.#hasTime()) {
       begin();`,
-    replacement: `    if (this.#waiting.length >= 0) {
+    replacement: `    if (this.#waiting.size >= 0) {
       begin();`,
     tests: ['packages/base/src/starts.test.ts', ...SERVER_TESTS],
     protects: 'all clients of an API server, from a stall as long as the requests of a crowd together',
@@ -20,10 +21,74 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'what comes later begins before what waits',
     file: STARTS,
-    text: 'if (this.#waiting.length === 0 && this.#hasTime()) return undefined;',
+    text: 'if (this.#waiting.size === 0 && this.#hasTime()) return undefined;',
     replacement: 'if (this.#hasTime()) return undefined;',
     tests: ['packages/base/src/starts.test.ts'],
     protects: 'requests of a crowd, which would wait for ever behind new ones',
+  },
+  {
+    name: 'a source takes as many turns as it has waiting',
+    file: STARTS,
+    text: 'const id = isKnown || this.#counts[kind] < sources ? source : kind;',
+    replacement: 'const id = isKnown && sources < 0 ? source : kind;',
+    tests: [STARTS_TEST],
+    protects: 'heartbeats and leaders, from waiting behind all requests of a crowd of one user',
+  },
+  {
+    name: 'users wait behind a crowd of addresses',
+    file: STARTS,
+    text: "this.#next = first === 'user' ? 'address' : 'user';",
+    replacement: "this.#next = 'address';",
+    tests: [STARTS_TEST],
+    protects: 'known users, from new connections of as many addresses as there are pods',
+  },
+  {
+    name: 'a source may let any number wait',
+    file: STARTS,
+    text: 'queue.begins.size >= ofSource || this.#size >= total',
+    replacement: 'this.#size >= total',
+    tests: [STARTS_TEST, ...SERVER_TESTS],
+    protects: 'the memory of an API server, and the room of other users in its queue',
+  },
+  {
+    name: 'any number of requests may wait',
+    file: STARTS,
+    text: 'queue.begins.size >= ofSource || this.#size >= total',
+    replacement: 'queue.begins.size >= ofSource',
+    tests: [STARTS_TEST],
+    protects: 'the memory of an API server, from many users that let much wait',
+  },
+  {
+    name: 'every source has a queue of its own',
+    file: STARTS,
+    text: 'const id = isKnown || this.#counts[kind] < sources ? source : kind;',
+    replacement: 'const id = isKnown || sources > 0 ? source : kind;',
+    tests: [STARTS_TEST],
+    protects: 'the memory of an API server, and turns of users, from names and addresses without end',
+  },
+  {
+    name: 'requests of a known user wait among those of its address',
+    file: `${HTTP}/https-server.ts`,
+    text: 'const source = connectionOf(transportOf(req))?.source ?? `',
+    replacement: 'const source: Source = `',
+    tests: SERVER_TESTS,
+    protects: 'users behind the load balancer, who have one address',
+  },
+  {
+    name: 'a request that is refused a turn is never answered',
+    file: `${HTTP}/https-server.ts`,
+    text: 'if (!isAccepted) refuse(req, res, clock);',
+    replacement: 'void isAccepted;',
+    tests: SERVER_TESTS,
+    protects: 'clients in a crowd, from waiting for ever',
+  },
+  {
+    name: 'a call that is refused a turn fails as if the server had an error',
+    file: 'packages/service/src/grpc/grpc-server.ts',
+    text: 'if (!(error instanceof CrowdError)) return toGrpcError(error);',
+    replacement: 'return toGrpcError(error);',
+    tests: ['packages/service/src/grpc/grpc-server.test.ts'],
+    protects: 'clients in a crowd, which try again later what was refused for it',
   },
   {
     name: 'requests begin without a turn',
@@ -52,7 +117,7 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'bodies are decoded without a turn',
     file: `${HTTP}/read-body.ts`,
-    text: 'await starts.next();\n      return bytes;',
+    text: 'await turnOf(starts, user);\n      return bytes;',
     replacement: 'return bytes;',
     tests: [`${HTTP}/read-body.test.ts`],
     protects: 'the event loop of an API server, from many bodies that end at once',
@@ -60,7 +125,7 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'large bodies take their steps together',
     file: `${HTTP}/read-body.ts`,
-    text: 'await nextRound();\n      await starts.next();',
+    text: 'await nextRound();\n      await turnOf(starts, user);',
     replacement: 'await nextRound();',
     tests: [`${HTTP}/read-body.test.ts`],
     protects: 'the event loop of an API server, from many large bodies at a time',

@@ -48,6 +48,16 @@ describe('open connections', () => {
     expect(closed).toEqual(['first']);
   });
 
+  it('have their address as the source of what they begin, and their user once that is known', () => {
+    const { open } = start();
+    const connection = open('first', 'b');
+    expect(connection?.source).toBe('address:b');
+    connection?.belongsTo('alice');
+    expect(connection?.source).toBe('user:alice');
+    connection?.closed();
+    expect(connection?.source).toBe('user:alice');
+  });
+
   it('close one of the largest owner when the server is full', () => {
     const { closed, open } = start({ ...LIMITS, perOwner: 4 });
     open('a1');

@@ -1,4 +1,4 @@
-import type { Clock } from '@gantry/base';
+import type { Clock, Source } from '@gantry/base';
 
 /** How many connections a server keeps, and for how long one may be idle. */
 export interface ConnectionLimits {
@@ -12,6 +12,8 @@ export interface ConnectionLimits {
 
 /** An open connection, as its server reports it. */
 export interface Connection {
+  /** Its address until its user is known, and its user from then on. */
+  readonly source: Source;
   /** A request or stream begins. */
   begin(): void;
   /** A request or stream has ended. */
@@ -23,7 +25,7 @@ export interface Connection {
 
 interface Owner {
   readonly kind: 'address' | 'user';
-  readonly key: string;
+  readonly key: Source;
   size: number;
   /** Those without a request, the one that has been idle longest first. */
   readonly idle: Set<Tracked>;
@@ -76,7 +78,12 @@ export class Connections {
     owner.size += 1;
     owner.idle.add(tracked);
     this.#size += 1;
+    let source = owner.key;
     return {
+      get source() {
+        source = tracked.owner?.key ?? source;
+        return source;
+      },
       begin: () => this.#begin(tracked),
       end: () => this.#end(tracked),
       belongsTo: (user) => this.#moveTo(tracked, user),
@@ -152,7 +159,7 @@ export class Connections {
   }
 
   #owner(kind: Owner['kind'], key: string): Owner {
-    const id = `${kind}:${key}`;
+    const id: Source = `${kind}:${key}`;
     let owner = this.#owners.get(id);
     if (owner === undefined) {
       owner = { kind, key: id, size: 0, idle: new Set() };

@@ -14,7 +14,7 @@ import {
   WatchRequestSchema,
 } from '@gantry/proto';
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { Activities, systemClock } from '@gantry/base';
+import { Activities, Starts, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
 import { type GrpcCall, type GrpcHandler, type GrpcService, grpcServer } from './grpc-server.ts';
@@ -24,7 +24,7 @@ const agentMethods = serviceDefinition(AgentService);
 
 type Handlers = Readonly<Record<string, GrpcHandler>>;
 
-async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] = ObjectService) {
+async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] = ObjectService, starts?: Starts) {
   const listening = Promise.withResolvers<number>();
   const server = grpcServer({
     tls: 'insecure',
@@ -33,6 +33,7 @@ async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] =
     clock: systemClock,
     activities: new Activities(systemClock),
     logger: silentLogger,
+    ...(starts && { starts }),
     toGrpcError: (error) => ({
       code: status.ABORTED,
       message: String(error),
@@ -100,6 +101,25 @@ const versionOf = (message: unknown) => (message as { resourceVersion: string })
 function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 }
+
+describe('a server whose rounds have no time left', () => {
+  it('refuses calls of an address of which too many wait, and makes the others when there is time', async () => {
+    let [now, look] = [0, 0];
+    const starts = new Starts({ monotonicMs: () => (now += look) }, { ofSource: 2, total: 100, sources: 100 });
+    const arrived = Promise.withResolvers<unknown>();
+    const handlers = { ...unary(async ({ name }) => reply(name)), ...stream(async function* () {}) };
+    await using server = await start(handlers, ObjectService, starts);
+    await get(server.client, 'first').answer;
+    look = 20;
+    const waiting = ['a', 'b'].map((name) => get(server.client, name).answer);
+    const refused = await get(server.client, 'c').answer.catch((failure: unknown) => failure as ServiceError);
+    expect(refused).toMatchObject({ code: status.RESOURCE_EXHAUSTED, details: expect.stringContaining('Too many') });
+    watch(server.client).on('error', arrived.resolve).resume();
+    expect(await arrived.promise).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+    look = 0;
+    expect((await Promise.all(waiting)).map(String)).toEqual(['a', 'b']);
+  });
+});
 
 describe('a unary call', () => {
   it('passes requests and responses of any size', async () => {

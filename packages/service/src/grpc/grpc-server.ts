@@ -15,7 +15,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Activities, type Clock, pause, Starts, youngCollections } from '@gantry/base';
+import { type Activities, type Clock, CrowdError, pause, type Source, Starts, youngCollections } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { Places } from '../connections/places.ts';
 import { whenGreeted } from '../connections/when-greeted.ts';
@@ -155,10 +155,12 @@ function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions)
       return;
     }
     socket.once('close', () => place[Symbol.dispose]());
+    const source: Source = `address:${socket.remoteAddress ?? ''}`;
     const begin = (serve: (socket: Socket) => void) => () => {
-      starts.run(() => {
+      const isAccepted = starts.run(source, () => {
         if (!socket.destroyed) serve(socket);
       });
+      if (!isAccepted) socket.destroy();
     };
     const grpc = begin(() => injector.injectConnection(socket));
     if (http === undefined) whenGreeted(socket, grpc);
@@ -229,7 +231,7 @@ function unary(
     const { abort, unfollow } = followCancel(call);
     const activity = activities.begin('call', () => `${call.getPath()} of ${peer?.identity?.commonName ?? 'a client'}`);
     const begin = () => handler.handle(call.request as never, callInfo(call, abort.signal, peer));
-    const turn = starts.next();
+    const turn = starts.next(sourceOf(call, peer));
     (turn === undefined ? begin() : turn.then(begin)).then(
       (response) => {
         unfollow();
@@ -239,7 +241,7 @@ function unary(
       (error: unknown) => {
         unfollow();
         activities.end(activity);
-        const failure = toGrpcError(error);
+        const failure = failureOf(error, toGrpcError);
         logUnexpected(logger, failure, error);
         callback({ code: failure.code, details: failure.message, metadata: trailers(failure) });
       },
@@ -285,7 +287,7 @@ function stream<C extends StreamCall>(
     stopping.addEventListener('abort', stop, { once: true });
     const left = peers.follow(peer, abort);
     const begin = () => pump(call, open(call, callInfo(call, abort.signal, peer)), abort.signal);
-    const turn = starts.next();
+    const turn = starts.next(sourceOf(call, peer));
     (turn === undefined ? begin() : turn.then(begin))
       .then(() => {
         // A watch ends without an error when its signal is aborted.
@@ -299,7 +301,7 @@ function stream<C extends StreamCall>(
             ? { code: status.UNAVAILABLE, message: 'the server is stopping', trailers: {} }
             : error === PEER_ENDED
               ? { code: CERTIFICATE_ENDED.code, message: CERTIFICATE_ENDED.details, trailers: {} }
-              : toGrpcError(error);
+              : failureOf(error, toGrpcError);
           if (!stopping.aborted) logUnexpected(logger, failure, error);
           call.emit('error', { code: failure.code, details: failure.message, metadata: trailers(failure) });
         },
@@ -428,6 +430,22 @@ class Peers {
 function sessionOf(call: Call): object | undefined {
   const inner = call as unknown as { readonly call?: { readonly stream?: { readonly session?: object | null } } };
   return inner.call?.stream?.session ?? undefined;
+}
+
+/** Whose turns a call takes. */
+function sourceOf(call: Call, peer: Peer | undefined): Source {
+  const name = peer?.identity?.commonName;
+  return name === undefined ? `address:${addressOf(call.getPeer())}` : `user:${name}`;
+}
+
+/** Without the port: `10.0.0.1:40112`, `[::1]:40112`. */
+function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '');
+}
+
+function failureOf(error: unknown, toGrpcError: (error: unknown) => GrpcError): GrpcError {
+  if (!(error instanceof CrowdError)) return toGrpcError(error);
+  return { code: status.RESOURCE_EXHAUSTED, message: error.message, trailers: {} };
 }
 
 function trailers(failure: GrpcError): Metadata {

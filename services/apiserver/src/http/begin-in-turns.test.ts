@@ -9,6 +9,7 @@ import { Router } from 'express';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFastClock } from '../testing/fast-clock.ts';
 import { createTestPki } from '../testing/test-pki.ts';
+import { connectionOf, transportOf } from './client-connection.ts';
 import { httpsServer } from './https-server.ts';
 
 /** Rounds in which a handshake or a request in this process is long over. */
@@ -23,16 +24,22 @@ describe('a server whose rounds have no time left', () => {
   let port: number;
   let stop: () => Promise<void>;
   let begun: number;
+  /** The paths of the requests that have begun. */
+  let paths: string[];
   /** What each look at the clock takes: 0 leaves time in every round, 20 leaves none. */
   let look: number;
 
   beforeEach(async () => {
     begun = 0;
+    paths = [];
     look = 0;
     let now = 0;
     const router = Router();
-    router.use((_req, res) => {
+    router.use((req, res) => {
       begun++;
+      paths.push(req.url);
+      const { user } = req.headers;
+      if (typeof user === 'string') connectionOf(transportOf(req))?.belongsTo(user);
       res.end('ok');
     });
     const listening = Promise.withResolvers<number>();
@@ -43,7 +50,7 @@ describe('a server whose rounds have no time left', () => {
       host: '127.0.0.1',
       port: 0,
       clock,
-      starts: new Starts({ monotonicMs: () => (now += look) }),
+      starts: new Starts({ monotonicMs: () => (now += look) }, { ofSource: 20, total: 100, sources: 100 }),
       logger: silentLogger,
       onDrain: () => undefined,
       onListening: listening.resolve,
@@ -105,6 +112,50 @@ describe('a server whose rounds have no time left', () => {
     await once(staying, 'data');
     expect(begun).toBe(1);
     staying.destroy();
+  });
+
+  /** A connection whose user is known, since it has had a response before. */
+  const openAs = async (user: string): Promise<TLSSocket> => {
+    const socket = open();
+    await once(socket, 'secureConnect');
+    socket.write(`GET /hello HTTP/1.1\r\nHost: a\r\nUser: ${user}\r\n\r\n`);
+    await once(socket, 'data');
+    return socket;
+  };
+
+  it('lets users take turns, whatever the number of their requests', async () => {
+    const crowd = await Promise.all(Array.from({ length: 15 }, () => openAs('crowd')));
+    const [node, leader] = [await openAs('node'), await openAs('leader')];
+    paths = [];
+    look = 20;
+    for (const socket of crowd) socket.write(REQUEST);
+    await manyRounds();
+    node.write('GET /beat HTTP/1.1\r\nHost: a\r\n\r\n');
+    leader.write('GET /renew HTTP/1.1\r\nHost: a\r\n\r\n');
+    await manyRounds();
+    expect(paths).toEqual([]);
+    look = 0;
+    await Promise.all([...crowd, node, leader].map((socket) => once(socket, 'data')));
+    expect(paths).toHaveLength(17);
+    expect(new Set(paths.slice(0, 3))).toEqual(new Set(['/a', '/beat', '/renew']));
+    for (const socket of [...crowd, node, leader]) socket.destroy();
+  });
+
+  it('refuses requests of a user of whom too many wait, and begins those of others', async () => {
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => openAs('crowd')));
+    const [late, node] = [await openAs('crowd'), await openAs('node')];
+    look = 20;
+    for (const socket of crowd) socket.write(REQUEST);
+    await manyRounds();
+    late.write(REQUEST);
+    const [refusal] = (await once(late, 'data')) as [Buffer];
+    expect(refusal.toString()).toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1[^]*"reason":"TooManyRequests"/);
+    node.write(REQUEST);
+    await manyRounds();
+    look = 0;
+    const [response] = (await once(node, 'data')) as [Buffer];
+    expect(response.toString()).toContain('200 OK');
+    for (const socket of [...crowd, late, node]) socket.destroy();
   });
 
   it('survives a client that leaves before its handshake begins', async () => {

@@ -2,7 +2,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Clock, pause, type Starts } from '@gantry/base';
+import { type Clock, goJson, pause, type Source, type Starts } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
 import {
   type Connection,
   type ConnectionLimits,
@@ -12,7 +13,8 @@ import {
   whenGreeted,
 } from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
-import { connectionOf, recordConnection } from './client-connection.ts';
+import { connectionOf, recordConnection, transportOf } from './client-connection.ts';
+import { discardBody } from './discard-body.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
 import { offerUpgrade } from './upgrades.ts';
 import type { Request, Response, Router } from 'express';
@@ -72,7 +74,7 @@ const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: numb
  * by user; idle ones are closed, and those whose client does not answer pings.
  */
 export function httpsServer(options: HttpsServerOptions): GroupMember {
-  const handle = dispatch(options.router, options.starts);
+  const handle = dispatch(options);
   const server = http2.createSecureServer(
     { ...secureContext(options.tls.current()), ...SERVER_OPTIONS },
     handle as never,
@@ -201,10 +203,12 @@ function acceptWithin(
       accepted.delete(id);
       one.connection?.closed();
     });
+    const source: Source = `address:${socket.remoteAddress ?? ''}`;
     const begin = (): void => {
-      starts.run(() => {
+      const isAccepted = starts.run(source, () => {
         for (const listener of handshake) if (!socket.destroyed) listener.call(server, socket);
       });
+      if (!isAccepted) socket.destroy();
     };
     whenGreeted(socket, begin);
   });
@@ -266,13 +270,24 @@ function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: 
  * An express router without an app around it: an app would give every request and response a prototype of its own, which those
  * of HTTP/2 do not bear, and which makes all that is done with them afterwards slower. The router answers everything.
  */
-function dispatch(router: Router, starts: Starts): (req: IncomingMessage, res: ServerResponse) => void {
+function dispatch({ router, starts, clock }: HttpsServerOptions): (req: IncomingMessage, res: ServerResponse) => void {
   return (req: IncomingMessage, res: ServerResponse) => {
     if (req.httpVersionMajor > 1) req.headers.host ??= (req as unknown as { authority: string }).authority;
-    starts.run(() => {
+    const source = connectionOf(transportOf(req))?.source ?? `address:${req.socket.remoteAddress ?? ''}`;
+    const isAccepted = starts.run(source, () => {
       if (!hasLeft(res)) router(req as Request, res as Response, () => res.destroy());
     });
+    if (!isAccepted) refuse(req, res, clock);
   };
+}
+
+const REFUSAL = goJson(new StatusError('TooManyRequests', 'Too many requests, please try again later.').toStatus());
+
+/** Answers a request of which it was not looked who sent it: looking takes a turn as well. */
+function refuse(req: IncomingMessage, res: ServerResponse, clock: Clock): void {
+  discardBody(req, clock);
+  res.writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' });
+  res.end(`${REFUSAL}\n`);
 }
 
 /** Whether the client has closed its connection or stream, so that no event will say it any more. */

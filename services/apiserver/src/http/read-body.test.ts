@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { CrowdError } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { createBodyReader } from './read-body.ts';
@@ -107,11 +108,27 @@ it('lets the next step of a large body wait for its turn', async () => {
   const turn = Promise.withResolvers<undefined>();
   const bodies = createBodyReader(new ManualClock(), { next: () => turn.promise }, LIMITS);
   let isNext = false;
-  const next = bodies.nextTurn().then(() => {
+  const next = bodies.nextTurn('alice').then(() => {
     isNext = true;
   });
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
   expect(isNext).toBe(false);
   turn.resolve(undefined);
   await next;
+});
+
+it('asks for a turn of its user, and refuses where too many wait for one', async () => {
+  const asked: string[] = [];
+  const next = (source: string) => {
+    asked.push(source);
+    return source === 'user:mallory' ? Promise.reject(new CrowdError('too many')) : undefined;
+  };
+  const bodies = createBodyReader(new ManualClock(), { next }, LIMITS);
+  const refused = request();
+  const read = bodies.read(refused, 'mallory', never);
+  refused.emit('end');
+  await expect(read).rejects.toMatchObject({ code: 429 });
+  await expect(bodies.nextTurn('mallory')).rejects.toMatchObject({ code: 429 });
+  await bodies.nextTurn('alice');
+  expect(asked).toEqual(['user:mallory', 'user:mallory', 'user:alice']);
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { Clock, Starts } from '@gantry/base';
+import { type Clock, CrowdError, type Source, type Starts } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 
 const MAX_BODY = 3 * 1024 * 1024;
@@ -23,11 +23,12 @@ const LIMITS: BodyLimits = { total: 256 * MIB, perUser: 48 * MIB, perAddress: 12
 export interface BodyReader {
   /**
    * The whole body; RequestEntityTooLarge above 3 MB (the rest is discarded, so that the client gets the response), TooManyRequests
-   * while unfinished bodies of the user, its address or all take the room there is, Timeout when it stops arriving.
+   * while unfinished bodies of the user, its address or all take the room there is, or when too many wait for their turn, Timeout when it
+   * stops arriving.
    */
   read(req: IncomingMessage, user: string, signal: AbortSignal): Promise<Uint8Array>;
   /** Waits for a later round of the event loop that has time: large bodies of many requests are decoded one step after the other. */
-  nextTurn(): Promise<void>;
+  nextTurn(user: string): Promise<void>;
 }
 
 /**
@@ -47,14 +48,23 @@ export function createBodyReader(
         take: (count) => room.take(user, address, count),
         stalled: (fire) => clock.setTimer(limits.stallMs, fire),
       });
-      await starts.next();
+      await turnOf(starts, user);
       return bytes;
     },
-    nextTurn: async () => {
+    nextTurn: async (user) => {
       await nextRound();
-      await starts.next();
+      await turnOf(starts, user);
     },
   };
+}
+
+async function turnOf(starts: Pick<Starts, 'next'>, user: string): Promise<void> {
+  const source: Source = `user:${user}`;
+  try {
+    await starts.next(source);
+  } catch (error) {
+    throw error instanceof CrowdError ? new StatusError('TooManyRequests', error.message) : error;
+  }
 }
 
 /** Bytes of unfinished bodies, by whom they are from. */

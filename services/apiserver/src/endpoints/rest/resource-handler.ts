@@ -205,7 +205,8 @@ function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): L
 /** The body of a write, which the registry reads once it has authorised the request. */
 function bodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Body {
   const mediaType = negotiateInput(header(exchange.req, 'content-type'));
-  const { nextTurn } = dependencies.bodies;
+  const { bodies } = dependencies;
+  const nextTurn = (): Promise<void> => bodies.nextTurn(exchange.user.name);
   return { mediaType, read: () => readBody(dependencies, exchange, mediaType), nextTurn };
 }
 
