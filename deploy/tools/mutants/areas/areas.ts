@@ -1,5 +1,6 @@
 import { ADMISSION_MUTANTS } from './admission.ts';
 import { AGENT_MUTANTS } from './agent.ts';
+import { AUDIT_MUTANTS } from './audit.ts';
 import { AUTH_MUTANTS } from './auth.ts';
 import { CACHE_MUTANTS } from './caches.ts';
 import { CONTROLLER_MUTANTS } from './controllers.ts';
@@ -44,6 +45,7 @@ export const AREAS: Areas = {
   hosts: HOST_MUTANTS,
   ingresses: INGRESS_MUTANTS,
   streams: STREAM_MUTANTS,
+  audit: AUDIT_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,
 };

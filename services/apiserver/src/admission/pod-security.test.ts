@@ -1,7 +1,12 @@
+import { atOnce } from '@gantry/base';
+import { NO_POD_SECURITY_EXEMPTIONS } from '@gantry/kinds';
+import type { KubeObject } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NOT_AUDITED, type RequestAudit } from '../audit/index.ts';
 import type { User } from '../auth/user.ts';
-import { ADMIN, createHarness, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { ADMIN, createHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { type AdmissionReader, Reinvocation } from './check/admission-check.ts';
+import { podSecurity } from './pod-security.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
 
@@ -76,6 +81,13 @@ describe('the exemptions of pod security', () => {
     await h.stop();
   });
 
+  /** What the audit log would have. */
+  const notes = () => {
+    const noted = new Map<string, string>();
+    const audit: RequestAudit = { ...NOT_AUDITED, annotate: (key, value) => void noted.set(key, value) };
+    return { noted, audit };
+  };
+
   const createPod = ({
     namespace = 'n',
     user = ADMIN,
@@ -98,14 +110,15 @@ describe('the exemptions of pod security', () => {
     [{ runtimeClassName: 'strong' }, 'runtimeClass'],
   ])('let %j pass without a warning, and the audit log say why', async (exempt, why) => {
     h.warnings.length = 0;
-    const noted = new Map<string, string>();
-    await createPod({ ...exempt, audit: { ...NOT_AUDITED, annotate: (key, value) => void noted.set(key, value) } });
+    const { noted, audit } = notes();
+    await createPod({ ...exempt, audit });
     expect(h.warnings).toEqual([]);
     expect([...noted]).toEqual([[`${PREFIX}exempt`, why]]);
   });
 
-  it('let templates of an exempt class pass without a warning', async () => {
+  it('let templates of an exempt class pass without a warning, and the audit log say why', async () => {
     h.warnings.length = 0;
+    const { noted, audit } = notes();
     const template = (runtimeClassName?: string) => ({
       spec: {
         containers: [{ name: 'c', image: 'i' }],
@@ -113,15 +126,18 @@ describe('the exemptions of pod security', () => {
         ...(runtimeClassName === undefined ? {} : { runtimeClassName }),
       },
     });
-    const create = (name: string, runtimeClassName?: string) =>
-      h.create('podtemplates', {
+    const create = (name: string, runtimeClassName?: string) => {
+      const body = jsonBody({
         apiVersion: 'v1',
         kind: 'PodTemplate',
         metadata: { name },
         template: template(runtimeClassName),
       });
+      return h.settle(h.registry.create(h.context({ audit }), h.target('podtemplates', ''), body, WRITE));
+    };
     await create('a', 'strong');
     expect(h.warnings).toEqual([]);
+    expect([...noted]).toEqual([[`${PREFIX}exempt`, 'runtimeClass']]);
     await create('b');
     expect(h.warnings).toHaveLength(1);
   });
@@ -141,5 +157,50 @@ describe('the exemptions of pod security', () => {
       'namespace "default" is exempt from Pod Security, and the policy (enforce=restricted:latest, warn=baseline:latest) will be ignored',
     );
     expect(h.warnings.filter((text) => text.startsWith('namespace "n"'))).toEqual([]);
+  });
+});
+
+it('pod security says in the audit log that labels of a namespace mean nothing, and what it enforced for them', async () => {
+  const stored: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'n', labels: { [`${PREFIX}enforce`]: 'some', [`${PREFIX}audit`]: 'baseline' } },
+  };
+  const reader: AdmissionReader = {
+    served: { definitions: [], findKind: () => undefined },
+    find: <T>() => Promise.resolve(stored as T),
+    findFresh: () => Promise.resolve(undefined),
+    list: () => Promise.resolve([]),
+  };
+  const noted: Record<string, string> = {};
+  const pod = { containers: [{ name: 'c', image: 'i' }], hostPID: true };
+  const judged = podSecurity(NO_POD_SECURITY_EXEMPTIONS).validate?.(
+    {
+      operation: 'create',
+      definition: definitionOf('pods'),
+      kind: { group: '', version: 'v1', kind: 'Pod' },
+      namespace: 'n',
+      name: 'p',
+      subresource: '',
+      object: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: pod } as KubeObject,
+      old: undefined,
+      user: ADMIN,
+      dryRun: false,
+      options: {},
+      compute: (work) => Promise.resolve(atOnce(work)),
+      signal: new AbortController().signal,
+      warn: () => undefined,
+      annotate: (key, value) => void (noted[key] = value),
+      reinvocation: new Reinvocation(),
+      conditions: [],
+      charged: new Map(),
+    },
+    reader,
+  );
+  await expect(judged).rejects.toMatchObject({ reason: 'Forbidden' });
+  expect(noted).toEqual({
+    [`${PREFIX}enforce-policy`]: 'restricted:latest',
+    [`${PREFIX}audit-violations`]: expect.stringContaining('would violate PodSecurity "baseline:latest"'),
+    [`${PREFIX}error`]: `Failed to parse policy: metadata.labels[${PREFIX}enforce]: Invalid value: "some": must be one of privileged, baseline, restricted`,
   });
 });

@@ -32,8 +32,10 @@ export interface ReceivedRequest {
 export interface AuditedExchange extends RequestAudit {
   /** Keeps the body that was sent, for policies that ask for it. */
   sent(mediaType: string, bytes: Uint8Array): void;
-  /** Keeps the body of the response. */
-  returned(mediaType: string, bytes: Uint8Array): void;
+  /** Keeps the body of the response, or its size where it is too large. */
+  returned(mediaType: string, body: Uint8Array | { readonly size: number }): void;
+  /** Up to which size a body is kept; 0 where the policy asks for none. */
+  readonly keptBytes: number;
   /** A response that lasts has begun: a watch, a followed log. */
   started(code: number): void;
   /** The response is complete; `status` says why the request failed. */
@@ -53,6 +55,7 @@ export const UNLOGGED: AuditedExchange = {
   ...NOT_AUDITED,
   sent: () => undefined,
   returned: () => undefined,
+  keptBytes: 0,
   started: () => undefined,
   completed: () => undefined,
 };
@@ -114,8 +117,14 @@ class LoggedExchange implements AuditedExchange {
     if (this.#reaches('Request')) this.#requestObject = this.#decode('request', mediaType, bytes);
   }
 
-  returned(mediaType: string, bytes: Uint8Array): void {
-    if (this.#reaches('RequestResponse')) this.#responseObject = this.#decode('response', mediaType, bytes);
+  returned(mediaType: string, body: Uint8Array | { readonly size: number }): void {
+    if (!this.#reaches('RequestResponse')) return;
+    if ('size' in body) this.#omit('response', body.size);
+    else this.#responseObject = this.#decode('response', mediaType, body);
+  }
+
+  get keptBytes(): number {
+    return this.#reaches('RequestResponse') ? MAX_BODY : 0;
   }
 
   started(code: number): void {
@@ -135,11 +144,15 @@ class LoggedExchange implements AuditedExchange {
 
   #decode(what: 'request' | 'response', mediaType: string, bytes: Uint8Array): unknown {
     if (bytes.length > MAX_BODY) {
-      this.annotate(TOO_LARGE, `${what}: ${bytes.length} bytes`);
+      this.#omit(what, bytes.length);
       return undefined;
     }
     const object = decodeAuditedBody(mediaType, bytes, this.#options.decodeProtobuf);
     return this.#decision.omitManagedFields ? withoutManagedFields(object) : object;
+  }
+
+  #omit(what: 'request' | 'response', bytes: number): void {
+    this.annotate(TOO_LARGE, `${what}: ${bytes} bytes`);
   }
 
   #log(stage: Stage, responseStatus: object | undefined): void {

@@ -12,8 +12,10 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** Texts for `Warning: 299` headers, in order, each once. */
   readonly warnings: Set<string>;
-  /** Called with the body of a response that is sent whole, before it is compressed. */
-  readonly onBody: (contentType: string, bytes: Uint8Array) => void;
+  /** Called with the body of a response before it is compressed; with its size alone where it is sent in parts and above `keptBytes`. */
+  readonly onBody: (contentType: string, body: Uint8Array | { readonly size: number }) => void;
+  /** Up to which size `onBody` wants a body that is sent in parts; 0 when it wants none. */
+  readonly keptBytes: () => number;
 }
 
 /** First value of a request header. */

@@ -40,12 +40,36 @@ export async function sendPieces(
     return;
   }
   try {
-    const all = rest(first.value, second.value, slabs);
+    const kept = keptParts(exchange);
+    const all = kept.passing(rest(first.value, second.value, slabs));
     await (compress ? writeCompressed(exchange, all, clock) : writePlain(exchange, all, clock));
+    if (!isOver(exchange)) kept.report(contentType);
   } catch (error) {
     res.destroy();
     throw error;
   }
+}
+
+/** Keeps the parts of a body for `onBody`, as long as they are not too large together. */
+function keptParts({ keptBytes, onBody }: Exchange): {
+  readonly passing: (slabs: Iterable<Uint8Array>) => Iterable<Uint8Array>;
+  readonly report: (contentType: string) => void;
+} {
+  const limit = keptBytes();
+  if (limit === 0) return { passing: (slabs) => slabs, report: () => undefined };
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  return {
+    *passing(slabs) {
+      for (const slab of slabs) {
+        size += slab.length;
+        if (size <= limit) parts.push(slab);
+        else parts = [];
+        yield slab;
+      }
+    },
+    report: (contentType) => onBody(contentType, size <= limit ? Buffer.concat(parts) : { size }),
+  };
 }
 
 function* rest(first: Uint8Array, second: Uint8Array, slabs: Iterable<Uint8Array>): Generator<Uint8Array> {

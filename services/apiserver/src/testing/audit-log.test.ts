@@ -164,6 +164,24 @@ it('keeps bodies at the level RequestResponse, and names each stage', async () =
   expect(events[1]).toMatchObject({ verb: 'list', responseObject: { kind: 'ConfigMapList' } });
 });
 
+it('keeps lists that are sent in parts, up to a mebibyte', async () => {
+  const path = '/api/v1/namespaces/whole/secrets';
+  const add = (name: string) =>
+    send('POST', path, { metadata: { name }, stringData: { large: 'x'.repeat(200_000) }, type: 'Opaque' });
+  const listed = async (headers: Record<string, string> = {}) => {
+    events = [];
+    await send('GET', path, undefined, headers);
+    return events.at(-1) as { responseObject?: { items: object[] }; annotations: Record<string, string> } | undefined;
+  };
+  for (const name of ['a', 'b']) await add(name);
+  expect((await listed())?.responseObject?.items).toHaveLength(2);
+  expect((await listed({ 'accept-encoding': 'gzip' }))?.responseObject?.items).toHaveLength(2);
+  for (const name of ['c', 'd']) await add(name);
+  const tooLarge = await listed();
+  expect(tooLarge?.responseObject).toBeUndefined();
+  expect(tooLarge?.annotations['audit.gantry.dev/omitted']).toMatch(/^response: \d{7} bytes$/);
+});
+
 it.each<[string, object]>([
   ['application/json-patch+json', [{ op: 'add', path: '/data', value: { k: 'x' } }]],
   ['application/strategic-merge-patch+json', { data: { k: 'x' } }],

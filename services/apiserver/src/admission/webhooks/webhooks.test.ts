@@ -35,6 +35,7 @@ rules:
       '/base64': () => patch({ op: 'add', path: '/data/a', value: 'eWVz' }),
       '/second': () =>
         patch({ op: 'add', path: '/data/second', value: 'yes' }, { op: 'add', path: '/bogus', value: 1 }),
+      '/noting': () => ({ auditAnnotations: { note: 'seen' } }),
       '/broken': () => ({ code: 500, raw: 'oh no' }),
       '/other': () => ({ uid: 'x' }),
       '/slow': () => late.promise,
@@ -145,6 +146,27 @@ rules:
       mutation,
     });
     expect(await withHooks('mutating', [base64], () => annotations('secrets'))).toEqual({ mutation });
+  });
+
+  it('leave annotations of their own in the audit log, and that one was not asked', async () => {
+    const hidden = [hook('/noting'), hook('/broken', { failurePolicy: 'Ignore' })];
+    const annotationsOf = async (type: 'validating' | 'mutating') => {
+      logged.length = 0;
+      const { code } = await withHooks(type, hidden, () => create());
+      expect(code).toBe(201);
+      const events = logged.map((line) => JSON.parse(line) as { annotations?: object; objectRef?: { name: string } });
+      return events.find(({ annotations, objectRef }) => annotations && objectRef?.name === `c${names}`)?.annotations;
+    };
+    const note = { 'noting.example.org/note': 'seen' };
+    const at = 'webhook.admission.k8s.io/round_0_index_1';
+    expect(await annotationsOf('validating')).toMatchObject({
+      ...note,
+      [`failed-open.validating.${at}`]: 'broken.example.org',
+    });
+    expect(await annotationsOf('mutating')).toMatchObject({
+      ...note,
+      [`failed-open.mutation.${at}`]: 'broken.example.org',
+    });
   });
 
   it('ask what is admitted, and pass on warnings', async () => {

@@ -46,6 +46,7 @@ it('gives a server that hangs five seconds to say what it serves', async () => {
       warnings: new Set(),
       audit: UNLOGGED,
       onBody: () => undefined,
+      keptBytes: () => 0,
     };
     void apis.serve(exchange, REMOTE);
   }).listen(0, '127.0.0.1');

@@ -27,7 +27,17 @@ function exchangeOf(req: http.IncomingMessage, res: http.ServerResponse): Exchan
   const { method = '', url = '' } = req;
   const { signal } = new AbortController();
   const query = new URLSearchParams();
-  return { req, res, method, path: url, query, signal, warnings: new Set(), onBody: () => undefined };
+  return {
+    req,
+    res,
+    method,
+    path: url,
+    query,
+    signal,
+    warnings: new Set(),
+    onBody: () => undefined,
+    keptBytes: () => 0,
+  };
 }
 
 beforeAll(async () => {

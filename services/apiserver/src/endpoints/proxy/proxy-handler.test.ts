@@ -79,6 +79,7 @@ beforeAll(async () => {
       begun: () => undefined,
       audit: UNLOGGED,
       onBody: () => undefined,
+      keptBytes: () => 0,
     };
     const route = parseRoute(path, resourceRegistry);
     if (route.kind !== 'resource') {

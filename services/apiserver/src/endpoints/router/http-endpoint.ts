@@ -133,8 +133,19 @@ async function route(
   let requester: User = UNKNOWN_USER;
   let audit: AuditedExchange | undefined;
   let failure: Status | undefined;
-  const onBody = (contentType: string, bytes: Uint8Array): void => audit?.returned(contentType, bytes);
-  let exchange: Exchange = { req, res, method, path, query, signal: gone.signal, warnings: new Set(), onBody };
+  const onBody: Exchange['onBody'] = (contentType, body) => audit?.returned(contentType, body);
+  const keptBytes = (): number => audit?.keptBytes ?? 0;
+  let exchange: Exchange = {
+    req,
+    res,
+    method,
+    path,
+    query,
+    signal: gone.signal,
+    warnings: new Set(),
+    onBody,
+    keptBytes,
+  };
   let cancel = (): void => undefined;
   let seats: Seats | undefined;
   try {
