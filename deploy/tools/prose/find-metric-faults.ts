@@ -1,9 +1,9 @@
 import type { BrokenReference } from './find-broken-references.ts';
 
 /** The first literal of a call that makes a metric, or of one to a local helper that puts a prefix before it. */
-const MADE = /\b(?:counter|gauge|histogram|each)\(\s*(?:name\(\s*)?['`]([^'`\n]+)['`]/g;
+const MADE = /\b(?:counter|gauge|histogram|tallies|each)\(\s*(?:name\(\s*)?['`]([^'`\n]+)['`]/g;
 const OURS = /'(gantry_[a-z_]+)'/g;
-const USES_METRICS = /\bmetrics\.(?:counter|gauge|histogram)\(/;
+const USES_METRICS = /\bmetrics\.(?:counter|gauge|histogram|tallies)\(/;
 const ROW = /^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/;
 
 /**

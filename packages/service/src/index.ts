@@ -42,6 +42,7 @@ export {
   type Labels,
   type Metrics,
 } from './metrics.ts';
+export { Tally } from './tally.ts';
 export {
   exitCodeOf,
   type GroupMember,

@@ -5,6 +5,8 @@ import {
   Histogram as PromHistogram,
   Registry,
 } from 'prom-client';
+import { append } from '@gantry/base';
+import type { Tally } from './tally.ts';
 
 /** Label values of one series. */
 export type Labels = Readonly<Record<string, string | number>>;
@@ -31,6 +33,8 @@ export interface Metrics {
   /** `collect` is called at each scrape: for values that are expensive to keep up to date. */
   gauge(name: string, help: string, labelNames?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
   histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
+  /** A histogram of tallies that are kept elsewhere: `collect` shows one for each series, at each scrape. */
+  tallies(name: string, help: string, collect: (show: (labels: Labels, tally: Tally) => void) => void): void;
   /** Prometheus' text form and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -99,6 +103,36 @@ export function createMetrics(of: 'process' | 'part' = 'process'): Metrics {
         const histogram = new PromHistogram(settings);
         return { observe: (value, labels = {}) => histogram.observe(labels, value) };
       }),
+    tallies: (name, help, collect) =>
+      once(name, () => {
+        const get = (): Promise<object> => {
+          const values: Series[] = [];
+          collect((labels, tally) => append(values, seriesOf(name, labels, tally)));
+          return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
+        };
+        registry.registerMetric({ name, help, get } as unknown as PromHistogram);
+      }),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
+}
+
+interface Series {
+  readonly metricName: string;
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** A tally in Prometheus' form, where each bucket counts those below, too. */
+function seriesOf(name: string, labels: Labels, { bounds, counts, count, sum }: Tally): readonly Series[] {
+  let below = 0;
+  const buckets = bounds.map((le, i): Series => {
+    below += counts[i] ?? 0;
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: below };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }

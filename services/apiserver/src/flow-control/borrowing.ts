@@ -12,17 +12,26 @@ export interface LevelDemand {
 
 const STEPS = 50;
 
+/** Seats for the next period. */
+export interface SeatPlan {
+  readonly seats: readonly number[];
+  /** What each level should have if there were seats for all. */
+  readonly targets: readonly number[];
+  /** The part of its target that each level gets that is at none of its bounds; 0 where there is nothing to share. */
+  readonly fairFraction: number;
+}
+
 /**
  * The seats of each level for the next period, as Kubernetes lends them: each has what it used of its own, and what is left goes to all
  * in proportion to what they want. Pure.
  */
-export function planSeats(levels: readonly LevelDemand[], total: number): readonly number[] {
+export function planSeats(levels: readonly LevelDemand[], total: number): SeatPlan {
   const minimum = levels.map(({ lower, nominal, high }) => Math.max(lower, Math.min(nominal, high)));
   const sum = minimum.reduce((all, one) => all + one, 0);
-  if (sum >= total) return minimum;
-  const target = levels.map(({ smooth }, i) => Math.max(minimum[i] ?? 0, smooth));
+  const targets = levels.map(({ smooth }, i) => Math.max(minimum[i] ?? 0, smooth));
+  if (sum >= total) return { seats: minimum, targets, fairFraction: 0 };
   const at = (fraction: number): number[] =>
-    levels.map(({ upper }, i) => Math.min(upper, Math.max(minimum[i] ?? 0, fraction * (target[i] ?? 0))));
+    levels.map(({ upper }, i) => Math.min(upper, Math.max(minimum[i] ?? 0, fraction * (targets[i] ?? 0))));
   let low = 0;
   let high = total;
   for (let i = 0; i < STEPS; i++) {
@@ -30,7 +39,7 @@ export function planSeats(levels: readonly LevelDemand[], total: number): readon
     if (at(middle).reduce((all, one) => all + one, 0) > total) high = middle;
     else low = middle;
   }
-  return at(low).map((seats) => Math.max(1, Math.round(seats)));
+  return { seats: at(low).map((seats) => Math.max(1, Math.round(seats))), targets, fairFraction: low };
 }
 
 /** How fast the smoothed demand falls: Kubernetes' coefficient for periods of 10 s. */

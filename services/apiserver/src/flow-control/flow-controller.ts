@@ -8,9 +8,9 @@ import {
 import type { FlowSchema, PriorityLevelConfiguration } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
 import { planSeats } from './borrowing.ts';
-import { FlowMetrics } from './flow-metrics.ts';
+import { FlowMetrics, type Lent } from './flow-metrics.ts';
 import { type CompiledSchema, type FlowRequest, FlowSchemas } from './flow-schemas.ts';
-import { type LevelSettings, PriorityLevel, RejectedError, type Seats } from './priority-level.ts';
+import { type LevelSettings, PriorityLevel, RejectedError, type RequestType, type Seats } from './priority-level.ts';
 
 /** Requests of a server at a time: Kubernetes' `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
 const TOTAL_SEATS = 600;
@@ -46,6 +46,7 @@ export class FlowController {
   readonly #total: number;
   readonly #metrics: FlowMetrics;
   readonly #levels = new Map<string, PriorityLevel>();
+  #lent: Lent = { targets: new Map(), fairFraction: 0 };
   #schemas: FlowSchemas | undefined;
   #seenSchemas: unknown;
   #seenLevels: unknown;
@@ -54,7 +55,11 @@ export class FlowController {
     this.#source = source;
     this.#clock = clock;
     this.#total = totalSeats;
-    this.#metrics = new FlowMetrics(metrics, () => this.#levels.values());
+    this.#metrics = new FlowMetrics(
+      metrics,
+      () => this.#levels.values(),
+      () => this.#lent,
+    );
   }
 
   /** The schema and the level of a request. */
@@ -77,14 +82,14 @@ export class FlowController {
     signal: AbortSignal,
   ): Seats | Promise<Seats> {
     const seats = width <= 1 ? 1 : Math.min(width, level.maxWidth);
-    return level.tryStart(schema.name, seats) ?? this.#wait({ schema, level }, request, seats, signal);
+    return level.tryStart(schema.name, seats, typeOf(request)) ?? this.#wait({ schema, level }, request, seats, signal);
   }
 
   async #wait({ schema, level }: Classified, request: FlowRequest, width: number, signal: AbortSignal): Promise<Seats> {
     const { name } = level.settings;
     const startedMs = this.#clock.monotonicMs();
     try {
-      const seats = await level.wait(schema.name, schema.flowOf(request), width, signal);
+      const seats = await level.wait(schema.name, schema.flowOf(request), width, signal, typeOf(request));
       this.#metrics.waited(name, schema.name, 'true', (this.#clock.monotonicMs() - startedMs) / 1000);
       return seats;
     } catch (error) {
@@ -110,7 +115,11 @@ export class FlowController {
       return { nominal, lower, upper, ...level.endPeriod() };
     });
     const plan = planSeats(demands, this.#total);
-    for (const [i, level] of levels.entries()) level.setLimit(plan[i] ?? level.settings.nominal);
+    this.#lent = {
+      targets: new Map(levels.map(({ settings }, i) => [settings.name, plan.targets[i] ?? 0])),
+      fairFraction: plan.fairFraction,
+    };
+    for (const [i, level] of levels.entries()) level.setLimit(plan.seats[i] ?? level.settings.nominal);
   }
 
   #current(): FlowSchemas {
@@ -191,4 +200,8 @@ function settingsOf(level: PriorityLevelConfiguration, shares: number, total: nu
     lower: Math.max(1, nominal - Math.round((nominal * lendable) / 100)),
     upper: borrowing === undefined ? total : nominal + Math.round((nominal * borrowing) / 100),
   };
+}
+
+function typeOf({ verb }: FlowRequest): RequestType {
+  return verb === 'watch' ? 'watch' : 'regular';
 }

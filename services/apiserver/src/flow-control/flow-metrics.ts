@@ -1,4 +1,4 @@
-import type { Metrics } from '@gantry/service';
+import type { Metrics, Tally } from '@gantry/service';
 import type { PriorityLevel, Rejection, SchemaLoad } from './priority-level.ts';
 
 const LABELS = ['priority_level', 'flow_schema'] as const;
@@ -6,15 +6,24 @@ const PREFIX = 'apiserver_flowcontrol_';
 
 type Levels = () => Iterable<PriorityLevel>;
 
+/** What the last period of borrowing gave. */
+export interface Lent {
+  /** By the name of the level. */
+  readonly targets: ReadonlyMap<string, number>;
+  readonly fairFraction: number;
+}
+
 /** Kubernetes' metrics of flow control. An admitted request only changes plain numbers, which each scrape turns into series. */
 export class FlowMetrics {
   readonly #rejected;
   readonly #waits;
 
-  constructor(metrics: Metrics, levels: Levels) {
+  constructor(metrics: Metrics, levels: Levels, lent: () => Lent) {
     declareLevelGauges(metrics, levels);
+    declareLent(metrics, lent);
     declareSchemaGauges(metrics, levels);
-    declareDispatched(metrics, levels);
+    declareCounts(metrics, levels);
+    declareTallies(metrics, levels);
     this.#rejected = metrics.counter(`${PREFIX}rejected_requests_total`, 'Requests that were refused.', [
       ...LABELS,
       'reason',
@@ -52,6 +61,15 @@ function declareLevelGauges(metrics: Metrics, levels: Levels): void {
   each('demand_seats_smoothed', 'Seats that are wanted, smoothed over periods.', ({ demand }) => demand.smooth);
 }
 
+function declareLent(metrics: Metrics, lent: () => Lent): void {
+  metrics.gauge(`${PREFIX}target_seats`, 'Seats that a level should have.', ['priority_level'], (gauge) => {
+    for (const [priority_level, seats] of lent().targets) gauge.set(seats, { priority_level });
+  });
+  metrics.gauge(`${PREFIX}seat_fair_frac`, 'The part of their targets that levels get.', [], (gauge) => {
+    gauge.set(lent().fairFraction);
+  });
+}
+
 /** Requests and seats of levels by flow schema. */
 function declareSchemaGauges(metrics: Metrics, levels: Levels): void {
   const each = (name: string, help: string, value: (load: SchemaLoad) => number): void => {
@@ -69,13 +87,36 @@ function declareSchemaGauges(metrics: Metrics, levels: Levels): void {
   each('current_inqueue_seats', 'Seats of requests that wait.', (load) => load.waitingSeats);
 }
 
-/** Dispatched requests: levels count them. */
-function declareDispatched(metrics: Metrics, levels: Levels): void {
-  metrics.counter(`${PREFIX}dispatched_requests_total`, 'Requests that began to execute.', LABELS, (counter) => {
-    for (const level of levels()) {
-      for (const [flow_schema, load] of level.loads) {
-        counter.inc({ priority_level: level.settings.name, flow_schema }, load.dispatched);
+/** What levels count. */
+function declareCounts(metrics: Metrics, levels: Levels): void {
+  const each = (name: string, help: string, value: (load: SchemaLoad) => number): void => {
+    metrics.counter(PREFIX + name, help, LABELS, (counter) => {
+      for (const level of levels()) {
+        for (const [flow_schema, load] of level.loads) {
+          counter.inc({ priority_level: level.settings.name, flow_schema }, value(load));
+        }
       }
-    }
-  });
+    });
+  };
+  each('dispatched_requests_total', 'Requests that began to execute.', (load) => load.dispatched);
+  const noRoom = 'How often there was no room for the request that was next.';
+  each('request_dispatch_no_accommodation_total', noRoom, (load) => load.unaccommodated);
+}
+
+function declareTallies(metrics: Metrics, levels: Levels): void {
+  const each = (name: string, help: string, tallies: (load: SchemaLoad) => Readonly<Record<string, Tally>>): void => {
+    metrics.tallies(PREFIX + name, help, (show) => {
+      for (const level of levels()) {
+        for (const [flow_schema, load] of level.loads) {
+          for (const [type, tally] of Object.entries(tallies(load))) {
+            show({ priority_level: level.settings.name, flow_schema, ...(type === '' ? {} : { type }) }, tally);
+          }
+        }
+      }
+    });
+  };
+  each('request_execution_seconds', 'Time that requests executed.', (load) => load.executions);
+  const lengths = 'Length of the queue of each request that began to wait.';
+  each('request_queue_length_after_enqueue', lengths, (load) => ({ '': load.lengths }));
+  each('work_estimated_seats', 'Seats that requests wanted.', (load) => ({ '': load.estimates }));
 }

@@ -54,21 +54,39 @@ describe('a priority level', () => {
     expect(level.executingSeats).toBe(2);
   });
 
+  it('counts how long requests lasted, how many waited, how wide they were, and how often there was no room', async () => {
+    const { ask, clock, level, settle } = start({ nominal: 1 });
+    const [first, second] = [ask('a'), ask('a')];
+    await clock.advance(2000);
+    first?.seats?.release();
+    await settle();
+    await clock.advance(500);
+    second?.seats?.release();
+    level.tryStart('schema', 1, 'watch')?.release();
+    const load = level.loads.get('schema');
+    expect(load).toMatchObject({
+      unaccommodated: 1,
+      estimates: { count: 3, sum: 3 },
+      lengths: { count: 1, sum: 1 },
+      executions: { regular: { count: 2, sum: 2.5 }, watch: { count: 1, sum: 0 } },
+    });
+  });
+
   it('counts the requests of each schema, and their seats', async () => {
     const { ask, level, settle } = start({ nominal: 4 });
     const stop = new AbortController();
     const [wide, narrow, waits] = [ask('a', 3), ask('a', 1), ask('a', 2)];
     const leaves = ask('a', 1, stop.signal);
     const load = () => level.loads.get('schema');
-    expect(load()).toEqual({ executing: 2, executingSeats: 4, waiting: 2, waitingSeats: 3, dispatched: 2 });
+    expect(load()).toMatchObject({ executing: 2, executingSeats: 4, waiting: 2, waitingSeats: 3, dispatched: 2 });
     stop.abort();
     await settle();
     expect(leaves.state).toBe('cancelled');
     wide.seats?.release();
     await settle();
-    expect(load()).toEqual({ executing: 2, executingSeats: 3, waiting: 0, waitingSeats: 0, dispatched: 3 });
+    expect(load()).toMatchObject({ executing: 2, executingSeats: 3, waiting: 0, waitingSeats: 0, dispatched: 3 });
     for (const { seats } of [narrow, waits]) seats?.release();
-    expect(load()).toEqual({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0, dispatched: 3 });
+    expect(load()).toMatchObject({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0, dispatched: 3 });
   });
 
   it('refuses a flow whose queues are full, and lets others wait', async () => {
@@ -161,10 +179,10 @@ describe('lending', () => {
   const idle = { nominal: 100, lower: 50, upper: 200, high: 0, smooth: 0 };
 
   it('gives an idle level’s seats to one that wants them, up to its bound', () => {
-    const [busy = 0, lender = 0] = planSeats([{ ...idle, high: 500, smooth: 500 }, idle], 200);
+    const [busy = 0, lender = 0] = planSeats([{ ...idle, high: 500, smooth: 500 }, idle], 200).seats;
     expect(busy).toBe(150);
     expect(lender).toBe(50);
-    expect(planSeats([{ ...idle, upper: 120, high: 500, smooth: 500 }, idle], 200)[0]).toBe(120);
+    expect(planSeats([{ ...idle, upper: 120, high: 500, smooth: 500 }, idle], 200).seats[0]).toBe(120);
   });
 
   it('leaves a level what it uses of its own', () => {
@@ -172,7 +190,24 @@ describe('lending', () => {
       { ...idle, high: 500, smooth: 500 },
       { ...idle, high: 90, smooth: 10 },
     ];
-    expect(planSeats(levels, 200)).toEqual([110, 90]);
+    expect(planSeats(levels, 200).seats).toEqual([110, 90]);
+  });
+});
+
+describe('a plan of seats', () => {
+  it('says what each level should have, and what part of it they get', () => {
+    const level = { nominal: 100, lower: 0, upper: 1000, high: 0, smooth: 0 };
+    const plan = planSeats(
+      [
+        { ...level, smooth: 300 },
+        { ...level, smooth: 100 },
+      ],
+      200,
+    );
+    expect(plan.targets).toEqual([300, 100]);
+    expect(plan.seats).toEqual([150, 50]);
+    expect(plan.fairFraction).toBeCloseTo(0.5);
+    expect(planSeats([{ ...level, high: 100 }], 100)).toEqual({ seats: [100], targets: [100], fairFraction: 0 });
   });
 });
 

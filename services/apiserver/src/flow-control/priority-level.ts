@@ -1,4 +1,5 @@
 import type { Clock } from '@gantry/base';
+import { Tally } from '@gantry/service';
 import { Demand, type DemandOfPeriod } from './borrowing.ts';
 import { dealHand, hashFlow } from './shuffle-sharding.ts';
 
@@ -45,6 +46,14 @@ export interface SchemaLoad {
   waitingSeats: number;
   /** Requests that began to execute, ever. */
   dispatched: number;
+  /** How often there was no room for the request that was next. */
+  unaccommodated: number;
+  /** Seats that requests wanted. */
+  readonly estimates: Tally;
+  /** Lengths of the queues of requests that began to wait. */
+  readonly lengths: Tally;
+  /** Seconds that requests executed. */
+  readonly executions: Readonly<Record<RequestType, Tally>>;
 }
 
 interface Queue {
@@ -62,6 +71,14 @@ interface Waiting {
   readonly queue: Queue;
   readonly start: () => void;
 }
+
+/** Whether a request lasts: of a watch only its beginning counts. */
+export type RequestType = 'regular' | 'watch';
+
+/** Kubernetes' buckets: of times in seconds, of lengths of queues, of seats. */
+const SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+const LENGTHS = [0, 10, 25, 50, 100, 250, 500, 1000];
+const SEATS = [1, 2, 4, 8, 16, 32, 64, 100];
 
 /** How long a request may wait: a quarter of the time for a request, as in Kubernetes. */
 const WAIT_MS = 15_000;
@@ -152,15 +169,22 @@ export class PriorityLevel {
   }
 
   /** Seats at once, where there is room and no request waits; undefined otherwise. */
-  tryStart(schema: string, width: number): Seats | undefined {
-    if (this.#settings.mode !== 'exempt' && (this.#waiting > 0 || !this.#fits(width))) return undefined;
+  tryStart(schema: string, width: number, type: RequestType = 'regular'): Seats | undefined {
     const load = this.#loadOf(schema);
+    load.estimates.observe(width);
+    if (this.#settings.mode !== 'exempt' && (this.#waiting > 0 || !this.#fits(width))) return undefined;
     this.#begin(width, load);
-    return this.#seats(width, load, undefined);
+    return this.#seats(width, load, type, undefined);
   }
 
   /** Waits for seats; rejects with a RejectedError. */
-  wait(schema: string, flow: string, width: number, signal: AbortSignal): Promise<Seats> {
+  wait(
+    schema: string,
+    flow: string,
+    width: number,
+    signal: AbortSignal,
+    type: RequestType = 'regular',
+  ): Promise<Seats> {
     const { mode, queueLengthLimit } = this.#settings;
     if (mode !== 'queue') return Promise.reject(new RejectedError('concurrency-limit'));
     this.#advance();
@@ -174,7 +198,7 @@ export class PriorityLevel {
         queue,
         start: () => {
           settle();
-          resolve(this.#seats(width, load, queue));
+          resolve(this.#seats(width, load, type, queue));
         },
       };
       const leave = (reason: Rejection): void => {
@@ -203,7 +227,7 @@ export class PriorityLevel {
   #loadOf(schema: string): SchemaLoad {
     let load = this.#loads.get(schema);
     if (load === undefined) {
-      load = { executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0, dispatched: 0 };
+      load = emptyLoad();
       this.#loads.set(schema, load);
     }
     return load;
@@ -218,7 +242,7 @@ export class PriorityLevel {
     this.#noteDemand();
   }
 
-  #seats(width: number, load: SchemaLoad, queue: Queue | undefined): Seats {
+  #seats(width: number, load: SchemaLoad, type: RequestType, queue: Queue | undefined): Seats {
     const startedMs = this.#clock.monotonicMs();
     let held = true;
     const release = (): void => {
@@ -228,10 +252,11 @@ export class PriorityLevel {
       this.#executingSeats -= width;
       load.executing -= 1;
       load.executingSeats -= width;
+      const lastedS = (this.#clock.monotonicMs() - startedMs) / 1000;
+      load.executions[type].observe(lastedS);
       if (queue !== undefined) {
         queue.executing -= 1;
         // It was charged what a request is taken to last; now that is known.
-        const lastedS = (this.#clock.monotonicMs() - startedMs) / 1000;
         queue.nextStart += width * (lastedS - ESTIMATE_S);
         this.#forget(queue);
       }
@@ -261,6 +286,7 @@ export class PriorityLevel {
       this.#active.add(queue);
     }
     queue.waiting.push(waiting);
+    load.lengths.observe(queue.waiting.length);
     queue.demanded += width;
     this.#waiting += 1;
     this.#waitingSeats += width;
@@ -295,7 +321,11 @@ export class PriorityLevel {
     while (this.#waiting > 0) {
       const queue = this.#next();
       const first = queue?.waiting[0];
-      if (queue === undefined || first === undefined || !this.#fits(first.width)) return;
+      if (queue === undefined || first === undefined) return;
+      if (!this.#fits(first.width)) {
+        first.load.unaccommodated += 1;
+        return;
+      }
       queue.waiting.shift();
       this.#waitsNoLonger(first);
       queue.executing += 1;
@@ -334,6 +364,20 @@ export class PriorityLevel {
   #noteDemand(): void {
     this.#demand.set(this.#executingSeats + this.#waitingSeats, this.#clock.monotonicMs());
   }
+}
+
+function emptyLoad(): SchemaLoad {
+  return {
+    executing: 0,
+    executingSeats: 0,
+    waiting: 0,
+    waitingSeats: 0,
+    dispatched: 0,
+    unaccommodated: 0,
+    estimates: new Tally(SEATS),
+    lengths: new Tally(LENGTHS),
+    executions: { regular: new Tally(SECONDS), watch: new Tally(SECONDS) },
+  };
 }
 
 function emptyQueue(): Queue {

@@ -101,6 +101,11 @@ describe('flow control', () => {
     expect(text).toContain(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="concurrency-limit"} 1\n`);
     expect(text).toContain(`apiserver_flowcontrol_dispatched_requests_total{${labels}} 1\n`);
     expect(text).toContain('apiserver_flowcontrol_nominal_limit_seats{priority_level="closed"} 1\n');
+    expect(text).toContain(`apiserver_flowcontrol_work_estimated_seats_count{${labels}} 2\n`);
+    const everything = 'priority_level="global-default",flow_schema="global-default"';
+    expect(text).toMatch(
+      new RegExp(`apiserver_flowcontrol_request_execution_seconds_count{${everything},type="regular"} [1-9]`),
+    );
   });
 
   it('says in the status of a schema whether its level exists', async () => {

@@ -1,0 +1,27 @@
+/**
+ * Observations in buckets, for a histogram whose scrape collects them. To observe costs a comparison for each bucket below, where a
+ * histogram of the registry looks up the series by its labels each time.
+ */
+export class Tally {
+  /** Upper bounds, ascending. */
+  readonly bounds: readonly number[];
+  /** By bound: how many were at most that, and above the one before. */
+  readonly counts: number[];
+  count = 0;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    this.count += 1;
+    this.sum += value;
+    for (let i = 0; i < this.bounds.length; i++) {
+      if (value > (this.bounds[i] ?? Infinity)) continue;
+      this.counts[i] = (this.counts[i] ?? 0) + 1;
+      return;
+    }
+  }
+}
