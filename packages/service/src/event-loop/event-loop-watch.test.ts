@@ -13,12 +13,15 @@ interface Warning {
 
 /** A loop whose turns the test makes. */
 function start() {
-  const loop = { now: 0, idle: 0, cpu: 0 };
+  const loop = { now: 0, idle: 0, cpu: 0, rounds: 0 };
   let due = (): void => undefined;
+  /** After what time each beat was to come. */
+  const beats: number[] = [];
   const clock: Clock = {
     now: () => loop.now,
     monotonicMs: () => loop.now,
-    setTimer: (_, fire) => {
+    setTimer: (delayMs, fire) => {
+      beats.push(delayMs);
       due = fire;
       return () => undefined;
     },
@@ -27,11 +30,12 @@ function start() {
   const metrics = createMetrics();
   const warnings: Warning[] = [];
   const logger: Logger = { ...silentLogger, warn: (fields) => warnings.push(fields as Warning) };
-  const times = { idleMs: () => loop.idle, cpuMs: () => loop.cpu };
+  const times = { idleMs: () => loop.idle, cpuMs: () => loop.cpu, rounds: () => loop.rounds };
   const stop = new AbortController();
   const running = eventLoopWatch({ clock, logger, metrics, activities, times }).run(stop.signal);
-  /** Time in which the loop waits, and after it time in which it does not. */
-  const pass = async (idleMs: number, busyMs: number, cpuMs = busyMs): Promise<void> => {
+  /** Time in which the loop waits, and after it time in which it does not, in one round or in many. */
+  const pass = async (idleMs: number, busyMs: number, cpuMs = busyMs, rounds = 1): Promise<void> => {
+    loop.rounds += rounds;
     loop.idle += idleMs;
     loop.cpu += cpuMs;
     loop.now += idleMs + busyMs;
@@ -53,7 +57,7 @@ function start() {
     due();
     await running;
   };
-  return { activities, warnings, pass, metric, [Symbol.asyncDispose]: end };
+  return { activities, warnings, beats, pass, metric, [Symbol.asyncDispose]: end };
 }
 
 describe('a watched event loop', () => {
@@ -89,6 +93,25 @@ describe('a watched event loop', () => {
     expect(await watch.metric('gantry_event_loop_longest_stall_seconds{time="cpu"}')).toBe(0.3);
     for (let i = 0; i < 3; i++) await watch.pass(60_000, 0);
     expect(await watch.metric('gantry_event_loop_longest_stall_seconds{time="wall"}')).toBe(0);
+  });
+
+  it('does not take many short turns of a loop that was idle for a long one', async () => {
+    await using watch = start();
+    await watch.pass(100, 200, 150, 100);
+    expect(await watch.metric('gantry_event_loop_longest_stall_seconds{time="wall"}')).toBe(0.06);
+    expect(await watch.metric('gantry_event_loop_longest_stall_seconds{time="cpu"}')).toBe(0.06);
+    await watch.pass(0, 600, 500, 100);
+    expect(watch.warnings).toMatchObject([{ stallMs: 600, cpuMs: 500 }]);
+  });
+
+  it('looks often from when it is busy until it has been idle for a while', async () => {
+    await using watch = start();
+    await watch.pass(250, 0);
+    await watch.pass(200, 50);
+    for (let i = 0; i < 19; i++) await watch.pass(10, 0);
+    await watch.pass(5, 5);
+    for (let i = 0; i < 20; i++) await watch.pass(10, 0);
+    expect(watch.beats).toEqual([250, 250, ...Array<number>(40).fill(10), 250]);
   });
 
   it('is this process’s own', async () => {

@@ -9,6 +9,8 @@ const STALL_MS = 250;
 const BUSY_BEAT_MS = 10;
 const IDLE_BEAT_MS = 250;
 const BUSY_FROM = 0.1;
+/** Beats of a busy loop in a row that found it idle, after which it counts as idle. */
+const QUIET_BEATS = 20;
 /** The longest stall is that of this long, and at most twice as long. */
 const WINDOW_MS = 60_000;
 
@@ -18,6 +20,8 @@ export interface LoopTimes {
   idleMs(): number;
   /** Processor time of its thread. */
   cpuMs(): number;
+  /** How often it has looked for events. */
+  rounds(): number;
 }
 
 const OF_THIS_PROCESS: LoopTimes = {
@@ -26,6 +30,7 @@ const OF_THIS_PROCESS: LoopTimes = {
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1000;
   },
+  rounds: () => performance.nodeTiming.uvMetricsInfo.loopCount,
 };
 
 export interface EventLoopWatchOptions {
@@ -40,9 +45,10 @@ export interface EventLoopWatchOptions {
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Watches the event loop of a process: how long it was held without a turn. A stall over 250 ms is logged with what ran. A stall is
- * the time in which the loop was busy while a timer was due; the part of it that the processor spent on this thread is counted apart,
- * since a busy machine makes every process wait.
+ * Watches the event loop of a process: how long its turns take. A stall over 250 ms is logged with what ran. A turn is the time in which
+ * the loop was busy while a timer was due, and what it did before that in the same turn; the part of it that the processor spent on this
+ * thread is counted apart, since a busy machine makes every process wait. Of a loop that was idle it is not known when the turn began:
+ * where it has made many rounds since the last beat, at most a busy beat earlier than the timer was due.
  */
 export function eventLoopWatch(options: EventLoopWatchOptions): GroupMember {
   return {
@@ -65,6 +71,8 @@ class EventLoopWatch {
   #lastMs: number;
   #lastIdleMs: number;
   #lastCpuMs: number;
+  #lastRounds: number;
+  #quietBeats = 0;
   nextBeatMs = IDLE_BEAT_MS;
 
   constructor(options: EventLoopWatchOptions) {
@@ -74,6 +82,7 @@ class EventLoopWatch {
     this.#lastMs = clock.monotonicMs();
     this.#lastIdleMs = times.idleMs();
     this.#lastCpuMs = times.cpuMs();
+    this.#lastRounds = times.rounds();
     this.#windows = { startedMs: this.#lastMs, longest: NO_STALL, before: NO_STALL };
     const stalls = metrics.counter('gantry_event_loop_stalls_total', 'Stalls of the event loop over 250 ms.');
     stalls.inc({}, 0);
@@ -102,32 +111,39 @@ class EventLoopWatch {
     );
   }
 
-  /** Looks at the time since the last beat, which is one turn of the loop where a beat was due in it. */
+  /** Looks at the time since the last beat, in which a turn of the loop has ended where a beat was due. */
   beat(): void {
     const { clock, logger, activities } = this.#options;
     const now = clock.monotonicMs();
     const idle = this.#times.idleMs();
     const cpu = this.#times.cpuMs();
+    const rounds = this.#times.rounds();
     const sinceMs = this.#lastMs;
     const gapMs = now - sinceMs;
     const busyMs = Math.max(0, gapMs - (idle - this.#lastIdleMs));
-    const cpuMs = Math.min(busyMs, cpu - this.#lastCpuMs);
-    const isLate = gapMs >= this.nextBeatMs;
+    const lateMs = gapMs - this.nextBeatMs;
+    const isLate = lateMs >= 0;
+    const isSpread = rounds - this.#lastRounds > this.nextBeatMs / BUSY_BEAT_MS;
+    const stallMs = isSpread ? Math.min(busyMs, Math.max(0, lateMs) + BUSY_BEAT_MS) : busyMs;
+    const cpuMs = Math.min(stallMs, cpu - this.#lastCpuMs);
     this.#lastMs = now;
     this.#lastIdleMs = idle;
     this.#lastCpuMs = cpu;
+    this.#lastRounds = rounds;
     this.#rotate(now);
     if (isLate) {
-      this.nextBeatMs = busyMs > gapMs * BUSY_FROM ? BUSY_BEAT_MS : IDLE_BEAT_MS;
-      this.#observe(busyMs, cpuMs);
+      this.#quietBeats = busyMs > gapMs * BUSY_FROM ? 0 : this.#quietBeats + 1;
+      if (this.#quietBeats === 0) this.nextBeatMs = BUSY_BEAT_MS;
+      else if (this.#quietBeats >= QUIET_BEATS) this.nextBeatMs = IDLE_BEAT_MS;
+      this.#observe(stallMs, cpuMs);
       const { longest } = this.#windows;
       this.#windows.longest = {
-        wallMs: Math.max(longest.wallMs, busyMs),
+        wallMs: Math.max(longest.wallMs, stallMs),
         cpuMs: Math.max(longest.cpuMs, cpuMs),
       };
     }
-    if (busyMs <= STALL_MS) return;
-    const stall = { stallMs: Math.round(busyMs), cpuMs: Math.round(cpuMs) };
+    if (stallMs <= STALL_MS) return;
+    const stall = { stallMs: Math.round(stallMs), cpuMs: Math.round(cpuMs) };
     logger.warn({ ...stall, during: activities.since(sinceMs) }, 'the event loop stalled');
   }
 
