@@ -2,8 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Clock, goJson, pause, type Source, type Starts } from '@gantry/base';
-import { StatusError } from '@gantry/objects';
+import { type Clock, pause, type Source, type Starts } from '@gantry/base';
 import {
   type Connection,
   type ConnectionLimits,
@@ -281,13 +280,11 @@ function dispatch({ router, starts, clock }: HttpsServerOptions): (req: Incoming
   };
 }
 
-const REFUSAL = goJson(new StatusError('TooManyRequests', 'Too many requests, please try again later.').toStatus());
-
-/** Answers a request of which it was not looked who sent it: looking takes a turn as well. */
+/** Answers a request of which it was not looked who sent it, as flow control does: looking takes a turn as well. */
 function refuse(req: IncomingMessage, res: ServerResponse, clock: Clock): void {
   discardBody(req, clock);
-  res.writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' });
-  res.end(`${REFUSAL}\n`);
+  res.writeHead(429, { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' });
+  res.end('Too many requests, please try again later.\n');
 }
 
 /** Whether the client has closed its connection or stream, so that no event will say it any more. */
