@@ -73,13 +73,16 @@ export function storeSettings(
 ): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
-  const loadBalancer = readFileSync(join(config.root, 'deploy/load-balancer/haproxy.cfg'));
+  const loadBalancer = createHash('sha256');
+  for (const name of ['haproxy.cfg', 'suspects.lua']) {
+    loadBalancer.update(readFileSync(join(config.root, 'deploy/load-balancer', name)));
+  }
   const text = formatSettings(settings, {
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
     // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
-    GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
+    GANTRY_LOAD_BALANCER_CONFIG: loadBalancer.digest('hex').slice(0, 12),
   });
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const CONFIG = readFileSync(new URL('../../load-balancer/haproxy.cfg', import.meta.url), 'utf8');
+const read = (name: string) => readFileSync(new URL(`../../load-balancer/${name}`, import.meta.url), 'utf8');
+const CONFIG = read('haproxy.cfg');
+const SUSPECTS = read('suspects.lua');
 
 /** The value of a setting, in milliseconds. */
 function milliseconds(setting: string): number {
@@ -22,6 +24,14 @@ test('a paused apiserver is marked down within 16 s', () => {
   const worst = milliseconds('inter') + handshake + further * (milliseconds('fastinter') + handshake);
   expect(worst).toBeLessThanOrEqual(16_000);
   expect(further).toBeGreaterThan(0);
+});
+
+test('a paused apiserver gets no new connections after 5 s', () => {
+  expect(CONFIG).toContain('lua-load /usr/local/etc/haproxy/suspects.lua');
+  const constant = (name: string) => Number(new RegExp(`local ${name} = (\\d+)`).exec(SUSPECTS)?.[1]);
+  // The look after those that are allowed, and what is left of the time to it.
+  const looks = constant('SLOW_AFTER_LOOKS') + 2;
+  expect(milliseconds('inter') + looks * constant('LOOK_EVERY_MS')).toBeLessThanOrEqual(5000);
 });
 
 test('an address that DNS no longer lists stays until its checks have failed', () => {

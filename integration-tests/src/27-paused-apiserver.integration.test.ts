@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { Agent, get as httpsGet } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { readKubeconfig } from '@gantry/client';
+import { freezeContainer, prepareContainers } from '@gantry/etcd/testing';
+import { afterEach, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const { server, ca } = readKubeconfig(cluster.kubeconfig);
+/** Connections that stay open: some to each API server. */
+const KEPT = 6;
+const NEW = 40;
+
+afterEach(async () => {
+  for (const { id, state } of await cluster.containers('apiserver')) {
+    if (state === 'paused') await cluster.docker(['unpause', id]);
+  }
+});
+
+/** Whether the API answers over a connection of the agent, or over a new one; false when it is closed. */
+async function answers(agent?: Agent): Promise<boolean> {
+  const request = httpsGet(`${server}/readyz`, { ...(ca && { ca }), agent: agent ?? false });
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return (await text(response)) === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+/** What the load balancer has logged since then. */
+async function logged(since: string): Promise<string> {
+  const [balancer] = await cluster.containers('load-balancer');
+  return await cluster.docker(['logs', '--since', since, balancer?.id ?? '']);
+}
+
+test('a paused API server gets no new connections, keeps those that it has for a while, and gets new ones when it goes on', {
+  timeout: 300_000,
+}, async () => {
+  const agents = Array.from({ length: KEPT }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  expect(await Promise.all(agents.map(answers))).toEqual(agents.map(() => true));
+  const [paused] = await cluster.containers('apiserver');
+  const [before = ''] = (await cluster.docker(['info', '-f', '{{.SystemTime}}'])).split('\n');
+  await freezeContainer((await prepareContainers()).container.getById(paused?.id ?? ''));
+  await eventually('the load balancer suspects it', 60_000, async () =>
+    (await logged(before)).includes('enters drain state'),
+  );
+
+  // None hangs until the paused server's connections are closed, which would end it without an answer.
+  for (let i = 0; i < NEW; i++) expect(await answers()).toBe(true);
+  const kept = agents.map((agent) => answers(agent));
+  await cluster.docker(['unpause', paused?.id ?? '']);
+  const alive = await Promise.all(kept);
+  const isDown = / is DOWN(?! \(leaving)/.test(await logged(before));
+  expect(alive).toContain(true);
+  // A slow machine may have been too late for those of the paused server.
+  if (!isDown) expect(alive).toEqual(agents.map(() => true));
+
+  await eventually('it gets new connections again', 60_000, async () =>
+    /leaving forced drain|is UP, reason/.test((await logged(before)).split('enters drain state').at(-1) ?? ''),
+  );
+  for (const agent of agents) agent.destroy();
+});
