@@ -259,7 +259,7 @@ test('hostile requests: no 5xx, no crash, no long stall, bounded memory, and etc
   };
   const third = Math.ceil(REQUESTS / 3);
   const first = await apiservers();
-  // The first request of a kind compiles its code: turns of up to 140 ms were seen, once in the life of a server.
+  // The first request of a kind compiles its code: turns of up to 99 ms were seen, once in the life of a server.
   await bombard(WARM_UP);
   const stalls = await allStalls();
   const calls = Math.ceil(REQUESTS / REQUESTS_PER_CALL);

@@ -24,8 +24,8 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'bodies of responses are logged at any level',
     file: TRAIL,
-    text: "if (this.#reaches('RequestResponse')) this.#responseObject",
-    replacement: 'this.#responseObject',
+    text: "if (!this.#reaches('RequestResponse')) return;",
+    replacement: '',
     tests: TRAIL_TESTS,
     protects: 'Secrets, from the audit log',
   },

@@ -4,6 +4,8 @@ const HTTP = 'services/apiserver/src/http';
 const STARTS = 'packages/base/src/starts.ts';
 const STARTS_TEST = 'packages/base/src/starts.test.ts';
 const SERVER_TESTS = [`${HTTP}/begin-in-turns.test.ts`];
+const WATCH = 'packages/service/src/event-loop/event-loop-watch.ts';
+const WATCH_TESTS = ['packages/service/src/event-loop/event-loop-watch.test.ts'];
 const CONNECTIONS = 'packages/service/src/connections';
 
 /** What many clients at once can do to the event loop of a server. */
@@ -91,6 +93,14 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
     protects: 'clients in a crowd, which try again later what was refused for it',
   },
   {
+    name: 'calls of all users of an address wait in one queue',
+    file: 'packages/service/src/grpc/grpc-server.ts',
+    text: 'return name === undefined ? `address:${addressOf(call.getPeer())}` : `user:${name}`;',
+    replacement: 'return `address:${addressOf(call.getPeer())}${name?.slice(0, 0)}`;',
+    tests: ['services/apiserver/src/endpoints/grpc/turns-of-users.test.ts'],
+    protects: 'heartbeats and leaders, from waiting behind all calls of a crowd',
+  },
+  {
     name: 'requests begin without a turn',
     file: `${HTTP}/https-server.ts`,
     text: 'if (!hasLeft(res)) router(req as Request, res as Response, () => res.destroy());\n    });',
@@ -137,6 +147,30 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
     replacement: 'const',
     tests: ['services/apiserver/src/registry/objects/decode-body.test.ts'],
     protects: 'the event loop of an API server, from a definition of 20,000 schemas',
+  },
+  {
+    name: 'many short turns of an idle loop are one long turn',
+    file: WATCH,
+    text: 'const stallMs = isSpread ? Math.min(busyMs, Math.max(0, lateMs) + BUSY_BEAT_MS) : busyMs;',
+    replacement: 'const stallMs = busyMs;',
+    tests: WATCH_TESTS,
+    protects: 'the metrics of stalls, from windows of 250 ms that are no turns',
+  },
+  {
+    name: 'a few turns of an idle loop are no long one',
+    file: WATCH,
+    text: 'const stallMs = isSpread ? Math.min(busyMs, Math.max(0, lateMs) + BUSY_BEAT_MS) : busyMs;',
+    replacement: 'const stallMs = Math.min(busyMs, Math.max(0, lateMs) + BUSY_BEAT_MS);',
+    tests: WATCH_TESTS,
+    protects: 'the metrics of stalls, which show one that comes after rest',
+  },
+  {
+    name: 'a busy loop counts as idle after one quiet beat',
+    file: WATCH,
+    text: 'else if (this.#quietBeats >= QUIET_BEATS) this.nextBeatMs = IDLE_BEAT_MS;',
+    replacement: 'else this.nextBeatMs = IDLE_BEAT_MS;',
+    tests: WATCH_TESTS,
+    protects: 'the metrics of stalls, which would not see turns between the short rests of a crowd',
   },
   {
     name: 'a client that sends nothing keeps its connection',
