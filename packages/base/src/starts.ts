@@ -108,8 +108,8 @@ interface SourceQueue {
 }
 
 /**
- * Takes from each source in turn. Users and addresses alternate, so that a crowd of addresses, which anybody may have, keeps those who
- * are known from no more than every second place.
+ * Takes from each source in turn. Users and addresses alternate, so that a crowd of addresses, of which a client may have many, keeps known
+ * users from no more than every second place.
  */
 class FairQueue {
   readonly #limits: WaitingLimits;
