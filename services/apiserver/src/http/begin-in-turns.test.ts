@@ -149,7 +149,9 @@ describe('a server whose rounds have no time left', () => {
     await manyRounds();
     late.write(REQUEST);
     const [refusal] = (await once(late, 'data')) as [Buffer];
-    expect(refusal.toString()).toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1\r\n[^]*Too many requests, please try again later/);
+    expect(refusal.toString()).toMatch(
+      /^HTTP\/1\.1 429 [^]*retry-after: 1\r\n[^]*Too many requests, please try again later/,
+    );
     node.write(REQUEST);
     await manyRounds();
     look = 0;
