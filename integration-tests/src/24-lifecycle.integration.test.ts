@@ -245,6 +245,49 @@ test('a container is stopped by its hook, its signal and, after its grace period
   expect(pausedMs).toBeGreaterThanOrEqual(9_000);
 });
 
+test('failures before a healthy spell do not delay the next restart', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+  // Two attempts fail at once, the third one when it is told to.
+  const script = [
+    'echo >> /v/attempts; attempt=$(wc -l < /v/attempts)',
+    '[ $attempt -lt 3 ] && exit 1',
+    'until [ $attempt -eq 3 ] && [ -f /v/end ]; do sleep 0.1; done; exit 1',
+  ].join('; ');
+  const spec: Pod['spec'] = {
+    restartPolicy: 'Always',
+    containers: [shell('main', script, { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+    volumes: [{ name: 'v', emptyDir: {} }],
+  };
+  const delaySeconds = 3;
+  const annotations = { 'gantry.dev/max-restart-delay-seconds': `${delaySeconds}` };
+  await cluster.create(PODS, namespace.name, podOf('spell', spec, annotations));
+  const runs = (restarts: number) => async () => {
+    const found = main(await cluster.get(PODS, namespace.name, 'spell'));
+    return found?.restartCount === restarts && found.state?.running !== undefined ? found.state.running : undefined;
+  };
+  const delays = async () =>
+    (await cluster.list(EVENTS, namespace.name))
+      .filter(({ reason }) => reason === 'BackOff')
+      .reduce((sum, { count = 1 }) => sum + count, 0);
+  const { startedAt = '' } = await eventually('the third attempt runs', PATIENCE_MS, runs(2));
+  const before = await eventually(
+    'an Event says that it had to wait',
+    PATIENCE_MS,
+    async () => (await delays()) || undefined,
+  );
+  // One second more, since the times of a status are whole seconds.
+  const healthyMs = (2 * delaySeconds + 1) * 1000;
+  await eventually(
+    'it has run for twice the longest delay',
+    PATIENCE_MS,
+    () => Date.now() - Date.parse(startedAt) > healthyMs,
+  );
+  await kubectl('exec', 'spell', '--', 'touch', '/v/end');
+  await eventually('the fourth attempt runs', PATIENCE_MS, runs(3));
+  expect(await delays()).toBe(before);
+});
+
 /** Answers probes: HTTP that is ready from the third request on, HTTPS, and gRPC's health service until /tmp/bad exists. */
 const PROBED = `
 const fs = require('fs');

@@ -106,6 +106,14 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     protects: 'containers that would not start for days after their fault was repaired',
   },
   {
+    name: 'failures count though the container ran well since',
+    file: `${AGENT}/plan/restart-delay.ts`,
+    text: 'ranMs >= RESET_FACTOR * maxMs ? 0 : ',
+    replacement: '',
+    tests: [`${AGENT}/plan/restart-rules.test.ts`],
+    protects: 'containers that ran for days, which would be down for five minutes after their next failure',
+  },
+  {
     name: 'a sidecar is signalled while main containers run',
     file: `${AGENT}/plan/plan-stop.ts`,
     text: "isHeldUp(pod, name, names) ? 'in-its-turn' : 'after-hook'",

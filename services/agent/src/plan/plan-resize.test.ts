@@ -28,7 +28,8 @@ const resizing = (change: Partial<Container> = {}, other: Partial<Pod['metadata'
 const actions = (object: Pod, memory = MOUNTED) => computePodActions(object, STATE, memory, NOW);
 const statusOf = (object: Pod, memory = MOUNTED, state = STATE) => {
   const plan = computePodActions(object, state, memory, NOW);
-  return podStatus({ pod: object, state, memory, plan, nodeAddress: '10.0.0.1', messages: new Map() }, NOW);
+  const node = { nodeAddress: '10.0.0.1', recursiveReadOnly: 'supported' } as const;
+  return podStatus({ pod: object, state, memory, plan, ...node, messages: new Map() }, NOW);
 };
 const resizeOf = (object: Pod, memory = MOUNTED, state = STATE) =>
   (statusOf(object, memory, state).conditions ?? []).filter(({ type }) => type.startsWith('PodResize'));

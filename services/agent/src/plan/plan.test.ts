@@ -118,7 +118,7 @@ const cases: readonly Case[] = [
   {
     name: 'does not wait longer than the agent or the pod allows',
     pod: pod(),
-    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 80_000, finishedAt: NOW - 1_000 })]),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 80_000, startedAt: NOW - 2_000 })]),
     memory: { ...MOUNTED, maxRestartDelayMs: 2_000 },
     actions: [],
     requeueInMs: 1_000,
@@ -127,7 +127,10 @@ const cases: readonly Case[] = [
   {
     name: 'restarts at most after that delay, and notes it for the next restart',
     pod: pod(),
-    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 2_000, finishedAt: NOW - 2_000 })]),
+    state: podState(
+      [sandbox()],
+      [exited(1, { attempt: 3, restartDelayMs: 2_000, startedAt: NOW - 3_000, finishedAt: NOW - 2_000 })],
+    ),
     memory: { ...MOUNTED, maxRestartDelayMs: 2_000 },
     actions: ['start main 4 after 2000'],
   },

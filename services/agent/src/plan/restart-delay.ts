@@ -4,12 +4,12 @@ import type { ContainerState } from '../runtime/containers.ts';
 const INITIAL_DELAY_MS = 10_000;
 /** The longest delay unless the agent or the pod shortens it (Kubernetes: MaxCrashLoopBackOff). */
 export const MAX_RESTART_DELAY_MS = 300_000;
-/** The delay is reset after the container ran this long. */
-const RESET_AFTER_MS = 600_000;
+/** The delay is reset after the container ran so many times the longest one: ten minutes, as in the kubelet, unless that is shortened. */
+const RESET_FACTOR = 2;
 
 function delayMs(ended: ContainerState, maxMs: number): number {
   const ranMs = (ended.finishedAt ?? ended.createdAt) - (ended.startedAt ?? ended.finishedAt ?? ended.createdAt);
-  return ranMs >= RESET_AFTER_MS ? 0 : Math.min(ended.restartDelayMs, maxMs);
+  return ranMs >= RESET_FACTOR * maxMs ? 0 : Math.min(ended.restartDelayMs, maxMs);
 }
 
 /** When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … `maxMs`. */

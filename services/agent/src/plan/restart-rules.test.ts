@@ -28,6 +28,9 @@ describe('restarts', () => {
     expect(nextRestartDelayMs(old, MAX_RESTART_DELAY_MS)).toBe(10_000);
     const young = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 599_999, finishedAt: NOW });
     expect(restartAt(young, MAX_RESTART_DELAY_MS)).toBe(NOW + 300_000);
+    const shortened = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 4_000, finishedAt: NOW });
+    expect(restartAt(shortened, 2_000)).toBe(NOW);
+    expect(restartAt(shortened, 2_001)).toBe(NOW + 2_001);
   });
 
   it.each(['Never', 'OnFailure'])(
