@@ -35,7 +35,8 @@ class Simulation {
     const state = await this.state();
     const plan = computePodActions(this.pod, state, MEMORY, this.clock.now());
     if (this.pod !== undefined) {
-      const observed = { pod: this.pod, state, memory: MEMORY, plan, nodeAddress: '10.0.0.1', messages: new Map() };
+      const node = { nodeAddress: '10.0.0.1', recursiveReadOnly: 'supported' } as const;
+      const observed = { pod: this.pod, state, memory: MEMORY, plan, ...node, messages: new Map() };
       this.pod = { ...this.pod, status: podStatus(observed, this.clock.now()) };
     }
     return plan;

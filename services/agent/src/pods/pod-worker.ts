@@ -225,12 +225,14 @@ export class PodWorker {
   }
 
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {
-    const { reporter, facts, clock } = this.#services;
+    const { reporter, facts, clock, engine } = this.#services;
     this.#events.waiting(pod, state, plan, this.#memory);
     if (plan.goal === 'run') this.#resizes.observe(pod, state, this.#memory);
     const { rejection } = this.#memory;
     if (rejection !== undefined && plan.goal === 'end' && !hasEnded(pod)) this.#events.rejected(pod, rejection);
-    const observation = { pod, state, plan, memory: this.#memory, nodeAddress: facts.nodeAddress, messages };
+    const { recursiveReadOnly } = engine;
+    const common = { nodeAddress: facts.nodeAddress, messages, recursiveReadOnly };
+    const observation = { pod, state, plan, memory: this.#memory, ...common };
     reporter.report(this.#uid, podStatus(observation, clock.now()));
   }
 

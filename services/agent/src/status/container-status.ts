@@ -1,11 +1,13 @@
 import { formatTime } from '@gantry/base';
 import { equalJson } from '@gantry/objects';
+import { recursiveReadOnlyOf } from '../spec/recursive-read-only.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
 import type { ContainerState } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 
 /** The facts from which a container's status is computed. */
 export interface ContainerObservation {
@@ -20,6 +22,8 @@ export interface ContainerObservation {
   readonly previous: ContainerStatus | undefined;
   /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
+  /** Whether the engine makes mounts read-only with all that is mounted below them. */
+  readonly recursiveReadOnly: EngineInfo['recursiveReadOnly'];
 }
 
 /** The reported state of an ended attempt. */
@@ -74,16 +78,17 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
     started,
     ...resourcesOf(observed, current),
     ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
-    ...mountsOf(container),
+    ...mountsOf(observed),
   };
 }
 
 /** Of a container without probes and restarts: it is never ready, since nothing is served by it. */
 function ephemeralStatus(
-  { container, previous }: ContainerObservation,
+  observed: ContainerObservation,
   current: ContainerState | undefined,
   state: ApiState,
 ): ContainerStatus {
+  const { container, previous } = observed;
   const id = current === undefined ? previous?.containerID : containerId(current);
   return {
     name: container.name,
@@ -94,7 +99,7 @@ function ephemeralStatus(
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
     ...(id === undefined ? {} : { containerID: id }),
-    ...mountsOf(container),
+    ...mountsOf(observed),
   };
 }
 
@@ -150,14 +155,18 @@ function resourcesOf(observed: ContainerObservation, running: ContainerState | u
   };
 }
 
-function mountsOf(container: Container): Partial<ContainerStatus> {
+function mountsOf({
+  container,
+  recursiveReadOnly,
+}: Pick<ContainerObservation, 'container' | 'recursiveReadOnly'>): Partial<ContainerStatus> {
   const mounts = container.volumeMounts ?? [];
   if (mounts.length === 0) return {};
   return {
-    volumeMounts: mounts.map(({ name, mountPath, readOnly }) => ({
-      name,
-      mountPath,
-      ...(readOnly === true ? { readOnly, recursiveReadOnly: 'Disabled' } : {}),
-    })),
+    volumeMounts: mounts.map((mount) => {
+      const { name, mountPath, readOnly } = mount;
+      if (readOnly !== true) return { name, mountPath };
+      const isRecursive = recursiveReadOnlyOf(mount, recursiveReadOnly) === 'recursive';
+      return { name, mountPath, readOnly, recursiveReadOnly: isRecursive ? 'Enabled' : 'Disabled' };
+    }),
   };
 }

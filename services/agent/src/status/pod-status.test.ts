@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod, PodStatus } from '@gantry/objects';
 import { computePodActions } from '../plan/plan.ts';
 import { emptyMemory, type PodMemory } from '../plan/pod-memory.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
 import { podStatus } from './pod-status.ts';
@@ -13,9 +14,11 @@ function statusOf(
   state: PodState | undefined,
   memory = MOUNTED,
   messages = new Map<string, string>(),
+  recursiveReadOnly: EngineInfo['recursiveReadOnly'] = 'supported',
 ): PodStatus {
   const plan = computePodActions(object, state, memory, NOW);
-  return podStatus({ pod: object, state, memory, plan, nodeAddress: '10.0.0.1', messages }, NOW);
+  const observed = { pod: object, state, memory, plan, nodeAddress: '10.0.0.1', messages, recursiveReadOnly };
+  return podStatus(observed, NOW);
 }
 
 function conditions(status: PodStatus): Readonly<Record<string, string>> {
@@ -121,10 +124,28 @@ describe('the status of a pod', () => {
           plan: computePodActions(pod({}, first), state, MOUNTED, NOW),
           nodeAddress: '10.0.0.1',
           messages: new Map(),
+          recursiveReadOnly: 'supported',
         },
         NOW + 60_000,
       ),
     ).toEqual(first);
+  });
+
+  it('says of each read-only mount whether all that is mounted below it is read-only, too', () => {
+    const mount = { name: 'v', mountPath: '/v', readOnly: true };
+    const volumeMounts = [
+      { name: 'v', mountPath: '/w' },
+      mount,
+      { ...mount, recursiveReadOnly: 'IfPossible' },
+      { ...mount, recursiveReadOnly: 'Enabled' },
+    ];
+    const object = pod({ containers: [container('main', { volumeMounts })], volumes: [{ name: 'v', emptyDir: {} }] });
+    const seen = (recursiveReadOnly: EngineInfo['recursiveReadOnly']) => {
+      const status = statusOf(object, podState([sandbox()], [running()]), MOUNTED, new Map(), recursiveReadOnly);
+      return status.containerStatuses?.[0]?.volumeMounts?.map((one) => one.recursiveReadOnly);
+    };
+    expect(seen('supported')).toEqual([undefined, 'Disabled', 'Enabled', 'Enabled']);
+    expect(seen('unsupported')).toEqual([undefined, 'Disabled', 'Disabled', 'Disabled']);
   });
 
   it('keeps the ended attempt as last state of the running one', () => {

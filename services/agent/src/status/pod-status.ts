@@ -10,6 +10,7 @@ import { PREEMPTED_CONDITION } from '../spec/preemption.ts';
 import { grantedPod } from '../spec/resize.ts';
 import { evictionReason, type PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { type ConditionDraft, podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
@@ -26,6 +27,8 @@ export interface PodObservation {
   readonly nodeAddress: string;
   /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
+  /** Of the engine. */
+  readonly recursiveReadOnly: EngineInfo['recursiveReadOnly'];
 }
 
 /** The pod's status in kubelet's form. Fields and conditions of other owners (such as qosClass) are kept. */
@@ -128,6 +131,7 @@ function statuses(
       probes: observed.memory.probes.get(container.name),
       previous: old.find((status) => status.name === container.name),
       messages: observed.messages,
+      recursiveReadOnly: observed.recursiveReadOnly,
     }),
   );
   return limitMessages(observed.pod, statuses);

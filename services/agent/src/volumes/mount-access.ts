@@ -2,6 +2,7 @@ import type { Pod, VolumeMount } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
+import { recursiveReadOnlyOf } from '../spec/recursive-read-only.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 
 /**
@@ -17,27 +18,15 @@ export function mountAccess(
   const propagation =
     mountPropagation === 'Bidirectional' ? 'both' : mountPropagation === 'HostToContainer' ? 'from-host' : 'none';
   const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
-  const recursive = isRecursive(mount, engine);
+  const recursive = recursiveReadOnlyOf(mount, engine.recursiveReadOnly);
+  if (typeof recursive === 'object') {
+    const message = `failed to resolve recursive read-only mode: ${recursive.refused}`;
+    throw new AgentError('CreateContainerConfigError', message);
+  }
   // It is mounted read-only. Engines that make a mount read-only themselves take its other flags away.
   if (volume?.image !== undefined) return { access: 'read-write', propagation };
-  if (recursive) return { access: 'recursively-read-only', propagation };
+  if (recursive === 'recursive') return { access: 'recursively-read-only', propagation };
   const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
   const isReadOnly = mount.readOnly === true || volume?.persistentVolumeClaim?.readOnly === true;
   return { access: isWritable && !isReadOnly ? 'read-write' : 'read-only', propagation };
-}
-
-/** Kubelet's rule (pkg/kubelet/kubelet_pods.go). */
-function isRecursive(mount: VolumeMount, { recursiveReadOnly }: Pick<EngineInfo, 'recursiveReadOnly'>): boolean {
-  const { name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation = 'None' } = mount;
-  if (mode === 'Disabled') return false;
-  const refused = (why: string) =>
-    new AgentError(
-      'CreateContainerConfigError',
-      `failed to resolve recursive read-only mode: volume "${name}" requested recursive read-only mode, but it is ${why}`,
-    );
-  if (readOnly !== true) throw refused('not read-only');
-  if (mountPropagation !== 'None') throw refused(`not compatible with propagation "${mountPropagation}"`);
-  if (recursiveReadOnly === 'supported') return true;
-  if (mode === 'Enabled') throw refused('not supported by the runtime');
-  return false;
 }
