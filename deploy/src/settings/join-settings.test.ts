@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { decodeFacts, encodeFacts, formatJoinSettings, joinOptions, valueIn } from './join-settings.ts';
 
@@ -62,4 +64,17 @@ describe('the settings of a joined host', () => {
   it('have no range before it is assigned', () => {
     expect(valueIn(formatJoinSettings({ ...settings, podCidr: '' }), 'GANTRY_POD_SERVICES_RANGE')).toBe('');
   });
+});
+
+/** The settings of the agents in a Compose file, as `NAME: VALUE`, that come from the environment of the command. */
+function agentSettings(file: string): readonly string[] {
+  const text = readFileSync(join(import.meta.dirname, '../../..', file), 'utf8');
+  const agent = /^ {2}agent:\n([^]*?)^ {2}[a-z#]/m.exec(text)?.[1] ?? '';
+  return [...agent.matchAll(/^ {6}(GANTRY_\w+: \$\{.*)$/gm)].map(([, setting = '']) => setting).toSorted();
+}
+
+it('agents of a host that joins have every setting that those of the first host have', () => {
+  const first = agentSettings('docker-compose.yml').filter((setting) => !setting.startsWith('GANTRY_HOST_ADDRESS'));
+  expect(first.length).toBeGreaterThan(15);
+  expect(agentSettings('deploy/compose/join.yml')).toEqual(first);
 });
