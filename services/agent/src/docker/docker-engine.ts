@@ -100,7 +100,7 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
     });
   } catch (error) {
     // Newer engines refuse it here.
-    if (isRefusedRight(error)) return 'no-sys-resource';
+    if (isRefusedRight(error)) return 'sys-resource-unknown';
     throw fromDocker(error, 'Runtime');
   }
   try {

@@ -5,7 +5,11 @@ import type { Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
+/** Results of earlier probes, which did not tell engines without the privilege apart, do not count. */
+const FORM = 2;
+
 interface ProbeResult {
+  readonly form: typeof FORM;
   readonly engine: string;
   readonly version: string;
   readonly privilege: EnginePrivilege;
@@ -22,11 +26,11 @@ export async function enginePrivilege(
 ): Promise<EnginePrivilege> {
   const file = join(folder, 'engine.json');
   const known = await readResult(file);
-  if (known?.engine === engine.id && known.version === engine.version) return known.privilege;
+  if (known?.form === FORM && known.engine === engine.id && known.version === engine.version) return known.privilege;
   if ((await runtime.images.inspectImage(image, signal)) === undefined)
     await runtime.images.pullImage(image, 'anonymous', signal);
   const privilege = await runtime.engine.probe(image, owner, signal);
-  const found: ProbeResult = { engine: engine.id, version: engine.version, privilege };
+  const found: ProbeResult = { form: FORM, engine: engine.id, version: engine.version, privilege };
   await writeFile(file, JSON.stringify(found));
   return privilege;
 }

@@ -19,8 +19,12 @@ export interface EngineInfo {
   readonly runtimes: readonly string[];
 }
 
-/** What a test container showed: an engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege. */
-export type EnginePrivilege = 'full' | 'no-sys-resource';
+/**
+ * What a test container showed: an engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege. `no-sys-resource`: it
+ * gives all capabilities but that one only where that one is dropped. `sys-resource-unknown`: it gives all that it has, and refuses a container
+ * that names that one, even to drop it, as newer engines do.
+ */
+export type EnginePrivilege = 'full' | 'no-sys-resource' | 'sys-resource-unknown';
 
 /** Questions to the engine itself. */
 export interface EngineRuntime {

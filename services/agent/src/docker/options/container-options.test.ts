@@ -139,5 +139,15 @@ describe('the engine’s options for a container', () => {
     const restricted = containerOptions(privileged, 'no-sys-resource').HostConfig;
     expect(restricted).toMatchObject({ CapAdd: ['ALL'], CapDrop: ['SYS_RESOURCE'] });
     expect(restricted).not.toHaveProperty('Privileged');
+    const given = containerOptions(privileged, 'sys-resource-unknown').HostConfig;
+    expect(given).toMatchObject({ CapAdd: ['ALL'], CapDrop: [] });
+    expect(given).not.toHaveProperty('Privileged');
+  });
+
+  it('drop a capability that the engine does not know by not naming it', () => {
+    const drop = ['CHOWN', 'SYS_RESOURCE', 'cap_sys_resource'];
+    const dropping = { ...SPEC, security: { ...SPEC.security, capabilities: { add: [], drop } } };
+    expect(containerOptions(dropping, 'no-sys-resource').HostConfig?.CapDrop).toEqual(drop);
+    expect(containerOptions(dropping, 'sys-resource-unknown').HostConfig?.CapDrop).toEqual(['CHOWN']);
   });
 });

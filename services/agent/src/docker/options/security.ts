@@ -6,13 +6,15 @@ import type { OptionGroup } from './option-group.ts';
 /** The profile that Docker gives to containers that are not privileged. */
 const DOCKER_APPARMOR = 'docker-default';
 
+const SYS_RESOURCE = 'SYS_RESOURCE';
+
 /** User, groups, capabilities, profiles and privilege. */
 export const securityOptions: OptionGroup = ({ security }, engine) => ({
   container: security.user === undefined ? {} : { User: security.user },
   host: {
     ReadonlyRootfs: security.rootFilesystem === 'read-only',
     GroupAdd: [...security.groups],
-    ...(security.privilege === 'privileged' ? privilegedOptions(security, engine) : ordinaryOptions(security)),
+    ...(security.privilege === 'privileged' ? privilegedOptions(security, engine) : ordinaryOptions(security, engine)),
   },
 });
 
@@ -25,7 +27,7 @@ function privilegedOptions(security: ContainerSecurity, engine: EnginePrivilege)
   const appArmor = security.appArmor.kind === 'engine-default' ? ({ kind: 'unconfined' } as const) : security.appArmor;
   return {
     CapAdd: ['ALL'],
-    CapDrop: ['SYS_RESOURCE'],
+    CapDrop: engine === 'no-sys-resource' ? [SYS_RESOURCE] : [],
     SecurityOpt: ['seccomp=unconfined', ...appArmorOptions(appArmor), ...labels],
     DeviceCgroupRules: ['a *:* rwm'],
     ...UNMASKED,
@@ -35,11 +37,12 @@ function privilegedOptions(security: ContainerSecurity, engine: EnginePrivilege)
 /** Nothing of /proc hidden or read-only. */
 const UNMASKED: Docker.HostConfig = { MaskedPaths: [], ReadonlyPaths: [] };
 
-function ordinaryOptions(security: ContainerSecurity): Docker.HostConfig {
+function ordinaryOptions(security: ContainerSecurity, engine: EnginePrivilege): Docker.HostConfig {
   const { capabilities, escalation, seccomp, proc } = security;
   return {
     CapAdd: [...capabilities.add],
-    CapDrop: [...capabilities.drop],
+    // What the engine cannot give is dropped.
+    CapDrop: capabilities.drop.filter((name) => engine !== 'sys-resource-unknown' || !isSysResource(name)),
     SecurityOpt: [
       ...(escalation === 'denied' ? ['no-new-privileges'] : []),
       ...seccompOptions(seccomp),
@@ -48,6 +51,11 @@ function ordinaryOptions(security: ContainerSecurity): Docker.HostConfig {
     ],
     ...(proc === 'unmasked' ? UNMASKED : {}),
   };
+}
+
+/** Kubernetes takes names with and without the prefix, in any case. */
+function isSysResource(name: string): boolean {
+  return name.toUpperCase().replace(/^CAP_/, '') === SYS_RESOURCE;
 }
 
 /** A profile is sent as its text: the engine does not read files. */
