@@ -1,7 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { pod } from '../testing/pods.ts';
-import { hostnameRefusal, hostsFile, kernelHostname, podHostname } from './hostname.ts';
+import { hostnameFile, hostnameRefusal, hostsFile, kernelHostname, podHostname } from './hostname.ts';
 
 const LONG = 'a'.repeat(62);
 
@@ -24,6 +24,12 @@ it.each<{ readonly why: string; readonly object: Pod; readonly short: string; re
   },
 ])('a pod is called by $why', ({ object, short, kernel }) => {
   expect([podHostname(object), kernelHostname(object)]).toEqual([short, kernel]);
+});
+
+it('the hostname file of a pod has what `hostname` prints; on the network of its host it has none', () => {
+  const named = { hostname: 'db', subdomain: 'sub', setHostnameAsFQDN: true };
+  expect(hostnameFile(pod(named))).toBe('db.sub.default.svc.cluster.local\n');
+  expect(hostnameFile(pod({ ...named, hostNetwork: true }))).toBeUndefined();
 });
 
 it('a name and domain that the kernel would not take are refused in kubelet’s words', () => {

@@ -25,6 +25,11 @@ export function kernelHostname(pod: Pod): string {
   return pod.spec?.setHostnameAsFQDN === true && domain !== '' ? `${podHostname(pod)}.${domain}` : podHostname(pod);
 }
 
+/** The hostname file of a pod; undefined on the host's network, where the engine writes the host's. */
+export function hostnameFile(pod: Pod): string | undefined {
+  return pod.spec?.hostNetwork === true ? undefined : `${kernelHostname(pod)}\n`;
+}
+
 /** Why the kernel would not take the pod's hostname, in kubelet's words. */
 export function hostnameRefusal(pod: Pod): string | undefined {
   const name = kernelHostname(pod);

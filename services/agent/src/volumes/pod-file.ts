@@ -4,9 +4,10 @@ import { dirname } from 'node:path';
 import type { Container } from '@gantry/objects';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 
-/** Where the containers of a pod find its resolver and its hosts. */
+/** Where the containers of a pod find its resolver, its hosts and its hostname. */
 export const RESOLVER_PATH = '/etc/resolv.conf';
 export const HOSTS_PATH = '/etc/hosts';
+export const HOSTNAME_PATH = '/etc/hostname';
 /** A pod may write to its file, but not put anything else in its place; should it ever be a link or a FIFO, it is not followed. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 

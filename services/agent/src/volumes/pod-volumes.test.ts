@@ -96,10 +96,10 @@ describe('the volumes of pods', () => {
     expect(existsSync(file)).toBe(!what.startsWith('none'));
     const engines = pod({ ...spec, dnsPolicy: 'Default' });
     const without = await own.mounts(engines, container(), 0, new Map(), '');
-    expect(without.mounts.map(({ containerPath }) => containerPath)).toEqual(['/dev/termination-log']);
+    expect(without.mounts.map(({ containerPath }) => containerPath)).toEqual(['/etc/hostname', '/dev/termination-log']);
   });
 
-  it('give each container the hosts of its pod, which a new address changes, unless it mounts its own', async () => {
+  it('give each container the hostname of its pod and its hosts, which a new address changes, unless it mounts its own', async () => {
     const bind = (opened: readonly unknown[]) => Promise.resolve(opened.map((_, i) => `${i}`));
     const own = new PodVolumes({ ...options, mounts: { ...linuxMounts(), bind } });
     const pathsAt = async (address: string, change: Partial<Container> = {}) => {
@@ -109,12 +109,13 @@ describe('the volumes of pods', () => {
       return prepared.mounts.map(({ containerPath }) => containerPath);
     };
     const hosts = () => readFile(join(state, 'pods', 'uid-1', 'etc-hosts'), 'utf8');
-    expect(await pathsAt('10.0.0.9')).toEqual(['/etc/hosts', '/dev/termination-log']);
+    expect(await pathsAt('10.0.0.9')).toEqual(['/etc/hosts', '/etc/hostname', '/dev/termination-log']);
     expect(await hosts()).toContain('\n10.0.0.9\tweb\n');
+    expect(await readFile(join(state, 'pods', 'uid-1', 'etc-hostname'), 'utf8')).toBe('web\n');
     await pathsAt('10.0.0.8');
     expect(await hosts()).toContain('\n10.0.0.8\tweb\n');
     const mounted = { volumeMounts: [{ name: 'v', mountPath: '/etc/hosts' }] };
-    expect(await pathsAt('10.0.0.7', mounted)).toEqual(['/etc/hosts', '/dev/termination-log']);
+    expect(await pathsAt('10.0.0.7', mounted)).toEqual(['/etc/hosts', '/etc/hostname', '/dev/termination-log']);
     expect(await hosts()).toContain('\n10.0.0.8\tweb\n');
   });
 
@@ -179,9 +180,9 @@ describe('the volumes of pods', () => {
       const prepared = await own.mounts(withFolder, other, 0, new Map(), '');
       return prepared.mounts.map(({ hostPath }) => hostPath);
     };
-    const message = '/on/the/host/binds/uid-1/b-0/0';
-    expect(await pathsOf([shared, other])).toEqual(['/on/the/host/pods/uid-1/volumes/work', message]);
-    expect(await pathsOf([other])).toEqual([message, '/on/the/host/binds/uid-1/b-0/1']);
+    const bound = [0, 1, 2].map((index) => `/on/the/host/binds/uid-1/b-0/${index}`);
+    expect(await pathsOf([shared, other])).toEqual(['/on/the/host/pods/uid-1/volumes/work', ...bound.slice(0, 2)]);
+    expect(await pathsOf([other])).toEqual(bound);
   });
 
   it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {

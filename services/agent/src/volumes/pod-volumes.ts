@@ -12,12 +12,12 @@ import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
-import { hostsFile } from '../spec/hostname.ts';
+import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { component, hostPathOf } from './volume-paths.ts';
-import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
+import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -35,6 +35,7 @@ const MAX_MEMORY_BYTES = 512 * MIB;
 
 /** In a pod's folder. */
 const HOSTS_FILE = 'etc-hosts';
+const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
 const MESSAGES = 'containers';
 
@@ -58,7 +59,7 @@ export interface PodVolumesOptions {
 
 /** What the engine mounts into one container. Its paths exist until it is disposed of; a started container keeps its mounts. */
 export interface ContainerMounts extends AsyncDisposable {
-  /** In the order of the container's spec, and then its resolv.conf, its hosts and the file for its termination message. */
+  /** In the order of the container's spec, and then its resolv.conf, its hosts, its hostname and the file for its termination message. */
   readonly mounts: readonly MountSpec[];
   readonly terminationMessagePath: string;
 }
@@ -184,20 +185,25 @@ export class PodVolumes {
     const folders = emptyDirsOnDisk(pod).map(({ name }) => ({ name, path: this.#volumeFolder(pod, name) }));
     return await diskUsage(
       folders,
-      [HOSTS_FILE, RESOLVER_FILE, MESSAGES].map((name) => join(folder, name)),
+      [HOSTS_FILE, HOSTNAME_FILE, RESOLVER_FILE, MESSAGES].map((name) => join(folder, name)),
       until,
     );
   }
 
-  /** The files that a pod's containers share: its resolver where the engine's is not the pod's, and its hosts. */
+  /**
+   * The files that a pod's containers share: its resolver where the engine's is not the pod's, its hosts, and its hostname, which engine 28
+   * writes for no sandbox that the agent connects.
+   */
   #podFiles(pod: Pod, podAddress: string): readonly PodFile[] {
     const resolver = podResolver(pod, this.#options.resolver);
     const hosts = hostsFile(pod, podAddress);
+    const hostname = hostnameFile(pod);
     return [
       ...(resolver.kind === 'file'
         ? [file(RESOLVER_PATH, RESOLVER_FILE, formatResolvConf(resolver.config), 'once')]
         : []),
       ...(hosts === undefined ? [] : [file(HOSTS_PATH, HOSTS_FILE, hosts, 'always')]),
+      ...(hostname === undefined ? [] : [file(HOSTNAME_PATH, HOSTNAME_FILE, hostname, 'once')]),
     ];
   }
 
