@@ -51,9 +51,12 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
   });
 });
 
-/** Makes a small node short of memory: the pod that takes it is evicted, and no pod that requests none is taken any more. */
+/**
+ * Makes a small node short of memory: the pod that is furthest above its request is evicted, alone, and no pod that requests none is taken
+ * any more.
+ */
 async function exhaust(namespace: string, node: string): Promise<void> {
-  const pod = (name: string, script: string): Pod => ({
+  const pod = (name: string, script: string, requests: Record<string, string> = {}): Pod => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name },
@@ -65,21 +68,25 @@ async function exhaust(namespace: string, node: string): Promise<void> {
           name: 'main',
           image: 'busybox:1.36',
           command: ['sh', '-c', script],
+          resources: { requests },
           volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
         },
       ],
       volumes: [{ name: 'scratch', emptyDir: { medium: 'Memory' } }],
     },
   });
-  const fill = 'dd if=/dev/zero of=/scratch/file bs=1M count=150; sleep 1000';
-  await cluster.create(PODS, namespace, pod('greedy', fill));
+  const fill = (mib: number) => `dd if=/dev/zero of=/scratch/file bs=1M count=${mib}; sleep 1000`;
+  // The first of these uses no less than the one that is evicted, but no more than it requests.
+  const modest = [pod('within', fill(50), { memory: '70Mi' }), pod('little', fill(8))];
+  for (const one of modest) await cluster.create(PODS, namespace, one);
+  await cluster.create(PODS, namespace, pod('greedy', fill(50), { memory: '5Mi' }));
   await eventually('the pod that takes the memory of its node is evicted', 120_000, async () => {
     const { status } = await cluster.get(PODS, namespace, 'greedy');
     return status?.phase === 'Failed' && status.reason === 'Evicted';
   });
   const { status } = await cluster.get(PODS, namespace, 'greedy');
   expect(status?.message).toMatch(
-    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+(Ki|Mi)?\. Container main was using \d+(Ki|Mi)?, request is 0, has larger consumption of memory\. $/,
+    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+(Ki|Mi)?\. Container main was using \d+(Ki|Mi)?, request is 5Mi, has larger consumption of memory\. $/,
   );
   const disruption = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
   expect(status?.conditions).toContainEqual(expect.objectContaining(disruption));
@@ -94,4 +101,8 @@ async function exhaust(namespace: string, node: string): Promise<void> {
     const { status: late } = await cluster.get(PODS, namespace, 'late');
     return late?.message === 'Pod was rejected: The node had condition: [MemoryPressure]. ';
   });
+  for (const { metadata } of modest) {
+    const { status: kept } = await cluster.get(PODS, namespace, metadata.name ?? '');
+    expect(kept?.phase).toBe('Running');
+  }
 }

@@ -231,6 +231,36 @@ test.each(Object.entries(REFUSED))(
   },
 );
 
+test('an AppArmor profile is enforced by an engine that has AppArmor, and a pod that asks for one is refused elsewhere', async () => {
+  await using own = await cluster.namespace();
+  const options = JSON.parse(await cluster.docker(['info', '-f', '{{json .SecurityOptions}}'])) as readonly string[];
+  const hasAppArmor = options.some((option) => option.split(',').includes('name=apparmor'));
+  const main = { name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'cat /proc/self/attr/current || true'] };
+  const withProfile = (name: string, type: string): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { restartPolicy: 'Never', securityContext: { appArmorProfile: { type } }, containers: [main] },
+  });
+  await cluster.create(PODS, own.name, withProfile('unconfined', 'Unconfined'));
+  await cluster.create(PODS, own.name, withProfile('confined', 'RuntimeDefault'));
+  const endOf = (name: string) =>
+    eventually(`the pod ${name} has ended`, 120_000, async () => {
+      const { status } = await cluster.get(PODS, own.name, name);
+      return ['Succeeded', 'Failed'].includes(status?.phase ?? '') ? status : undefined;
+    });
+  const logs = (name: string) => cluster.mustKubectl(['logs', '-n', own.name, name]);
+  expect(await endOf('unconfined')).toMatchObject({ phase: 'Succeeded' });
+  const confined = await endOf('confined');
+  if (hasAppArmor) {
+    expect(confined.phase).toBe('Succeeded');
+    expect([await logs('unconfined'), await logs('confined')]).toEqual(['unconfined\n', 'docker-default (enforce)\n']);
+  } else {
+    const message = 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host';
+    expect(confined).toMatchObject({ phase: 'Failed', reason: 'AppArmor', message });
+  }
+});
+
 test('an image whose user is written 00 does not run as root', async () => {
   await cluster.create(PODS, namespace.name, pod('zero', {}, ROOT_IMAGE, {}));
   const { status } = await untilStatus(

@@ -1,5 +1,5 @@
 /** Volumes, resources and environment of pods, on real containers with the real kubectl. */
-import { PODS, quantityMilli, quantityValue } from '@gantry/objects';
+import { EVENTS, PODS, quantityMilli, quantityValue } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -149,6 +149,64 @@ spec:
   expect(await cluster.docker(mountsOfHost)).not.toContain(metadata.uid);
 });
 
+test('a read-only volume is so with all that is mounted in it, where the engine can; a pod that insists is refused elsewhere', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  const modes = { insists: 'Enabled', prefers: 'IfPossible', plain: 'Disabled' } as const;
+  /** A sidecar mounts something in the volume before the container starts, which tries to write to both. */
+  const reader = (name: keyof typeof modes) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  initContainers:
+    - name: mounter
+      image: busybox:1.36
+      restartPolicy: Always
+      command: [sh, -c, 'mkdir /shared/inner && mount -t tmpfs none /shared/inner && touch /shared/inner/file; sleep 1000']
+      securityContext: { privileged: true }
+      startupProbe: { exec: { command: [test, -f, /shared/inner/file] }, periodSeconds: 1, failureThreshold: 60 }
+      volumeMounts: [{ name: shared, mountPath: /shared, mountPropagation: Bidirectional }]
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, 'test -f /v/inner/file && for path in /v /v/inner; do touch $path/new 2>/dev/null && echo yes || echo no; done']
+      volumeMounts: [{ name: shared, mountPath: /v, readOnly: true, recursiveReadOnly: ${modes[name]} }]
+  volumes: [{ name: shared, emptyDir: {} }]
+---
+`;
+  const [major = 0] = (await cluster.docker(['version', '-f', '{{.Server.Version}}'])).split('.').map(Number);
+  const [kernelMajor = 0, kernelMinor = 0] = (await cluster.docker(['info', '-f', '{{.KernelVersion}}']))
+    .split('.')
+    .map(Number);
+  const isSupported = major >= 25 && (kernelMajor > 5 || (kernelMajor === 5 && kernelMinor >= 12));
+  const handlers = (await cluster.nodes())[0]?.status?.runtimeHandlers ?? [];
+  expect(handlers.map(({ features }) => features?.recursiveReadOnlyMounts)).toContain(isSupported);
+  await apply(reader('insists') + reader('prefers') + reader('plain'));
+  const seen = async (name: keyof typeof modes) => {
+    await untilSucceeded(name);
+    const { status } = await cluster.get(PODS, namespace.name, name);
+    return [
+      await kubectl(['logs', name, '-c', 'main']),
+      status?.containerStatuses?.[0]?.volumeMounts?.[0]?.recursiveReadOnly,
+    ];
+  };
+  const [recursive, only] = [
+    ['no\nno\n', 'Enabled'],
+    ['no\nyes\n', 'Disabled'],
+  ] as const;
+  expect(await seen('plain')).toEqual(only);
+  expect(await seen('prefers')).toEqual(isSupported ? recursive : only);
+  if (isSupported) expect(await seen('insists')).toEqual(recursive);
+  else {
+    const why = 'requested recursive read-only mode, but it is not supported by the runtime';
+    await untilDescribed('insists', `failed to resolve recursive read-only mode: volume "shared" ${why}`);
+  }
+  await kubectl(['delete', 'pod', '--all']);
+});
+
 test('an image behind a login is pulled with the Secret of a pod or its ServiceAccount, once for all, and used by no other pod', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
@@ -250,6 +308,27 @@ spec:
   const pulls = await cluster.docker(['events', ...window, '--filter=event=pull', `--filter=image=${registry.image}`]);
   expect(pulls.split('\n')).toHaveLength(1);
   expect(registry.served.filter((path) => /^GET .*\/manifests\/v1$/.test(path)).length).toBeLessThanOrEqual(1);
+  await kubectl(['delete', 'pod', '--all']);
+});
+
+test('a pull that takes long says in Events of its pod how far it is', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame');
+  // The first Event comes ten seconds after the beginning.
+  registry.slow(14_000);
+  const login = ['--docker-server', registry.host, '--docker-username=me', '--docker-password=sesame'];
+  await kubectl(['create', 'secret', 'docker-registry', 'login', ...login]);
+  const container = `{ name: main, image: "${registry.image}", command: [echo, done] }`;
+  const spec = `{ restartPolicy: Never, imagePullSecrets: [{ name: login }], containers: [${container}] }`;
+  await apply(`{ apiVersion: v1, kind: Pod, metadata: { name: large }, spec: ${spec} }`);
+  await untilSucceeded('large');
+  const events = await cluster.list(EVENTS, namespace.name);
+  const messages = events.filter(({ reason }) => reason === 'Pulling').map(({ message }) => message);
+  expect(messages).toContain(`Pulling image "${registry.image}"`);
+  expect(messages).toContainEqual(
+    expect.stringMatching(/^Pulling image "\S+:v1": (25|50|75)% of the \d{6,} bytes known so far$/),
+  );
   await kubectl(['delete', 'pod', '--all']);
 });
 
@@ -503,7 +582,7 @@ test('a pod has its names, resolvers and processes, or those of the host', async
   const together = '  shareProcessNamespace: true';
   const spaces = 'for name in net pid ipc; do readlink /proc/self/ns/$name; done';
   await apply(
-    pod('named', 'hostname; cat /etc/hosts /etc/resolv.conf', '', '', named) +
+    pod('named', 'hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf', '', '', named) +
       pod('of-host', spaces, '', '', ofHost) +
       pod(
         'together',
@@ -520,7 +599,7 @@ test('a pod has its names, resolvers and processes, or those of the host', async
   const domain = `shop.${namespace.name}.svc.cluster.local`;
   const { status } = await cluster.get(PODS, namespace.name, 'named');
   const lines = (await kubectl(['logs', 'named'])).trim().split('\n');
-  expect(lines[0]).toBe(`db.${domain}`);
+  expect(lines.slice(0, 2)).toEqual([`db.${domain}`, `db.${domain}`]);
   expect(lines).toContain(`${status?.podIP}\tdb.${domain}\tdb`);
   expect(lines).toContain('10.9.8.7\tone.test\ttwo.test');
   expect(lines.slice(-3)).toEqual(['search shop.test', 'nameserver 10.9.9.9', 'options ndots:2']);

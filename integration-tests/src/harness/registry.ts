@@ -5,6 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { runProgram } from './process.ts';
 
 const MANIFEST_TYPE = 'application/vnd.docker.distribution.manifest.v2+json';
@@ -21,6 +23,8 @@ export interface Registry extends AsyncDisposable {
   readonly served: readonly string[];
   /** From now on no content is sent, so that no pull ends, until the function that it returns is called. */
   hold(): () => void;
+  /** From now on the content of a layer takes so long. */
+  slow(durationMs: number): void;
 }
 
 /** Serves a copy of an image of the engine, of its own content, as `HOST/REPOSITORY:v1` to those who log in. */
@@ -30,6 +34,7 @@ export async function startRegistry(from: string, repository: string, login: str
   const digest = digestOf(manifest);
   const served: string[] = [];
   let released = Promise.resolve();
+  let durationMs = 0;
   const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '';
@@ -44,7 +49,7 @@ export async function startRegistry(from: string, repository: string, login: str
     if (path === '/v2/') response.writeHead(200).end();
     else if (isManifest) send(request, response, MANIFEST_TYPE, manifest, digest);
     else if (path.startsWith(`/v2/${repository}/blobs/`) && blob !== undefined) {
-      void released.then(() => send(request, response, 'application/octet-stream', blob, digestOf(blob)));
+      void released.then(() => send(request, response, 'application/octet-stream', blob, digestOf(blob), durationMs));
     } else response.writeHead(404).end();
   };
   const server = createServer(answer).listen(0, '127.0.0.1');
@@ -60,6 +65,9 @@ export async function startRegistry(from: string, repository: string, login: str
       released = promise;
       return resolve;
     },
+    slow: (ms) => {
+      durationMs = ms;
+    },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -68,13 +76,33 @@ export async function startRegistry(from: string, repository: string, login: str
   };
 }
 
-function send(request: IncomingMessage, response: ServerResponse, type: string, body: Buffer, digest: string): void {
+/** In how many parts slow content is sent. */
+const PARTS = 50;
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  type: string,
+  body: Buffer,
+  digest: string,
+  durationMs = 0,
+): void {
   response.writeHead(200, {
     'Content-Type': type,
     'Content-Length': body.length,
     'Docker-Content-Digest': digest,
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  if (request.method === 'HEAD') response.end();
+  else if (durationMs === 0) response.end(body);
+  else Readable.from(slowly(body, durationMs)).pipe(response);
+}
+
+async function* slowly(body: Buffer, durationMs: number): AsyncIterable<Buffer> {
+  const size = Math.ceil(body.length / PARTS);
+  for (let start = 0; start < body.length; start += size) {
+    yield body.subarray(start, start + size);
+    await delay(durationMs / PARTS);
+  }
 }
 
 /** Takes an image apart. A label makes it another image than the one that it is a copy of. */

@@ -1,0 +1,189 @@
+/** What an agent does while its engine restarts, crashes, hangs, or has no space left: on an engine of the test's own. */
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { NODES, PODS } from '@gantry/objects';
+import { silentLogger } from '@gantry/service';
+import { expect, it } from 'vitest';
+import { HostShares } from '../node/host-shares.ts';
+import { ImageList } from '../node/image-list.ts';
+import { NodeStatusManager } from '../node/node-status-manager.ts';
+import { connectDocker } from './docker-runtime.ts';
+import { BUSYBOX, type EngineNode, PAUSE, runsAfter, scriptPod, startEngineNode } from './testing/engine-node.ts';
+import { OwnEngine } from './testing/own-engine.ts';
+
+const { signal } = new AbortController();
+const FOREVER = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
+const IMAGES = [BUSYBOX, PAUSE];
+const POLL = { timeout: 60_000, interval: 50 };
+
+const remove = (node: EngineNode, name: string) => node.client.delete(PODS, { namespace: 'default', name }, {}, signal);
+
+/** What runs of a pod: each container once. */
+const runningOf = async (node: EngineNode, name: string) =>
+  (await node.containers(name)).filter((one) => one.endsWith(' running'));
+const attempts = (main: number, sandbox: number) => [`main ${main} running`, `sandbox ${sandbox} running`];
+
+it('after an engine has restarted, pods run again, each container once, and what was asked for meanwhile is done', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 128 });
+  await engine.load(...IMAGES);
+  await using node = await startEngineNode(engine);
+  const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }];
+  const mount = { volumeMounts: [{ name: 'memory', mountPath: '/memory' }] };
+  await node.put(scriptPod('kept', `touch /memory/file; ${FOREVER}`, { volumes }, mount));
+  await node.put(scriptPod('once', FOREVER, { restartPolicy: 'Never' }));
+  await node.put(scriptPod('unwanted', FOREVER));
+  for (const name of ['kept', 'once', 'unwanted']) await node.until(name, runsAfter(0));
+
+  await engine.end('SIGTERM');
+  await remove(node, 'unwanted');
+  await node.put(scriptPod('late', FOREVER));
+  await engine.begin();
+  // It may have been started once more in the sandbox that was about to end.
+  await node.until('kept', (pod) => [1, 2].some((restarts) => runsAfter(restarts)(pod)));
+  await node.until('late', runsAfter(0));
+  const { status } = await node.until(
+    'once',
+    (pod) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
+  );
+  expect(status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, state: { terminated: {} } });
+  await expect
+    .poll(() => runningOf(node, 'kept'), POLL)
+    .toEqual([expect.stringMatching(/^main [12] running$/), expect.stringMatching(/^sandbox [01] running$/)]);
+  await expect.poll(() => runningOf(node, 'late'), POLL).toEqual(attempts(0, 0));
+  await expect.poll(() => node.containers('unwanted'), POLL).toEqual([]);
+
+  for (const name of ['kept', 'once', 'late']) await remove(node, name);
+  await expect.poll(() => engine.docker('ps', '-aq'), POLL).toBe('');
+});
+
+it('containers that outlive their engine go on, and what happens to them afterwards is seen', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 128, containers: 'outlive-it' });
+  await engine.load(...IMAGES);
+  await using node = await startEngineNode(engine);
+  await node.put(scriptPod('web', FOREVER));
+  const before = await node.until('web', runsAfter(0));
+  await engine.end('SIGKILL');
+  await engine.begin();
+  await node.put(scriptPod('late', FOREVER));
+  await node.until('late', runsAfter(0));
+  expect(node.find('web')?.status?.containerStatuses).toEqual(before.status?.containerStatuses);
+  expect(await node.containers('web')).toEqual(attempts(0, 0));
+
+  const id = before.status?.containerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
+  await engine.docker('kill', id);
+  await node.until('web', runsAfter(1));
+});
+
+/** The node's status, whose patience with the engine is on a clock of the test's. */
+function statusOf(engine: OwnEngine, node: EngineNode, clock: ManualClock) {
+  const api = new FakeObjectClient(clock);
+  const runtime = connectDocker(
+    engine.socket,
+    () => 'full',
+    clock,
+    () => undefined,
+  );
+  const manager = new NodeStatusManager({
+    client: api,
+    engine: runtime.engine,
+    observation: {
+      name: 'n',
+      engineName: 'e',
+      address: '10.0.0.1',
+      gatewayAddress: undefined,
+      hostAddress: '',
+      forwardedFrom: '',
+      engine: node.services.engine,
+      ids: { machine: 'm', boot: 'b', system: 's' },
+      privilege: 'no-sys-resource',
+    },
+    shares: new HostShares({ cpus: 1, memoryBytes: 1, storageBytes: 1 }, NOTHING, 1),
+    view: { observe: () => undefined },
+    pressures: () => [],
+    images: new ImageList(runtime.images, clock, silentLogger),
+    clock,
+    logger: silentLogger,
+  });
+  const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');
+  return { manager, ready };
+}
+
+const NOTHING = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
+
+it('while an engine hangs its node is not ready and says why; then all that was asked for meanwhile is done once', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 128 });
+  await engine.load(...IMAGES);
+  await using node = await startEngineNode(engine);
+  const clock = new ManualClock();
+  const { manager, ready } = statusOf(engine, node, clock);
+  await manager.register(signal);
+  expect(ready()?.status).toBe('True');
+  const following = manager.run(node.stop.signal);
+  for (const name of ['kept', 'unwanted']) await node.put(scriptPod(name, FOREVER));
+  for (const name of ['kept', 'unwanted']) await node.until(name, runsAfter(0));
+
+  engine.hang();
+  await remove(node, 'unwanted');
+  await node.put(scriptPod('late', FOREVER));
+  const message = 'container runtime is down: the engine has not answered within 15 s';
+  const look = async () => {
+    await clock.advance(5_000);
+    return ready();
+  };
+  await expect.poll(look, POLL).toMatchObject({ status: 'False', reason: 'KubeletNotReady', message });
+  expect(node.find('kept')?.status?.phase).toBe('Running');
+  expect(node.find('late')?.status?.phase).not.toBe('Running');
+
+  engine.wake();
+  await expect.poll(look, POLL).toMatchObject({ status: 'True' });
+  await node.until('late', runsAfter(0));
+  await expect.poll(() => node.containers('unwanted'), POLL).toEqual([]);
+  for (const name of ['kept', 'late']) expect(await node.containers(name)).toEqual(attempts(0, 0));
+  expect(node.find('kept')).toSatisfy(runsAfter(0));
+  node.stop.abort();
+  await following;
+});
+
+/** Takes all space of the engine's disk. Returns what gives it back. */
+async function fill(engine: OwnEngine): Promise<() => Promise<void>> {
+  const file = join(engine.folder, 'filler');
+  await promisify(execFile)('sh', ['-c', 'cat /dev/zero > "$1" || true', 'fill', file]);
+  return () => rm(file);
+}
+
+it('on a full disk pods go on, new ones say what is wrong, and with space again all is done and nothing is left', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 64 });
+  await engine.load(...IMAGES);
+  await using node = await startEngineNode(engine);
+  await node.put(scriptPod('kept', FOREVER));
+  await node.put(scriptPod('broken', FOREVER));
+  for (const name of ['kept', 'broken']) await node.until(name, runsAfter(0));
+
+  const free = await fill(engine);
+  await node.put(
+    scriptPod(
+      'late',
+      FOREVER,
+      { volumes: [{ name: 'v', emptyDir: {} }] },
+      { volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+    ),
+  );
+  const id = node.find('broken')?.status?.containerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
+  await engine.docker('kill', id);
+  await expect.poll(() => node.events.join('\n'), POLL).toMatch(/Warning Failed\w* .*no space left on device/);
+  await node.until('broken', ({ status }) => status?.containerStatuses?.[0]?.state?.running === undefined);
+  expect(node.find('kept')).toSatisfy(runsAfter(0));
+  await free();
+  await node.until('late', runsAfter(0));
+  await node.until('broken', ({ status }) => status?.containerStatuses?.[0]?.ready === true);
+  for (const name of ['kept', 'late']) expect(await runningOf(node, name)).toEqual(attempts(0, 0));
+  await expect
+    .poll(() => runningOf(node, 'broken'), POLL)
+    .toEqual([expect.stringMatching(/^main \d+ running$/), 'sandbox 0 running']);
+  for (const name of ['kept', 'broken', 'late']) await remove(node, name);
+  await expect.poll(() => engine.docker('ps', '-aq'), POLL).toBe('');
+});

@@ -1,0 +1,117 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '@gantry/base';
+import type { ObjectClient } from '@gantry/client';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { type Container, type Pod, PODS, type PodSpec } from '@gantry/objects';
+import { expect } from 'vitest';
+import { linuxMounts } from '../../mounts/linux-mounts.ts';
+import { PodManager } from '../../pods/pod-manager.ts';
+import { RESTART_DELAY_ANNOTATION } from '../../spec/restart-delay.ts';
+import type { NodePressure } from '../../spec/node-pressure.ts';
+import { type AssembledNode, assembleNode } from '../../testing/assemble-node.ts';
+import { container, nodeOf, pod } from '../../testing/pods.ts';
+import { connectDocker } from '../docker-runtime.ts';
+import type { OwnEngine } from './own-engine.ts';
+
+export const PAUSE = 'registry.k8s.io/pause:3.10';
+export const BUSYBOX = 'busybox:1.36';
+const PATIENCE_MS = 60_000;
+const OWNER = { cluster: 'own-engine', node: 'n' };
+
+/** A node on an engine of the test's own, whose pods are run by the agent's manager of pods. Dispose of it before the engine. */
+export interface EngineNode extends AssembledNode, AsyncDisposable {
+  /** The pod as the API has it. */
+  readonly find: (name: string) => Pod | undefined;
+  /** Waits until a pod of the API is so. */
+  readonly until: (name: string, isSo: (pod: Pod) => boolean) => Promise<Pod>;
+  /** `NAME ATTEMPT STATE` of each container of a pod, those of sandboxes too, as the engine has them. */
+  readonly containers: (name: string) => Promise<readonly string[]>;
+}
+
+export interface EngineNodeOptions {
+  /** The agent's; deadlines of requests to the engine are on the machine's. */
+  readonly clock?: Clock;
+  readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
+  readonly pressures?: () => readonly NodePressure[];
+}
+
+export async function startEngineNode(engine: OwnEngine, options: EngineNodeOptions = {}): Promise<EngineNode> {
+  const { clock = systemClock, wrapClient = (client) => client, pressures = () => [] } = options;
+  const privilege = 'no-sys-resource';
+  const runtime = connectDocker(
+    engine.socket,
+    () => privilege,
+    systemClock,
+    () => undefined,
+  );
+  const api = new FakeObjectClient(clock);
+  const path = join(engine.folder, 'state');
+  await mkdir(path);
+  const node = assembleNode({
+    owner: OWNER,
+    clock,
+    api,
+    client: wrapClient(api),
+    runtime,
+    observer: runtime.observer,
+    mounts: linuxMounts(),
+    path,
+    root: '/',
+    node: () => nodeOf(OWNER.node),
+    engine: await runtime.engine.info(new AbortController().signal),
+    privilege,
+    sandboxImage: PAUSE,
+    podNetwork: 'none',
+    podCidr: '10.1.0.0/24',
+    parallelCalls: 2,
+    pressures,
+  });
+  await node.volumes.prepare();
+  const managing = new PodManager(node.services).run(node.stop.signal);
+  const find = (name: string) => api.all(PODS).find(({ metadata }) => metadata.name === name);
+  return {
+    ...node,
+    find,
+    until: async (name, isSo) => {
+      const look = () => {
+        const found = find(name);
+        return found !== undefined && isSo(found) ? 'so' : found?.status;
+      };
+      await expect.poll(look, { timeout: PATIENCE_MS, interval: 50 }).toBe('so');
+      return find(name) as Pod;
+    },
+    containers: async (name) => {
+      const states = await runtime.observer.listPods(OWNER, new AbortController().signal);
+      const state = states.find(({ identity }) => identity.name === name);
+      const sandboxes = (state?.sandboxes ?? []).map((sandbox) => `sandbox ${sandbox.attempt} ${sandbox.state}`);
+      const containers = (state?.containers ?? []).map((one) => `${one.name} ${one.attempt} ${one.state}`);
+      return [...sandboxes, ...containers].toSorted();
+    },
+    [Symbol.asyncDispose]: async () => {
+      node.stop.abort();
+      await managing;
+      await node.end();
+    },
+  };
+}
+
+/** A pod in the network of its host, with one container that runs a script, and is started again without much delay. */
+export function scriptPod(
+  name: string,
+  script: string,
+  spec: Partial<PodSpec> = {},
+  change: Partial<Container> = {},
+): Pod {
+  const main = container('main', { image: BUSYBOX, command: ['sh', '-c', script], ...change });
+  const common = { hostNetwork: true, terminationGracePeriodSeconds: 1 };
+  const annotations = { [RESTART_DELAY_ANNOTATION]: '1' };
+  return pod({ ...common, ...spec, containers: [main] }, {}, { name, annotations });
+}
+
+/** Whether all containers of a pod run, after so many restarts each. */
+export function runsAfter(restarts: number): (pod: Pod) => boolean {
+  return ({ status }) =>
+    status?.phase === 'Running' &&
+    (status.containerStatuses ?? []).every(({ ready, restartCount }) => ready && restartCount === restarts);
+}

@@ -1,0 +1,64 @@
+/** The token of a service account in a running container. */
+import { formatTime } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import type { TokenRequest } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { BUSYBOX, PAUSE, runsAfter, scriptPod, startEngineNode } from '../docker/testing/engine-node.ts';
+import { OwnEngine } from '../docker/testing/own-engine.ts';
+
+/** The shortest that Kubernetes issues. */
+const LIFE_SECONDS = 600;
+/** A worker reads its volumes again after a minute. */
+const REFRESH_MS = 60_000;
+const SHOW =
+  'trap "exit 0" TERM; while true; do new=$(cat /tokens/token) || exit 1; [ "$new" = "$old" ] || echo "$new"; old=$new; sleep 0.05; done';
+
+it('a running container finds a new token at four fifths of the life of the one before, and never none', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 64 });
+  await engine.load(BUSYBOX, PAUSE);
+  const clock = new ManualClock(Date.now());
+  let issued = 0;
+  await using node = await startEngineNode(engine, {
+    clock,
+    wrapClient: (client) =>
+      new Proxy(client, {
+        get: (target, name) => {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'createSubresource') return typeof value === 'function' ? value.bind(target) : value;
+          return async (_resource: unknown, _target: unknown, { spec }: TokenRequest): Promise<TokenRequest> => {
+            issued += 1;
+            const expirationTimestamp = formatTime(clock.now() + (spec?.expirationSeconds ?? 0) * 1000);
+            return {
+              apiVersion: 'authentication.k8s.io/v1',
+              kind: 'TokenRequest',
+              metadata: {},
+              spec: spec ?? { audiences: [] },
+              status: { token: `token ${issued}`, expirationTimestamp },
+            };
+          };
+        },
+      }),
+  });
+  const token = { serviceAccountToken: { path: 'token', expirationSeconds: LIFE_SECONDS } };
+  const volumes = [{ name: 'tokens', projected: { sources: [token] } }];
+  await node.put(scriptPod('web', SHOW, { volumes }, { volumeMounts: [{ name: 'tokens', mountPath: '/tokens' }] }));
+  const poll = { timeout: 60_000, interval: 50 };
+  const runs = async () => {
+    await clock.advance(100);
+    const web = node.find('web');
+    return web !== undefined && runsAfter(0)(web);
+  };
+  await expect.poll(runs, poll).toBe(true);
+  const id = node.find('web')?.status?.containerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
+  const shown = () => engine.docker('logs', id);
+  await expect.poll(shown, poll).toBe('token 1');
+  await clock.advance(LIFE_SECONDS * 0.8 * 1000 - REFRESH_MS);
+  expect(issued).toBe(1);
+  const later = async () => {
+    await clock.advance(1_000);
+    return await shown();
+  };
+  await expect.poll(later, poll).toBe('token 1\ntoken 2');
+  expect(issued).toBe(2);
+  expect(node.find('web')).toSatisfy(runsAfter(0));
+});
