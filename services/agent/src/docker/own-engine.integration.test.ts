@@ -27,38 +27,44 @@ const runningOf = async (node: EngineNode, name: string) =>
   (await node.containers(name)).filter((one) => one.endsWith(' running'));
 const attempts = (main: number, sandbox: number) => [`main ${main} running`, `sandbox ${sandbox} running`];
 
-it('after an engine has restarted, pods run again, each container once, and what was asked for meanwhile is done', async () => {
-  await using engine = await OwnEngine.start({ diskMiB: 128 });
-  await engine.load(...IMAGES);
-  await using node = await startEngineNode(engine);
-  const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }];
-  const mount = { volumeMounts: [{ name: 'memory', mountPath: '/memory' }] };
-  await node.put(scriptPod('kept', `touch /memory/file; ${FOREVER}`, { volumes }, mount));
-  await node.put(scriptPod('once', FOREVER, { restartPolicy: 'Never' }));
-  await node.put(scriptPod('unwanted', FOREVER));
-  for (const name of ['kept', 'once', 'unwanted']) await node.until(name, runsAfter(0));
+it.each([
+  ['restarted', 'SIGTERM'],
+  ['crashed', 'SIGKILL'],
+] as const)(
+  'after an engine has %s, pods run again, each container once, and what was asked for meanwhile is done',
+  async (_, end) => {
+    await using engine = await OwnEngine.start({ diskMiB: 128 });
+    await engine.load(...IMAGES);
+    await using node = await startEngineNode(engine);
+    const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }];
+    const mount = { volumeMounts: [{ name: 'memory', mountPath: '/memory' }] };
+    await node.put(scriptPod('kept', `touch /memory/file; ${FOREVER}`, { volumes }, mount));
+    await node.put(scriptPod('once', FOREVER, { restartPolicy: 'Never' }));
+    await node.put(scriptPod('unwanted', FOREVER));
+    for (const name of ['kept', 'once', 'unwanted']) await node.until(name, runsAfter(0));
 
-  await engine.end('SIGTERM');
-  await remove(node, 'unwanted');
-  await node.put(scriptPod('late', FOREVER));
-  await engine.begin();
-  // It may have been started once more in the sandbox that was about to end.
-  await node.until('kept', (pod) => [1, 2].some((restarts) => runsAfter(restarts)(pod)));
-  await node.until('late', runsAfter(0));
-  const { status } = await node.until(
-    'once',
-    (pod) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
-  );
-  expect(status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, state: { terminated: {} } });
-  await expect
-    .poll(() => runningOf(node, 'kept'), POLL)
-    .toEqual([expect.stringMatching(/^main [12] running$/), expect.stringMatching(/^sandbox [01] running$/)]);
-  await expect.poll(() => runningOf(node, 'late'), POLL).toEqual(attempts(0, 0));
-  await expect.poll(() => node.containers('unwanted'), POLL).toEqual([]);
+    await engine.end(end);
+    await remove(node, 'unwanted');
+    await node.put(scriptPod('late', FOREVER));
+    await engine.begin();
+    // It may have been started once more in the sandbox that was about to end.
+    await node.until('kept', (pod) => [1, 2].some((restarts) => runsAfter(restarts)(pod)));
+    await node.until('late', runsAfter(0));
+    const { status } = await node.until(
+      'once',
+      (pod) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
+    );
+    expect(status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, state: { terminated: {} } });
+    await expect
+      .poll(() => runningOf(node, 'kept'), POLL)
+      .toEqual([expect.stringMatching(/^main [12] running$/), expect.stringMatching(/^sandbox [01] running$/)]);
+    await expect.poll(() => runningOf(node, 'late'), POLL).toEqual(attempts(0, 0));
+    await expect.poll(() => node.containers('unwanted'), POLL).toEqual([]);
 
-  for (const name of ['kept', 'once', 'late']) await remove(node, name);
-  await expect.poll(() => engine.docker('ps', '-aq'), POLL).toBe('');
-});
+    for (const name of ['kept', 'once', 'late']) await remove(node, name);
+    await expect.poll(() => engine.docker('ps', '-aq'), POLL).toBe('');
+  },
+);
 
 it('containers that outlive their engine go on, and what happens to them afterwards is seen', async () => {
   await using engine = await OwnEngine.start({ diskMiB: 128, containers: 'outlive-it' });

@@ -19,6 +19,13 @@ export const BUSYBOX = 'busybox:1.36';
 const PATIENCE_MS = 60_000;
 const OWNER = { cluster: 'own-engine', node: 'n' };
 
+/** The machine's, on which nothing happens that waits for a minute: a slow relist would hide that an event was missed. */
+const CLOCK: Clock = {
+  now: () => systemClock.now(),
+  monotonicMs: () => systemClock.monotonicMs(),
+  setTimer: (delayMs, fire) => (delayMs >= 60_000 ? () => undefined : systemClock.setTimer(delayMs, fire)),
+};
+
 /** A node on an engine of the test's own, whose pods are run by the agent's manager of pods. Dispose of it before the engine. */
 export interface EngineNode extends AssembledNode, AsyncDisposable {
   /** The pod as the API has it. */
@@ -37,7 +44,7 @@ export interface EngineNodeOptions {
 }
 
 export async function startEngineNode(engine: OwnEngine, options: EngineNodeOptions = {}): Promise<EngineNode> {
-  const { clock = systemClock, wrapClient = (client) => client, pressures = () => [] } = options;
+  const { clock = CLOCK, wrapClient = (client) => client, pressures = () => [] } = options;
   const privilege = 'no-sys-resource';
   const runtime = connectDocker(
     engine.socket,
