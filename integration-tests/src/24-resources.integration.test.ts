@@ -314,7 +314,7 @@ spec:
 test('a pull that takes long says in Events of its pod how far it is', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
-  await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame');
+  await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame', 2 ** 21);
   // The first Event comes ten seconds after the beginning.
   registry.slow(14_000);
   const login = ['--docker-server', registry.host, '--docker-username=me', '--docker-password=sesame'];

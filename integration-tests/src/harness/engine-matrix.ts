@@ -15,7 +15,7 @@ const NUMBER = 8;
 const BRIDGE = '10.231.200.1/24';
 const BUILD_MS = 600_000;
 const HOME = join(ROOT, '.gantry/engine-matrix');
-const PARTS = ['services/agent/src/docker', 'services/agent/src/mounts'];
+const PARTS = ['docker', 'mounts', 'eviction', 'volumes'].map((folder) => `services/agent/src/${folder}`);
 /** What a user does with pods: start, roll out, repair, volumes, lives of containers, streams, attacks. */
 const CORE = [
   '02-rollout',

@@ -1,6 +1,6 @@
 /** A registry of images on this host, over HTTP, behind a login: as much of the distribution protocol as an engine's pull needs. */
-import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,10 +27,18 @@ export interface Registry extends AsyncDisposable {
   slow(durationMs: number): void;
 }
 
-/** Serves a copy of an image of the engine, of its own content, as `HOST/REPOSITORY:v1` to those who log in. */
-export async function startRegistry(from: string, repository: string, login: string): Promise<Registry> {
+/**
+ * Serves a copy of an image of the engine, of its own content, as `HOST/REPOSITORY:v1` to those who log in. An engine asks for no layer that
+ * it has pulled before: `layerBytes` of random content are a layer of this image alone.
+ */
+export async function startRegistry(
+  from: string,
+  repository: string,
+  login: string,
+  layerBytes = 0,
+): Promise<Registry> {
   const blobs = new Map<string, Buffer>();
-  const manifest = await manifestOf(from, repository, blobs);
+  const manifest = await manifestOf(from, repository, layerBytes, blobs);
   const digest = digestOf(manifest);
   const served: string[] = [];
   let released = Promise.resolve();
@@ -106,7 +114,12 @@ async function* slowly(body: Buffer, durationMs: number): AsyncIterable<Buffer> 
 }
 
 /** Takes an image apart. A label makes it another image than the one that it is a copy of. */
-async function manifestOf(from: string, repository: string, blobs: Map<string, Buffer>): Promise<Buffer> {
+async function manifestOf(
+  from: string,
+  repository: string,
+  layerBytes: number,
+  blobs: Map<string, Buffer>,
+): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-registry-'));
   try {
     const script = 'docker save "$1" | tar -x -C "$2"';
@@ -115,6 +128,8 @@ async function manifestOf(from: string, repository: string, blobs: Map<string, B
     const [saved] = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as [Saved];
     const config = JSON.parse(await readFile(join(folder, saved.Config), 'utf8')) as {
       config?: { Labels?: Record<string, string> | null };
+      rootfs: { diff_ids: string[] };
+      history?: object[];
     };
     config.config = { ...config.config, Labels: { ...config.config?.Labels, repository, process: `${process.pid}` } };
     const add = (mediaType: string, content: Buffer) => {
@@ -123,11 +138,26 @@ async function manifestOf(from: string, repository: string, blobs: Map<string, B
     };
     const layers = [];
     for (const layer of saved.Layers) layers.push(add(LAYER_TYPE, await readFile(join(folder, layer))));
+    if (layerBytes > 0) {
+      const layer = await randomLayer(folder, layerBytes);
+      layers.push(add(LAYER_TYPE, layer));
+      config.rootfs.diff_ids.push(digestOf(layer));
+      config.history?.push({ created_by: 'the registry of a test' });
+    }
     const described = add(CONFIG_TYPE, Buffer.from(JSON.stringify(config)));
     return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST_TYPE, config: described, layers }));
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** An archive of one file. */
+async function randomLayer(folder: string, bytes: number): Promise<Buffer> {
+  await writeFile(join(folder, 'random'), randomBytes(bytes));
+  const archive = join(folder, 'random.tar');
+  const { code, stderr } = await runProgram('tar', ['-C', folder, '-cf', archive, 'random'], {});
+  if (code !== 0) throw new Error(`tar: ${stderr}`);
+  return await readFile(archive);
 }
 
 interface Saved {
