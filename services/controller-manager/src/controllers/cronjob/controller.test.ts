@@ -118,6 +118,26 @@ it('takes a Job that a dead leader started for its own, and leaves one of anothe
   }
 });
 
+it('reports a Job that it neither started nor lists at each look', async () => {
+  const { client, clock, run, stop, events } = createControllerHarness();
+  const suspended = everyMinute({ suspend: true });
+  await client.put(CRON_JOBS, suspended);
+  const cronJob = client.all(CRON_JOBS)[0] ?? suspended;
+  const job = exampleJob({});
+  const metadata = { ...job.metadata, name: 'by-hand', ownerReferences: [controllerReference(cronJob)] };
+  await client.put(JOBS, { ...job, metadata });
+  run([createCronJobController(meters.cronJob)]);
+  const reported = async () => {
+    await clock.advance(1000);
+    return events('CronJob').map(({ reason, message, count }) => [reason, message, count]);
+  };
+  const message = 'Saw a job that the controller did not create or forgot: by-hand';
+  expect(await reported()).toEqual([['UnexpectedJob', message, 1]]);
+  // A change of the Job is a reason to look again.
+  await client.patch(JOBS, { namespace: 'n', name: 'by-hand' }, { merge: { status: { active: 1 } } }, stop.signal);
+  expect(await reported()).toEqual([['UnexpectedJob', message, 2]]);
+});
+
 it('replaces a Job that still runs, and starts its successor', async () => {
   const harness = createControllerHarness();
   const { client, clock, run } = harness;

@@ -1,6 +1,6 @@
 import { errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
-import { type ControllerContext, type ControllerSpec, type ReconcileKey, resultOf } from '@gantry/controller-runtime';
+import { type ControllerContext, type ControllerSpec, resultOf, watchMapped } from '@gantry/controller-runtime';
 import {
   CRON_JOBS,
   type CronJob,
@@ -11,6 +11,7 @@ import {
   type Job,
   JOBS,
   keyOf,
+  type ObjectKey,
 } from '@gantry/objects';
 import type { CronJobMeter } from '../meters.ts';
 import { controllerOf } from '../ownership.ts';
@@ -33,7 +34,7 @@ export function createCronJobController(meter: CronJobMeter): ControllerSpec {
         delayMs: (cronJob: CronJob | undefined, old: CronJob | undefined, now) =>
           cronJob !== undefined && old !== undefined && hasNewTimes(cronJob, old) ? waitAfterChange(cronJob, now) : 0,
       },
-      { resource: JOBS, keys: (job, old) => [...ownerKeys(job), ...ownerKeys(old)] },
+      watchMapped(JOBS, ownerKeys),
     ],
     awaitOwnWrites: 'always',
     begin: () => reported.clear(),
@@ -68,10 +69,10 @@ function hasNewTimes({ spec }: CronJob, old: CronJob): boolean {
   return spec.schedule !== old.spec.schedule || spec.timeZone !== old.spec.timeZone;
 }
 
-function ownerKeys(job: Job | undefined): ReconcileKey[] {
-  const owner = job === undefined ? undefined : controllerOf(job);
+function ownerKeys(job: Job): readonly ObjectKey[] {
+  const owner = controllerOf(job);
   if (owner?.kind !== CRON_JOBS.kind) return [];
-  return [{ namespace: job?.metadata.namespace ?? '', name: owner.name }];
+  return [{ namespace: job.metadata.namespace ?? '', name: owner.name }];
 }
 
 /** Uids of listed Jobs that are gone. The cache may not show a Job yet, so the store is asked. */

@@ -36,21 +36,20 @@ export type Action =
 
 /**
  * Actions that keep the history of a CronJob's Jobs and start the Job whose time has come. Of several missed times the latest
- * one counts. Applying the actions and planning again yields none.
+ * one counts. Applying the actions and planning again yields none, but that a Job which it neither started nor lists is reported at
+ * each look, as in Kubernetes.
  */
 export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Action> {
   const { cronJob, jobs } = observed;
   const surplus = surplusJobs(cronJob, jobs);
   const seen = lookAtJobs(observed, surplus);
   const { start, reports, requeueAt } = planStart({ ...cronJob, status: seen.status }, jobs, now);
-  const unexpected = seen.unexpected.map((name) => lasting(unexpectedJob(name)));
-  const held = [...unexpected, ...reports];
-  const reported = new Set(held.map(({ key }) => key));
+  const reported = new Set(reports.map(({ key }) => key));
   return {
     actions: [
       ...surplus.map(({ metadata }) => deletion(metadata, 'history')),
       ...(equalJson(seen.status, cronJob.status ?? {}) ? [] : [{ kind: 'updateStatus', status: seen.status } as const]),
-      ...[...seen.reports, ...held.filter(({ key }) => !observed.reported.has(key))].map(
+      ...[...seen.reports, ...reports.filter(({ key }) => !observed.reported.has(key))].map(
         ({ type, reason, message }): Action => ({ kind: 'report', report: { type, reason, message } }),
       ),
       ...(equalJson([...reported], [...observed.reported]) ? [] : [{ kind: 'remember', reported } as const]),
@@ -64,12 +63,11 @@ export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Actio
 function lookAtJobs({ cronJob, jobs, missing }: ObservedCronJob, surplus: readonly Job[]) {
   let status = withoutJobs(cronJob.status ?? {}, new Set(surplus.map(({ metadata }) => metadata.uid)));
   const reports: CronJobReport[] = [];
-  const unexpected: string[] = [];
   for (const job of jobs) {
     const { uid, name = '' } = job.metadata;
     const end = endOf(job);
     if (end === undefined) {
-      if (!isListed(status, uid)) unexpected.push(name);
+      if (!isListed(status, uid)) reports.push(unexpectedJob(name));
       continue;
     }
     if (isListed(status, uid)) {
@@ -82,7 +80,7 @@ function lookAtJobs({ cronJob, jobs, missing }: ObservedCronJob, surplus: readon
     if (!missing.has(uid)) continue;
     reports.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name}` });
   }
-  return { status: withoutJobs(status, missing), reports, unexpected };
+  return { status: withoutJobs(status, missing), reports };
 }
 
 interface PlannedStart {
