@@ -16,11 +16,13 @@ const LONGEST_MS = 1_800_000;
 
 /**
  * All controllers in a process of their own, and Deployments of 1,000 pods each: time until the pods exist, and what their whole way
- * costs the controllers. Pods run nowhere; this process writes the status that a kubelet would.
+ * costs the controllers. Pods run nowhere; this process writes the status that a kubelet would. `profileDir` gets a CPU profile of
+ * the controllers.
  */
-export async function measureControllers(kubeconfig: string, pods: number): Promise<string[]> {
+export async function measureControllers(kubeconfig: string, pods: number, profileDir?: string): Promise<string[]> {
   const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
-  const child = spawn(process.execPath, ['--conditions=gantry-source', MAIN, kubeconfig], {
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const child = spawn(process.execPath, ['--conditions=gantry-source', ...profiling, MAIN, kubeconfig], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const pid = child.pid ?? 0;

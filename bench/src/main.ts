@@ -4,7 +4,7 @@
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
 //     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
 //     Requests are measured N times, the first time without compiled code
-//   npm run bench -- --dev [--pods 1000,10000] controllers
+//   npm run bench -- --dev [--pods 1000,10000] [--profile DIR] controllers
 //     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
@@ -97,7 +97,7 @@ if (positionals.includes(CONTROLLERS)) {
   if (!values.dev) throw new Error(`${CONTROLLERS} needs --dev: it starts an API server and the controllers itself`);
   for (const pods of values.pods.split(',').map(Number)) {
     await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
-    print(`\n## ${CONTROLLERS}, ${pods} pods\n\n${(await measureControllers(dev.kubeconfig, pods)).join('\n')}`);
+    print(`\n## ${CONTROLLERS}, ${pods} pods\n\n${(await measureControllers(dev.kubeconfig, pods, values.profile)).join('\n')}`);
   }
 }
 
