@@ -25,6 +25,29 @@ it('applies the rules alone, as their own manager', async () => {
   expect(managed).toMatchObject({ manager: 'clusterrole-aggregation-controller', fieldsV1: { 'f:rules': {} } });
 });
 
+it('takes back the rules that it has set when no role is left, and leaves those of others', async () => {
+  const { client, clock, run, stop } = createControllerHarness();
+  const other = { ...WHOLE, metadata: { name: 'other' }, rules: [RULE] };
+  other.aggregationRule = { clusterRoleSelectors: [{ matchLabels: { to: 'other' } }] };
+  for (const one of [PART, WHOLE, other]) await client.put(CLUSTER_ROLES, one);
+  run([clusterRoleAggregationController]);
+  await clock.advance(1000);
+  const rules = () => client.all(CLUSTER_ROLES).map((one) => [one.metadata.name, (one.rules ?? []).length]);
+  expect(rules().sort()).toEqual([
+    ['other', 1],
+    ['part', 1],
+    ['whole', 1],
+  ]);
+  await client.delete(CLUSTER_ROLES, { namespace: '', name: 'part' }, {}, stop.signal);
+  await clock.advance(1000);
+  expect(rules().sort()).toEqual([
+    ['other', 1],
+    ['whole', 0],
+  ]);
+  const writes = client.writes.filter(({ verb, resource }) => verb === 'patch' && resource === CLUSTER_ROLES);
+  expect(writes).toHaveLength(2);
+});
+
 it('does not bring a role back that was deleted meanwhile', async () => {
   const { client, clock, stop, run } = createControllerHarness();
   await client.put(CLUSTER_ROLES, PART);

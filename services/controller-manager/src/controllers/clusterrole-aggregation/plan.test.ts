@@ -29,9 +29,20 @@ describe('gathering rules', () => {
     expect(planAggregation(undefined, all).actions).toEqual([]);
   });
 
-  it('forgets the rules of a role that is gone', () => {
-    expect(planAggregation({ ...gathering, rules: [rule('c')] }, []).actions).toEqual([
-      { kind: 'setRules', rules: [] },
-    ]);
+  it('gives up the rules of a role that is gone', () => {
+    const fieldsV1 = { 'f:rules': {} };
+    const managedFields = [{ manager: 'clusterrole-aggregation-controller', operation: 'Apply', fieldsV1 }];
+    const before = { ...gathering, metadata: { ...gathering.metadata, managedFields }, rules: [rule('c')] };
+    expect(planAggregation(before, []).actions).toEqual([{ kind: 'setRules', rules: undefined }]);
+  });
+
+  it.each([
+    ['no manager has', []],
+    ['a user has updated', [{ manager: 'kubectl', operation: 'Update', fieldsV1: { 'f:rules': {} } }]],
+    ['a user has applied', [{ manager: 'kubectl', operation: 'Apply', fieldsV1: { 'f:rules': {} } }]],
+    ['it has set nothing in', [{ manager: 'clusterrole-aggregation-controller', operation: 'Apply', fieldsV1: {} }]],
+  ])('leaves rules that %s where no role has any', (_who, managedFields) => {
+    const own = { ...gathering, metadata: { ...gathering.metadata, managedFields }, rules: [rule('c')] };
+    expect(planAggregation(own, [role('a', 'x')]).actions).toEqual([]);
   });
 });
