@@ -44,7 +44,9 @@ describe('the load balancer controller', () => {
     await client.put(ENDPOINT_SLICES, slice(x));
     await clock.advance(1000);
     expect(addressOf('x')).toBeUndefined();
-    expect(events('Service')).toEqual([]);
+    expect(events('Service').map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+      'Warning UnAvailableLoadBalancer',
+    ]);
     await client.put(NODES, node);
     await clock.advance(1000);
     expect(addressOf('x')).toBe('10.128.10.0');
@@ -58,6 +60,7 @@ describe('the load balancer controller', () => {
     await clock.advance(1000);
     expect(client.all(SERVICES).map(({ metadata }) => metadata.name)).toEqual(['y']);
     expect(events('Service').map(({ reason, involvedObject }) => `${involvedObject.name} ${reason}`)).toEqual([
+      'x UnAvailableLoadBalancer',
       'x EnsuringLoadBalancer',
       'x EnsuredLoadBalancer',
       'y EnsuringLoadBalancer',
@@ -65,6 +68,37 @@ describe('the load balancer controller', () => {
       'x DeletingLoadBalancer',
       'x DeletedLoadBalancer',
     ]);
+  });
+
+  it('reports hosts that come and go, those of a second in one Event', async () => {
+    const { clock, client, stop, run, events } = createControllerHarness();
+    const x = await client.put(SERVICES, service('x', 80));
+    await client.put(ENDPOINT_SLICES, slice(x));
+    await client.put(NODES, node);
+    run([controller]);
+    await clock.advance(5000);
+    const reported = async () => {
+      await clock.advance(5000);
+      return events('Service')
+        .map(({ reason, count }) => `${reason} ${count}`)
+        .slice(2);
+    };
+    expect(await reported()).toEqual([]);
+    for (const name of ['o', 'p']) await client.put(NODES, { ...node, metadata: { name } });
+    expect(await reported()).toEqual(['UpdatedLoadBalancer 1']);
+    // Neither is another host.
+    await client.put(NODES, { ...node, metadata: { name: 'q' }, status: {} });
+    await client.patch(
+      NODES,
+      { namespace: '', name: 'o' },
+      { merge: { metadata: { labels: { a: 'b' } } } },
+      stop.signal,
+    );
+    expect(await reported()).toEqual(['UpdatedLoadBalancer 1']);
+    for (const name of ['n', 'o', 'p']) await client.delete(NODES, { namespace: '', name }, {}, stop.signal);
+    expect(await reported()).toEqual(['UpdatedLoadBalancer 1', 'UnAvailableLoadBalancer 1']);
+    await client.put(NODES, node);
+    expect(await reported()).toEqual(['UpdatedLoadBalancer 2', 'UnAvailableLoadBalancer 1']);
   });
 
   it('shows the loopback too while a host forwards from it, and no other text of an agent', async () => {

@@ -9,6 +9,8 @@ import {
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
+  equalJson,
+  formatKey,
   keyOf,
   type Node,
   NODES,
@@ -22,9 +24,9 @@ import {
   type Action,
   addressOf,
   forwardedFrom,
-  isServed,
   needsCleanup,
   planLoadBalancer,
+  servingNodes,
   wantsLoadBalancer,
 } from './plan.ts';
 
@@ -32,6 +34,9 @@ export interface LoadBalancerOptions {
   /** The range of the pod network, of which a part is for load balancers. */
   readonly podCidr: string;
 }
+
+/** How long changes of hosts are collected before load balancers are looked at for them. */
+const COLLECTING_MS = 1000;
 
 /** A changed Service, and with one that gives an address back those that may wait for one. */
 const watchServices: WatchSpec<Service> = {
@@ -47,11 +52,21 @@ const watchServices: WatchSpec<Service> = {
 const watchNodes = (podCidr: string): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
-    const [now, before] = [node, old].map((one) => one !== undefined && isServed([one], podCidr));
+    const [now, before] = [node, old].map((one) => one !== undefined && servingNodes([one], podCidr).length > 0);
     const [from, fromBefore] = [node, old].map((one) => (one === undefined ? [] : forwardedFrom([one])).join());
     if (from !== fromBefore) return cache.list(SERVICES).filter(wantsLoadBalancer).map(keyOf);
     return now === before ? [] : waiting(cache);
   },
+});
+
+/** Nodes that begin or cease to serve, collected: each load balancer has all of them as hosts, and reports those that come and go. */
+const watchHosts = (podCidr: string): WatchSpec<Node> => ({
+  resource: NODES,
+  keys: (node, old, cache) => {
+    const [now, before] = [node, old].map((one) => (one === undefined ? [] : servingNodes([one], podCidr)));
+    return equalJson(now, before) ? [] : cache.list(SERVICES).filter(wantsLoadBalancer).map(keyOf);
+  },
+  delayMs: () => COLLECTING_MS,
 });
 
 /** The first endpoints of a Service. */
@@ -68,32 +83,59 @@ const watchSlices: WatchSpec<EndpointSlice> = {
 /** Gives Services of type LoadBalancer addresses of their own. */
 export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): ControllerSpec {
   const given = new GivenAddresses();
+  /** By the key of the Service. */
+  const notedHosts = new Map<string, readonly string[]>();
+  const hosts = createHostView(podCidr);
   const range = podAddresses(podCidr)?.loadBalancers;
   return {
     name: 'load-balancer',
     eventSource: 'service-controller',
     // One by one: two Services could take the same address.
     workers: 1,
-    watches: [watchServices, watchNodes(podCidr), watchSlices],
-    begin: () => given.clear(),
+    watches: [watchServices, watchNodes(podCidr), watchHosts(podCidr), watchSlices],
+    begin: () => {
+      given.clear();
+      notedHosts.clear();
+    },
     reconcile: async (key, context, signal) => {
       const { cache } = context;
+      const id = formatKey(key);
       const service = cache.get(SERVICES, key);
+      if (service === undefined || !wantsLoadBalancer(service)) notedHosts.delete(id);
       if (service === undefined || !isOurs(service)) return {};
+      const { serving, forwarding } = hosts(cache);
       const observed = {
         service,
         backends: backendsOf(service, cache),
-        forwardedFrom: forwardedFrom(cache.list(NODES)),
-        range: addressOf(service) !== '' || isServed(cache.list(NODES), podCidr) ? range : undefined,
+        forwardedFrom: forwarding,
+        hosts: serving,
+        hostsBefore: notedHosts.get(id),
+        range: addressOf(service) !== '' || serving.length > 0 ? range : undefined,
         taken: given.others(service, cache.list(SERVICES)),
       };
       let newest: Service | undefined = service;
       for (const action of planLoadBalancer(observed).actions) {
-        if (newest !== undefined) newest = await carryOut(action, newest, context, signal);
+        if (action.kind === 'noteHosts') notedHosts.set(id, action.hosts);
+        else if (newest !== undefined) newest = await carryOut(action, newest, context, signal);
         if (newest !== undefined && action.kind === 'updateStatus') given.note(newest);
       }
       return {};
     },
+  };
+}
+
+/** What the Nodes mean for load balancers, computed once for each state of the cache. */
+function createHostView(podCidr: string) {
+  let reached: number | undefined;
+  let view = { serving: servingNodes([], podCidr), forwarding: forwardedFrom([]) };
+  return (cache: Cache) => {
+    const now = cache.reached(NODES);
+    if (now !== reached) {
+      const nodes = cache.list(NODES);
+      view = { serving: servingNodes(nodes, podCidr), forwarding: forwardedFrom(nodes) };
+      reached = now;
+    }
+    return view;
   };
 }
 
@@ -108,7 +150,7 @@ function backendsOf({ metadata, spec }: Service, cache: Cache): 'some' | 'none' 
 
 /** The Service after the action; undefined when it is gone. */
 async function carryOut(
-  action: Action,
+  action: Exclude<Action, { kind: 'noteHosts' }>,
   service: Service,
   { client, events }: ControllerContext,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressRange, formatIpv4, type Node, podAddresses, type Service, type Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { GivenAddresses } from './given-addresses.ts';
-import { type Action, addressOf, isServed, type ObservedService, planLoadBalancer } from './plan.ts';
+import { type Action, addressOf, type ObservedService, planLoadBalancer, servingNodes } from './plan.ts';
 
 interface ServiceCase {
   readonly name?: string;
@@ -18,7 +18,9 @@ interface ServiceCase {
 
 interface Case {
   readonly name: string;
-  readonly host?: 'none';
+  /** Names of the hosts, and of those that were noted. */
+  readonly hosts?: readonly string[];
+  readonly hostsBefore?: readonly string[];
   readonly backends?: 'none' | 'some';
   readonly service: ServiceCase;
   readonly taken?: readonly string[] | 'all';
@@ -57,20 +59,25 @@ const serviceOf = (one: ServiceCase): Service => ({
   },
 });
 
-const observedOf = ({ host, backends = 'some', service, taken = [], forwardedFrom = [] }: Case): ObservedService => ({
-  forwardedFrom,
+const observedOf = ({ hosts = ['n'], hostsBefore, backends = 'some', service, ...one }: Case): ObservedService => ({
+  forwardedFrom: one.forwardedFrom ?? [],
   service: serviceOf(service),
   backends,
-  range: host === 'none' ? undefined : RANGE,
-  taken: new Set(taken === 'all' ? ALL : taken),
+  hosts,
+  hostsBefore,
+  range: hosts.length === 0 && service.address === undefined ? undefined : RANGE,
+  taken: new Set(one.taken === 'all' ? ALL : one.taken),
 });
 
-const described = (action: Action) => (action.kind === 'event' ? `${action.type} ${action.reason}` : action.kind);
+const described = (actions: readonly Action[]) =>
+  actions
+    .filter(({ kind }) => kind !== 'noteHosts')
+    .map((action) => (action.kind === 'event' ? `${action.type} ${action.reason}` : action.kind));
 
 /** The Service after the actions. */
 const after = (service: Service, actions: readonly Action[]): Service =>
   actions.reduce<Service>((now, action) => {
-    if (action.kind === 'event') return now;
+    if (action.kind === 'event' || action.kind === 'noteHosts') return now;
     if (action.kind === 'updateStatus') return { ...now, status: action.service.status ?? {} };
     return { ...now, metadata: { ...now.metadata, finalizers: action.service.metadata.finalizers ?? [] } };
   }, service);
@@ -79,14 +86,15 @@ describe('a Service of type LoadBalancer', () => {
   it.each(CASES.map((one) => [one.name, one] as const))('%s', (_, one) => {
     const observed = observedOf(one);
     const { actions } = planLoadBalancer(observed);
-    expect(actions.map(described)).toEqual(one.want.actions);
+    expect(described(actions)).toEqual(one.want.actions);
     const then = after(observed.service, actions);
     expect(then.metadata.finalizers ?? []).toEqual(one.want.finalizers);
     expect(addressOf(then)).toBe(one.want.address);
-    const again = planLoadBalancer({ ...observed, service: then }).actions;
+    const noted = actions.flatMap((action) => (action.kind === 'noteHosts' ? [action.hosts] : []));
+    const again = planLoadBalancer({ ...observed, service: then, hostsBefore: noted[0] ?? observed.hostsBefore });
     // That there is no address is reported each time it is looked at; nothing is written.
-    const isFailure = one.want.actions[0]?.startsWith('Warning') === true;
-    expect(again.map(described)).toEqual(isFailure ? one.want.actions : []);
+    const isFailure = one.want.actions[0] === 'Warning SyncLoadBalancerFailed';
+    expect(described(again.actions)).toEqual(isFailure ? one.want.actions : []);
   });
 
   it.each<readonly [string, Partial<ServiceCase>, readonly string[]]>([
@@ -147,7 +155,7 @@ describe('a host that answers', () => {
     ],
     ['is none without Nodes', [], false],
   ])('%s', (_, nodes, expected) => {
-    expect(isServed(nodes, POD_CIDR)).toBe(expected);
+    expect(servingNodes(nodes, POD_CIDR)).toEqual(expected ? ['10.128.12.3'] : []);
   });
 });
 

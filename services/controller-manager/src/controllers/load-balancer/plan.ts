@@ -15,6 +15,8 @@ export type Action =
   /** Adds the finalizer, or takes it away. */
   | { readonly kind: 'setFinalizers'; readonly service: Service }
   | { readonly kind: 'updateStatus'; readonly service: Service }
+  /** Remembers in this term by which hosts the Service is reached. */
+  | { readonly kind: 'noteHosts'; readonly hosts: readonly string[] }
   | {
       readonly kind: 'event';
       readonly type: 'Normal' | 'Warning';
@@ -37,6 +39,9 @@ export interface ObservedService {
   readonly backends: 'some' | 'none';
   /** The addresses that load balancers may have; undefined without a host that answers at them. */
   readonly range: AddressRange | undefined;
+  /** Names of the Nodes of such hosts, and those that were noted last in this term. */
+  readonly hosts: readonly string[];
+  readonly hostsBefore: readonly string[] | undefined;
   /** Addresses from which hosts forward to it, in addition to its own. */
   readonly forwardedFrom: readonly string[];
   /** Addresses of the other Services. */
@@ -61,16 +66,15 @@ export function addressOf({ status }: Service): string {
   return status?.loadBalancer?.ingress?.[0]?.ip ?? '';
 }
 
-/** Whether a host answers at the addresses of load balancers: the Node of one that load balancers may use has an address of its own there. */
-export function isServed(nodes: readonly Node[], podCidr: string): boolean {
+/** Names of the Nodes that load balancers may use, and whose host answers at their addresses: it has an address of its own there. In order. */
+export function servingNodes(nodes: readonly Node[], podCidr: string): readonly string[] {
   const part = podAddresses(podCidr)?.nodes;
-  return nodes.some(
-    (node) =>
-      mayServe(node) &&
-      (node.status?.addresses ?? []).some(
-        ({ type, address }) => type === 'InternalIP' && part !== undefined && isWithin(part, address),
-      ),
-  );
+  const isServing = (node: Node) =>
+    mayServe(node) &&
+    (node.status?.addresses ?? []).some(
+      ({ type, address }) => type === 'InternalIP' && part !== undefined && isWithin(part, address),
+    );
+  return nodes.flatMap((node) => (isServing(node) ? [node.metadata.name ?? ''] : [])).sort();
 }
 
 /** The loopback addresses from which hosts forward the ports of load balancers to them: one at most, as agents may write any text. */
@@ -94,7 +98,9 @@ export function planLoadBalancer(observed: ObservedService): Plan<Action> {
   const { service, range, backends } = observed;
   if (!wantsLoadBalancer(service)) return { actions: needsCleanup(service) ? planCleanup(service) : [] };
   const isHeld = service.metadata.finalizers?.includes(CLEANUP) === true;
-  if (range === undefined || (backends === 'none' && !isHeld)) return { actions: [] };
+  if (backends === 'none' && !isHeld) return { actions: [] };
+  const hosts = planHosts(observed);
+  if (range === undefined) return { actions: [...hosts.reports, ...hosts.notes] };
   const chosen = chooseAddress(observed, range);
   if (chosen.kind === 'none') {
     const message = `Error syncing load balancer: failed to ensure load balancer: ${chosen.why}`;
@@ -107,7 +113,29 @@ export function planLoadBalancer(observed: ObservedService): Plan<Action> {
       ...observed.forwardedFrom.map((ip) => ({ ip, ipMode: 'Proxy' })),
     ]),
   ];
-  return { actions: changes.length === 0 ? [] : between('Ensuring', 'Ensured', changes) };
+  if (changes.length === 0) return { actions: [...hosts.reports, ...hosts.notes] };
+  const missing = hosts.reports.filter((report) => report === UNAVAILABLE);
+  return { actions: [...between('Ensuring', 'Ensured', [...missing, ...changes]), ...hosts.notes] };
+}
+
+const UNAVAILABLE: Action = {
+  kind: 'event',
+  type: 'Warning',
+  reason: 'UnAvailableLoadBalancer',
+  message: 'There are no available nodes for LoadBalancer',
+};
+const UPDATED: Action = {
+  kind: 'event',
+  type: 'Normal',
+  reason: 'UpdatedLoadBalancer',
+  message: 'Updated load balancer with new hosts',
+};
+
+/** What is to be reported of the hosts that have changed. A new leader does not know what they were: it reports only that there are none. */
+function planHosts({ hosts, hostsBefore }: ObservedService): { reports: readonly Action[]; notes: readonly Action[] } {
+  if (equalJson(hosts, hostsBefore)) return { reports: [], notes: [] };
+  const updated = hostsBefore === undefined ? [] : [UPDATED];
+  return { reports: hosts.length === 0 ? [UNAVAILABLE] : updated, notes: [{ kind: 'noteHosts', hosts }] };
 }
 
 type Choice = { readonly kind: 'address'; readonly address: string } | { readonly kind: 'none'; readonly why: string };
