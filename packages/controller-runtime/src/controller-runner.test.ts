@@ -3,6 +3,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ControllerSpec } from './controller.ts';
+import type { StaleReport } from './controller-runner.ts';
 import { createFenceHolder } from './leadership.ts';
 import { createManager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';
@@ -20,6 +21,7 @@ function lead(spec: Partial<ControllerSpec>) {
   onTestFinished(() => stop.abort());
   const start = clock.now();
   const seen: number[] = [];
+  const stale: StaleReport[] = [];
   const controller: ControllerSpec = {
     name: 'test',
     eventSource: 'test-controller',
@@ -39,10 +41,11 @@ function lead(spec: Partial<ControllerSpec>) {
     clock,
     random: () => 0.5,
     log: silentLog,
+    onStale: (report) => stale.push(report),
   });
   void manager.run(stop.signal);
   void manager.lead({ electionKey: '/gantry/elections/kube-test', epoch: 1, incarnation: 'i' }, stop.signal);
-  return { clock, client, seen };
+  return { clock, client, seen, stale };
 }
 
 it('collects changes for as long as their watch says, and is not put off by further ones', async () => {
@@ -105,3 +108,31 @@ it('a key whose create is not known to have come about is not reconciled before 
   await clock.advance(30_000);
   expect(seen.length).toBeGreaterThan(1);
 });
+
+it.each([
+  ['queued again', 2, [{ controller: 'test', resource: SECRETS }]],
+  ['not queued again', 1, []],
+] as const)(
+  'a key that waits for a watch that is behind, %s, is reported once or not at all',
+  async (what, count, want) => {
+    const { clock, client, seen, stale } = lead({
+      reconcile: async (key, context, signal) => {
+        if (client.all(SECRETS).length > 0) return {};
+        client.breakWatches();
+        client.failNext(({ verb, resource }) => verb === 'watch' && resource === SECRETS, away, 3);
+        const metadata = { namespace: 'a', name: 'one' };
+        await context.client.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata }, signal);
+        if (what === 'queued again') {
+          await context.client.patch(CONFIG_MAPS, key, { merge: { data: { value: '1' } } }, signal);
+        }
+        return {};
+      },
+      watches: [watchSelf(CONFIG_MAPS), watchMapped(SECRETS, () => [])],
+    });
+    await clock.advance(100);
+    await client.put(CONFIG_MAPS, configMap);
+    await clock.advance(30_000);
+    expect(seen).toHaveLength(count);
+    expect(stale).toEqual(want);
+  },
+);

@@ -1,4 +1,4 @@
-import { isReason } from '@gantry/objects';
+import { isReason, type ResourceRef } from '@gantry/objects';
 import {
   type Activities,
   backoffMs,
@@ -29,6 +29,12 @@ export interface ReconcileReport {
   readonly seconds: number;
 }
 
+/** A key was queued again, and is not reconciled before the cache shows what its last reconcile wrote to the resource. */
+export interface StaleReport {
+  readonly controller: string;
+  readonly resource: ResourceRef;
+}
+
 export interface ControllerRunnerOptions {
   readonly client: ObjectClient;
   readonly informers: Informers;
@@ -38,6 +44,7 @@ export interface ControllerRunnerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
+  readonly onStale?: (report: StaleReport) => void;
   /** Takes note of reconciles, for reports of stalls. */
   readonly activities?: Activities;
   /** Measures the queue. */
@@ -145,11 +152,20 @@ export class ControllerRunner {
 
   /** Whether the outcome of the writes is known, and the cache shows them, within a while. */
   async #areSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<boolean> {
-    const { informers, clock, log } = this.#options;
+    const { informers, clock, log, onStale } = this.#options;
+    let isReported = false;
+    const isShown = (): boolean => {
+      const resource = writes.unseenBy(informers.cache);
+      if (resource !== undefined && !isReported && this.#queue.isDirty(key)) {
+        isReported = true;
+        onStale?.({ controller: this.spec.name, resource });
+      }
+      return resource === undefined;
+    };
     try {
       using deadline = withDeadline(clock, stop, EXPECTED_WRITES_MS);
       await this.#settle(key, writes, deadline);
-      await informers.when(() => writes.areSeenBy(informers.cache), deadline);
+      await informers.when(isShown, deadline);
       return true;
     } catch (error) {
       if (error instanceof DeadlineError) {

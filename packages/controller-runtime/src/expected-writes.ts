@@ -57,9 +57,15 @@ export class ExpectedWrites {
    * Whether the cache shows all of them, and the outcome of each is known. Writes to resources that are not cached do not count.
    */
   areSeenBy(cache: Cache): boolean {
-    if (this.#unknown.some(({ resource }) => cache.reached(resource) !== undefined)) return false;
+    return this.unseenBy(cache) === undefined;
+  }
+
+  /** A resource of which the cache does not show all of them. */
+  unseenBy(cache: Cache): Resource | undefined {
+    const unknown = this.#unknown.find(({ resource }) => cache.reached(resource) !== undefined);
+    if (unknown !== undefined) return unknown.resource;
     this.#expected = this.#expected.filter((expectation) => !isSeen(expectation, cache));
-    return this.#expected.length === 0;
+    return this.#expected[0]?.resource;
   }
 
   /**

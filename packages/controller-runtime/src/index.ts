@@ -12,7 +12,7 @@
  */
 export type { Cache } from './cache.ts';
 export type { ControllerContext, ControllerSpec, Result, ServedWatch, WatchSpec } from './controller.ts';
-export type { ReconcileReport } from './controller-runner.ts';
+export type { ReconcileReport, StaleReport } from './controller-runner.ts';
 export { type ElectedMember, type ElectedOptions, type Election, type ElectionEvent, runElected } from './elected.ts';
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventSeriesRecorder, type EventSeriesOptions } from './event-series.ts';

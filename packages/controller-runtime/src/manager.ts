@@ -8,7 +8,7 @@ import type { Activities, Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
-import { ControllerRunner, type ReconcileReport } from './controller-runner.ts';
+import { ControllerRunner, type ReconcileReport, type StaleReport } from './controller-runner.ts';
 import { createEventRecorder } from './event-writer.ts';
 import { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 import { keepLeaderRecord } from './leader-record.ts';
@@ -38,6 +38,7 @@ export interface ManagerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
+  readonly onStale?: (report: StaleReport) => void;
   /** Takes note of reconciles, for reports of stalls. */
   readonly activities?: Activities;
   /** Where the times of a controller's queue go, by the controller's name. */
@@ -193,7 +194,7 @@ class ControllerManager implements Manager {
   }
 
   async #runController(spec: ControllerSpec, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, onReconcile, activities } = this.#options;
+    const { clock, random, log, onReconcile, onStale, activities } = this.#options;
     const client = this.#client;
     const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
     const meter = this.#meters.get(spec.name);
@@ -206,6 +207,7 @@ class ControllerManager implements Manager {
       random,
       log,
       ...(onReconcile === undefined ? {} : { onReconcile }),
+      ...(onStale === undefined ? {} : { onStale }),
       ...(activities === undefined ? {} : { activities }),
       ...(meter === undefined ? {} : { meter }),
     });

@@ -110,6 +110,11 @@ export class WorkQueue {
     return entry.key;
   }
 
+  /** Whether the key was added again while it is worked on. */
+  isDirty(key: ReconcileKey): boolean {
+    return this.#entries.get(formatReconcileKey(key))?.state === 'dirty';
+  }
+
   /** The key taken is worked off; when it was added meanwhile it waits again. */
   done(key: ReconcileKey): void {
     const id = formatReconcileKey(key);

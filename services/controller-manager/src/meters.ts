@@ -2,6 +2,7 @@ import type { Metrics } from '@gantry/service';
 import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './controllers/ephemeral-volume/meter.shell.ts';
 import { type VolumeMeter, volumeMeter } from './controllers/persistent-volume/meter.shell.ts';
 import { type PodGcMeter, podGcMeter } from './controllers/pod-gc/meter.shell.ts';
+import { type PodSetMeter, podSetMeter } from './controllers/replica-set/meter.shell.ts';
 import { type RootCaMeter, rootCaMeter } from './controllers/root-ca/meter.shell.ts';
 import { type MirrorMeter, mirrorMeter } from './controllers/endpoint-slice-mirroring/meter.shell.ts';
 import { type EndpointSliceMeter, endpointSliceMeter } from './controllers/endpoint-slice/meter.shell.ts';
@@ -14,6 +15,7 @@ import { type CommonMeters, createCommonMeters } from './controllers/meters.ts';
 export interface Meters extends CommonMeters {
   readonly job: JobMeter;
   readonly podGc: PodGcMeter;
+  readonly podSets: PodSetMeter;
   readonly taintEviction: TaintEvictionMeter;
   readonly ttl: TtlMeter;
   readonly slices: EndpointSliceMeter;
@@ -29,6 +31,7 @@ export function createMeters(metrics: Metrics): Meters {
     ...createCommonMeters(metrics),
     job: jobMeter(metrics),
     podGc: podGcMeter(metrics),
+    podSets: podSetMeter(metrics),
     taintEviction: taintEvictionMeter(metrics),
     ttl: ttlMeter(metrics),
     slices: endpointSliceMeter(metrics),

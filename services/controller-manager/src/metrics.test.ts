@@ -1,4 +1,5 @@
 import type { QueueState } from '@gantry/controller-runtime';
+import { PODS } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { createControllerMetrics } from './metrics.ts';
@@ -11,14 +12,17 @@ it('serves what queues and reconciles report, by controller', async () => {
     IDLE,
     { name: 'job', depth: 3, adds: 9, retries: 2, unfinishedSeconds: 1.5, longestSeconds: 1 },
   ];
-  const { onReconcile, observeQueue } = createControllerMetrics(metrics, () => queues);
+  const { onReconcile, onStale, observeQueue } = createControllerMetrics(metrics, () => queues);
   observeQueue('job').waited(0.2);
   observeQueue('job').worked(30);
+  for (const controller of ['replica-set', 'replication', 'job', 'deployment']) {
+    onStale({ controller, resource: PODS });
+  }
   onReconcile({ controller: 'job', result: 'done', seconds: 0.1 });
   onReconcile({ controller: 'job', result: 'failed', seconds: 0.1 });
   onReconcile({ controller: 'job', result: 'conflict', seconds: 0.1 });
   const served = async () =>
-    (await metrics.render()).text.split('\n').filter((line) => /^(workqueue|controller_)/.test(line));
+    (await metrics.render()).text.split('\n').filter((line) => /^(workqueue|controller_|\w+_stale)/.test(line));
   expect(await served()).toEqual(
     expect.arrayContaining([
       'workqueue_depth{name="idle"} 0',
@@ -33,6 +37,8 @@ it('serves what queues and reconciles report, by controller', async () => {
       'workqueue_queue_duration_seconds_count{name="job"} 1',
       'workqueue_work_duration_seconds_sum{name="job"} 30',
       'controller_runtime_reconcile_errors_total{controller="job"} 1',
+      'replicaset_controller_stale_sync_skips_total{group="",resource="pods"} 2',
+      'job_controller_stale_sync_skips_total{group="",resource="pods"} 1',
       'controller_runtime_reconcile_time_seconds_count{controller="job",result="done"} 1',
     ]),
   );

@@ -1,5 +1,5 @@
-import type { QueueObserver, QueueState, ReconcileReport } from '@gantry/controller-runtime';
-import type { Metrics } from '@gantry/service';
+import type { QueueObserver, QueueState, ReconcileReport, StaleReport } from '@gantry/controller-runtime';
+import type { Counter, Metrics } from '@gantry/service';
 
 /** Kubernetes' buckets of queues: from 10 ns, each ten times the one before, to 1,000 s. */
 const QUEUE_BUCKETS = Array.from({ length: 12 }, (_, i) => 1e-8 * 10 ** i);
@@ -7,6 +7,7 @@ const QUEUE_BUCKETS = Array.from({ length: 12 }, (_, i) => 1e-8 * 10 ** i);
 /** What a manager reports its reconciles and queues to. */
 export interface ControllerMetrics {
   readonly onReconcile: (report: ReconcileReport) => void;
+  readonly onStale: (report: StaleReport) => void;
   readonly observeQueue: (name: string) => QueueObserver;
 }
 
@@ -38,11 +39,31 @@ export function createControllerMetrics(metrics: Metrics, queues: () => readonly
       seconds.observe(took, { controller, result });
       if (result === 'failed') errors.inc({ controller });
     },
+    onStale: staleReporter(metrics),
     observeQueue: (name) => {
       const labels = { name };
       return { waited: (value) => waited.observe(value, labels), worked: (value) => worked.observe(value, labels) };
     },
   };
+}
+
+/** Kubernetes has a metric of its own for each of these; ReplicationControllers share that of ReplicaSets. */
+function staleReporter(metrics: Metrics): ControllerMetrics['onStale'] {
+  const skips = (subsystem: string) =>
+    metrics.counter(
+      `${subsystem}_controller_stale_sync_skips_total`,
+      'Reconciles that were put off until the cache shows what was written before',
+      ['group', 'resource'],
+    );
+  const sets = skips('replicaset');
+  const counters: Readonly<Record<string, Counter>> = {
+    'replica-set': sets,
+    replication: sets,
+    'daemon-set': skips('daemonset'),
+    'stateful-set': skips('statefulset'),
+    job: skips('job'),
+  };
+  return ({ controller, resource: { group, resource } }) => counters[controller]?.inc({ group, resource });
 }
 
 function reportQueues(metrics: Metrics, queues: () => readonly QueueState[]): void {

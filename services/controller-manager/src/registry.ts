@@ -25,7 +25,7 @@ import { createNodeIpamController } from './controllers/nodeipam/controller.ts';
 import type { NodeRanges } from './controllers/nodeipam/node-ranges.ts';
 import { createNodeTtlController } from './controllers/node-ttl/controller.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controllers/pod-gc/controller.ts';
-import { replicaSetController, replicationController } from './controllers/replica-set/controller.ts';
+import { createReplicaSetController, createReplicationController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
@@ -93,8 +93,8 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createLocalPathController(options.localPath),
     createHorizontalPodAutoscalerController(options.readPath, options.meters.autoscaler),
     namespaceController,
-    replicaSetController,
-    replicationController,
+    createReplicaSetController(options.meters.podSets),
+    createReplicationController(options.meters.podSets),
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,

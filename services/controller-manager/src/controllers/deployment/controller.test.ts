@@ -10,9 +10,11 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { controllerOf } from '../ownership.ts';
-import { replicaSetController } from '../replica-set/controller.ts';
+import { createReplicaSetController } from '../replica-set/controller.ts';
+import { podSetMeter } from '../replica-set/meter.shell.ts';
 import { deploymentController } from './controller.ts';
 
 const labels = { app: 'a' };
@@ -163,7 +165,7 @@ it('rolls back by annotation, with an Event, and rolls out what it went back to'
     }
     await clock.advance(1000);
   };
-  run([deploymentController, replicaSetController]);
+  run([deploymentController, createReplicaSetController(podSetMeter(createMetrics()))]);
   await settle();
   await setImage('app:2');
   await settle();
@@ -179,7 +181,7 @@ it('rolls back by annotation, with an Event, and rolls out what it went back to'
 
 it('creates the first new pod of a Recreate when the last old one has ended', async () => {
   const { clock, client, stop, setImage, makeReady, run } = await withSite({ strategy: { type: 'Recreate' } });
-  run([deploymentController, replicaSetController]);
+  run([deploymentController, createReplicaSetController(podSetMeter(createMetrics()))]);
   await clock.advance(1000);
   const [old] = client.all(PODS);
   if (old === undefined) expect.unreachable();

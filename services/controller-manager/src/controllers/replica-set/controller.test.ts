@@ -10,10 +10,16 @@ import {
   type ReplicationController,
   StatusError,
 } from '@gantry/objects';
+import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { controllerOf, controllerReference } from '../ownership.ts';
-import { replicaSetController, replicationController } from './controller.ts';
+import { createReplicaSetController, createReplicationController } from './controller.ts';
+import { podSetMeter } from './meter.shell.ts';
+
+const meter = podSetMeter(createMetrics());
+const replicaSetController = createReplicaSetController(meter);
+const replicationController = createReplicationController(meter);
 
 const labels = { app: 'a' };
 const replicaSet = (replicas: number): ReplicaSet => ({
@@ -208,4 +214,32 @@ describe('a ReplicationController', () => {
       new Set(['replication-controller SuccessfulCreate', 'replication-controller SuccessfulDelete']),
     );
   });
+});
+
+it('measures how old the pods are that it gives up, where others stay', async () => {
+  const { clock, client, run } = createControllerHarness();
+  const set = await client.put(REPLICA_SETS, replicaSet(2));
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: formatTime(clock.now()) }];
+  for (const [name, cost] of [
+    ['older', -2],
+    ['old', -1],
+    ['young', 0],
+  ] as const) {
+    const annotations = { 'controller.kubernetes.io/pod-deletion-cost': `${cost}` };
+    const metadata = { name, namespace: 'n', labels, annotations, ownerReferences: [controllerReference(set)] };
+    await client.put(PODS, { ...barePod(name), metadata, status: { phase: 'Running', conditions } });
+    await clock.advance(60_000);
+  }
+  const metrics = createMetrics('part');
+  run([createReplicaSetController(podSetMeter(metrics))]);
+  await clock.advance(1000);
+  expect(
+    client
+      .all(PODS)
+      .map(({ metadata }) => metadata.name)
+      .sort(),
+  ).toEqual(['old', 'young']);
+  const served = (await metrics.render()).text.split('\n').filter((line) => line.includes('deletion_age_ratio'));
+  expect(served).toContain('replicaset_controller_sorting_deletion_age_ratio_sum 3');
+  expect(served).toContain('replicaset_controller_sorting_deletion_age_ratio_count 1');
 });

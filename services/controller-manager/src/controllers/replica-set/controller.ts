@@ -1,4 +1,4 @@
-import { errorMessage } from '@gantry/base';
+import { errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import {
   type Cache,
@@ -10,29 +10,31 @@ import {
 import { type Pod, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '@gantry/objects';
 import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
-import { changesCounts } from '../pods/pod-state.ts';
+import { changesCounts, isActive } from '../pods/pod-state.ts';
 import { podFromTemplate } from '../pods/pod-template.ts';
 import { createPods, deletePods, PodChangedError } from '../pods/pod-writes.shell.ts';
 import { collectingMs } from './collecting.ts';
-import { type Action, planReplicaSet, planStatus } from './plan.ts';
+import type { PodSetMeter } from './meter.shell.ts';
+import { type Action, type ObservedPodSet, planReplicaSet, planStatus } from './plan.ts';
 import { desiredReplicas, type PodSet } from './pod-set.ts';
+import { ageRatios } from './rank.ts';
 import type { PodFailure } from './status.ts';
 
 /** Keeps as many pods of a ReplicaSet's template as it asks for. */
-export const replicaSetController = podSetController(REPLICA_SETS, {
-  name: 'replica-set',
-  eventSource: 'replicaset-controller',
-});
+export function createReplicaSetController(meter: PodSetMeter): ControllerSpec {
+  return podSetController(REPLICA_SETS, { name: 'replica-set', eventSource: 'replicaset-controller' }, meter);
+}
 
 /** Does the same for a ReplicationController, the older form of a ReplicaSet. */
-export const replicationController = podSetController(REPLICATION_CONTROLLERS, {
-  name: 'replication',
-  eventSource: 'replication-controller',
-});
+export function createReplicationController(meter: PodSetMeter): ControllerSpec {
+  const names = { name: 'replication', eventSource: 'replication-controller' };
+  return podSetController(REPLICATION_CONTROLLERS, names, meter);
+}
 
 function podSetController<T extends PodSet>(
   resource: Resource<T>,
   names: Pick<ControllerSpec, 'name' | 'eventSource'>,
+  meter: PodSetMeter,
 ): ControllerSpec {
   return {
     ...names,
@@ -49,6 +51,7 @@ function podSetController<T extends PodSet>(
       const plan = planReplicaSet(observed, now);
       if (plan.actions.some(({ kind }) => kind === 'adopt') && !(await mayAdopt(client, resource, set, signal)))
         return {};
+      for (const ratio of deletionAges(observed, plan.actions, now)) meter.choseAge(ratio);
       const failed = await changePods(set, plan.actions, context, signal);
       const actions = failed === undefined ? plan.actions : planStatus({ ...observed, failure: failed.failure }, now);
       for (const action of actions) {
@@ -59,6 +62,14 @@ function podSetController<T extends PodSet>(
       return resultOf(plan, clock);
     },
   };
+}
+
+/** The ages of pods that are given up while others stay. */
+function deletionAges({ set, pods }: ObservedPodSet, actions: readonly Action[], now: Instant): readonly number[] {
+  const chosen = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
+  if (chosen.length === 0 || desiredReplicas(set) === 0) return [];
+  const own = pods.filter((pod) => isActive(pod) && controllerOf(pod)?.uid === set.metadata.uid);
+  return ageRatios(chosen, own, now);
 }
 
 /** Pods of all sets with the same owner: those that share the nodes with the set's. */

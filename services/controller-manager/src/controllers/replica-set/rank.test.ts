@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { formatTime } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { rankForDeletion } from './rank.ts';
+import { ageRatios, rankForDeletion } from './rank.ts';
 
 /** A pod of the table. Times are in seconds before now; `readyFor` null is a Ready condition without a time. */
 interface PodCase {
@@ -76,4 +76,24 @@ describe('the order in which pods are given up', () => {
       expect(ranked.map(({ metadata }) => metadata.name)).toEqual(order);
     },
   );
+});
+
+describe('the ages of pods that are given up', () => {
+  it('are multiples of the age of the youngest ready pod, of ready pods alone', () => {
+    const [young, middle, old] = [
+      { name: 'young', readyFor: 1, age: 10 },
+      { name: 'middle', readyFor: 1, age: 19 },
+      { name: 'old', readyFor: 1, age: 25 },
+    ].map(podOf) as [Pod, Pod, Pod];
+    const unready = podOf({ name: 'unready', age: 1 });
+    const all = [old, unready, young, middle];
+    expect(ageRatios([old, unready, middle, young], all, NOW)).toEqual([2, 1, 1]);
+    expect(ageRatios([unready], all, NOW)).toEqual([]);
+  });
+
+  it('are numbers where a pod is as young as can be', () => {
+    expect(
+      ageRatios([podOf({ name: 'new', readyFor: 0, age: 0 })], [podOf({ name: 'new', readyFor: 0, age: 0 })], NOW),
+    ).toEqual([0]);
+  });
 });

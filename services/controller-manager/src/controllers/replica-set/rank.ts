@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import { type Pod, sidecarNames } from '@gantry/objects';
-import { isActive, readySince } from '../pods/pod-state.ts';
+import { isActive, isReady, readySince } from '../pods/pod-state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const MIN_INT32 = -(2 ** 31);
@@ -37,6 +37,16 @@ export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], n
     .map((pod) => rankedPod(pod, onNode.get(pod.spec?.nodeName ?? '') ?? 0))
     .sort((a, b) => comparePods(a, b, now))
     .map(({ pod }) => pod);
+}
+
+/**
+ * How many times as old each of the chosen pods is as the youngest of all, in whole numbers as Kubernetes counts; of ready pods alone.
+ * It shows how far the rough order of ages departs from the exact one.
+ */
+export function ageRatios(chosen: readonly Pod[], all: readonly Pod[], now: Instant): readonly number[] {
+  const ageOf = ({ metadata }: Pod) => now - Date.parse(metadata.creationTimestamp ?? '');
+  const youngest = all.reduce((least, pod) => (isReady(pod) ? Math.min(least, ageOf(pod)) : least), Infinity);
+  return chosen.filter(isReady).map((pod) => Math.floor(ageOf(pod) / Math.max(1, youngest)));
 }
 
 function rankedPod(pod: Pod, crowd: number): Ranked {
