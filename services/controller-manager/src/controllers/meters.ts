@@ -49,8 +49,10 @@ export interface NodeMeter {
 }
 
 export interface RangeMeter {
-  /** A Node got a range: its host's part of the cluster's range. */
-  allocated(clusterCidr: string): void;
+  /** A Node got a range, its host's part of the cluster's range; `tries` were in use before it was found. */
+  allocated(clusterCidr: string, tries: number): void;
+  /** A Node that had a range is gone. */
+  released(clusterCidr: string): void;
   /** `used` of the `max` parts of the cluster's range are in use by hosts. */
   uses(clusterCidr: string, used: number, max: number): void;
   /** Forgets the use: another leader gives ranges. */
@@ -156,6 +158,13 @@ function rangeMeter(metrics: Metrics): RangeMeter {
   const labels = ['clusterCIDR'];
   const name = (end: string) => `node_ipam_controller_${end}`;
   const allocations = metrics.counter(name('cidrset_cidrs_allocations_total'), 'Ranges given to Nodes', labels);
+  const releases = metrics.counter(name('cidrset_cidrs_releases_total'), 'Ranges of Nodes that are gone', labels);
+  const tried = metrics.histogram(
+    name('cidrset_allocation_tries_per_request'),
+    'Ranges in use that were tried before a free one',
+    labels,
+    exponentialBuckets(1, 5, 5),
+  );
   let use: { readonly clusterCIDR: string; readonly used: number; readonly max: number } | undefined;
   // The spelling is Kubernetes'.
   metrics.gauge(name('cirdset_max_cidrs'), 'Ranges that hosts can get', labels, ({ set }) => {
@@ -165,7 +174,11 @@ function rangeMeter(metrics: Metrics): RangeMeter {
     if (use !== undefined) set(use.used / use.max, { clusterCIDR: use.clusterCIDR });
   });
   return {
-    allocated: (clusterCIDR) => allocations.inc({ clusterCIDR }),
+    allocated: (clusterCIDR, tries) => {
+      allocations.inc({ clusterCIDR });
+      tried.observe(tries, { clusterCIDR });
+    },
+    released: (clusterCIDR) => releases.inc({ clusterCIDR }),
     uses: (clusterCIDR, used, max) => {
       use = { clusterCIDR, used, max };
     },

@@ -21,7 +21,7 @@ function createNodeIpam(ranges = createNodeRanges()) {
 
 describe('the nodeipam controller', () => {
   it("writes a host's range to all of its Nodes, and another to each host that joins", async () => {
-    const { clock, client, run } = createControllerHarness();
+    const { clock, client, run, stop } = createControllerHarness();
     const { controller, metrics } = createNodeIpam();
     run([controller]);
     await client.put(NODES, nodeOf('a-1', 'a', '10.128.12.3'));
@@ -40,6 +40,15 @@ describe('the nodeipam controller', () => {
     expect((await metrics.render()).text).toContain(
       'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.128.0.0/16"} 5',
     );
+    await client.delete(NODES, { namespace: '', name: 'c-1' }, {}, stop.signal);
+    await client.put(NODES, nodeOf('d-1', 'd'));
+    await clock.advance(1000);
+    const served = (await metrics.render()).text.split('\n');
+    const tries = 'node_ipam_controller_cidrset_allocation_tries_per_request';
+    expect(served).toContain('node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.128.0.0/16"} 1');
+    expect(served).toContain(`${tries}_count{clusterCIDR="10.128.0.0/16"} 6`);
+    // c-1 came when b had a range, d-1 as well: c's was free again.
+    expect(served).toContain(`${tries}_sum{clusterCIDR="10.128.0.0/16"} 2`);
     const writes = client.writes.length;
     await clock.advance(600_000);
     expect(client.writes.slice(writes).filter(({ resource }) => resource.resource === 'nodes')).toEqual([]);

@@ -12,24 +12,27 @@ export interface NodeIpamOptions {
 }
 
 /** A Node that wants a range, and with one that gives its range back those that may wait for it. */
-const watchNodes = (ranges: NodeRanges): WatchSpec<Node> => ({
+const watchNodes = ({ ranges, meter }: NodeIpamOptions): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
     if (node !== undefined)
       return wantsRange(node, ranges) && !equalJson(factsOf(node), factsOf(old)) ? [keyOf(node)] : [];
-    return old !== undefined && rangesOf(old).length > 0 ? waiting(cache, ranges) : [];
+    if (old === undefined || rangesOf(old).length === 0) return [];
+    meter.released(ranges.clusterCidr);
+    return waiting(cache, ranges);
   },
 });
 
 /** Writes the range of each host's network of pods to its Nodes. Keys are Nodes. */
-export function createNodeIpamController({ ranges, meter }: NodeIpamOptions): ControllerSpec {
+export function createNodeIpamController(options: NodeIpamOptions): ControllerSpec {
+  const { ranges, meter } = options;
   const given = new GivenRanges();
   return {
     name: 'nodeipam',
     eventSource: 'cidrAllocator',
     // One by one: two hosts could take the same range.
     workers: 1,
-    watches: [watchNodes(ranges)],
+    watches: [watchNodes(options)],
     begin: () => given.clear(),
     end: () => meter.clear(),
     reconcile: async (key, { cache, client, events }, signal) => {
@@ -47,7 +50,7 @@ export function createNodeIpamController({ ranges, meter }: NodeIpamOptions): Co
         // What is not known to be written counts as given: the next host gets another.
         given.note({ ...node, spec: { ...node.spec, ...spec } });
         await ignoreNotFound(client.patch(NODES, key, { merge: { metadata: { uid }, spec } }, signal));
-        meter.allocated(ranges.clusterCidr);
+        meter.allocated(ranges.clusterCidr, action.tries);
       }
       return {};
     },

@@ -61,11 +61,14 @@ export class NodeRanges {
     return this.#isReserved(rangeOf(cidr)) ? undefined : cidr;
   }
 
-  /** The first range for a further host that no host has. */
-  free(taken: ReadonlySet<string>): string | undefined {
+  /** The first range for a further host that no host has, and how many were tried before it. */
+  free(taken: ReadonlySet<string>): { readonly cidr: string; readonly tries: number } | undefined {
     const used = [...taken].map(rangeOf);
+    let tries = 0;
     for (const cidr of this.#all()) {
-      if (cidr !== this.#podCidr && !taken.has(cidr) && !used.some((one) => overlap(one, rangeOf(cidr)))) return cidr;
+      if (cidr === this.#podCidr) continue;
+      if (!taken.has(cidr) && !used.some((one) => overlap(one, rangeOf(cidr)))) return { cidr, tries };
+      tries += 1;
     }
     return undefined;
   }

@@ -18,7 +18,7 @@ interface Case {
   readonly name: string;
   readonly node: NodeCase;
   readonly assigned?: Readonly<Record<string, readonly string[]>>;
-  readonly want: { readonly assign?: string; readonly event?: string };
+  readonly want: { readonly assign?: string; readonly tries?: number; readonly event?: string };
 }
 
 const CASES = JSON.parse(readFileSync(new URL('./cases.json', import.meta.url), 'utf8')) as readonly Case[];
@@ -44,7 +44,7 @@ describe('the range of a Node', () => {
   it.each(CASES.map((one) => [one.name, one] as const))('%s', (_, { node, assigned, want }) => {
     const { actions } = planRange({ node: nodeOf(node), ranges: RANGES, assigned: assignedOf(assigned) });
     expect(actions).toEqual([
-      ...(want.assign === undefined ? [] : [{ kind: 'assign', cidr: want.assign }]),
+      ...(want.assign === undefined ? [] : [{ kind: 'assign', cidr: want.assign, tries: want.tries ?? 0 }]),
       ...(want.event === undefined
         ? []
         : [
@@ -139,7 +139,10 @@ describe("the cluster's range", () => {
         fc.pre(at * 8 >= 256 / 2 ** (more + size));
         const ranges = new NodeRanges({ clusterCidr: '10.0.0.0/16', podCidr, reserved });
         const taken = new Set<string>();
-        for (let next = ranges.free(taken); next !== undefined; next = ranges.free(taken)) taken.add(next);
+        for (let next = ranges.free(taken); next !== undefined; next = ranges.free(taken)) {
+          expect(next.tries).toBe(taken.size);
+          taken.add(next.cidr);
+        }
         expect(taken.size).toBe(ranges.size - 1);
         const all = [podCidr, ...taken, ...reserved].map((cidr) => parseIpv4Range(cidr) ?? { first: 0, last: 0 });
         const sorted = all.toSorted((one, other) => one.first - other.first);

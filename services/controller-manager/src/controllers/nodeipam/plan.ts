@@ -3,7 +3,8 @@ import { ENGINE_LABEL, type Node } from '@gantry/objects';
 import type { NodeRanges } from './node-ranges.ts';
 
 export type Action =
-  | { readonly kind: 'assign'; readonly cidr: string }
+  /** `tries` ranges were in use before this one. */
+  | { readonly kind: 'assign'; readonly cidr: string; readonly tries: number }
   | {
       readonly kind: 'event';
       readonly reason: 'CIDRNotAvailable' | 'CIDRAssignmentFailed';
@@ -53,14 +54,15 @@ export function planRange({ node, ranges, assigned }: ObservedNode): Plan<Action
   const address = addressOf(node);
   const place = ranges.containing(address);
   if (place !== undefined) return { actions: [planPlace(node, place, others)] };
-  const [own = ranges.free(others)] = assigned.get(engine) ?? [];
-  if (own !== undefined) return { actions: [{ kind: 'assign', cidr: own }] };
+  const [own] = assigned.get(engine) ?? [];
+  const chosen = own === undefined ? ranges.free(others) : { cidr: own, tries: 0 };
+  if (chosen !== undefined) return { actions: [{ kind: 'assign', ...chosen }] };
   const why = `all ${ranges.size} ranges of ${ranges.clusterCidr} (GANTRY_CLUSTER_CIDR) are in use`;
   return { actions: [failure(node, 'CIDRNotAvailable', why)] };
 }
 
 function planPlace(node: Node, cidr: string, others: ReadonlySet<string>): Action {
-  if (!others.has(cidr)) return { kind: 'assign', cidr };
+  if (!others.has(cidr)) return { kind: 'assign', cidr, tries: 0 };
   const why = `its address ${addressOf(node)} is in the range ${cidr} of another host`;
   return failure(node, 'CIDRAssignmentFailed', why);
 }
