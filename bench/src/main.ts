@@ -4,8 +4,8 @@
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
 //     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
 //     Requests are measured N times, the first time without compiled code
-//   npm run bench -- --dev [--pods 1000,10000] [--profile DIR] controllers
-//     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
+//   npm run bench -- --dev [--pods 1000,10000] [--endpoints grpc] [--profile DIR] controllers
+//     all controllers in a process of their own, over gRPC and REST: time until a Deployment's pods exist, CPU a pod, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
@@ -95,9 +95,14 @@ for (const [name, measure] of Object.entries(OTHERS)) {
 
 if (positionals.includes(CONTROLLERS)) {
   if (!values.dev) throw new Error(`${CONTROLLERS} needs --dev: it starts an API server and the controllers itself`);
+  const transports = values.endpoints.split(',').filter((one) => one === 'grpc' || one === 'json');
   for (const pods of values.pods.split(',').map(Number)) {
-    await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
-    print(`\n## ${CONTROLLERS}, ${pods} pods\n\n${(await measureControllers(dev.kubeconfig, pods, values.profile)).join('\n')}`);
+    for (const transport of transports) {
+      await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
+      const grpcPort = transport === 'grpc' ? dev.server.grpcPort : undefined;
+      const lines = await measureControllers(dev.kubeconfig, { pods, grpcPort, profileDir: values.profile });
+      print(`\n## ${CONTROLLERS}, ${pods} pods, ${transport}\n\n${lines.join('\n')}`);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { systemClock, systemRandom } from '@gantry/base';
-import { createHttpClient, discoverResources, readKubeconfig } from '@gantry/client';
+import { createGrpcClient, createHttpClient, discoverResources, type GrpcClient, readKubeconfig } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { createMetrics, createLogger } from '@gantry/service';
 import { createReadPath } from '../read-path.ts';
@@ -9,12 +9,18 @@ import { createControllers } from '../registry.ts';
 
 /**
  * All control loops against a development API server, as its administrator and without an election:
- * `node --conditions=gantry-source services/controller-manager/src/testing/dev-controllers.ts <kubeconfig file>`.
+ * `node --conditions=gantry-source services/controller-manager/src/testing/dev-controllers.ts <kubeconfig file> [gRPC port]`. With the
+ * port they speak gRPC, as in a cluster; otherwise REST.
  */
 const target = readKubeconfig(process.argv[2] ?? '');
 const logger = createLogger({ service: 'controller-manager', level: 'info' });
 const base = { clock: systemClock, random: systemRandom };
-const client = createHttpClient({ ...target, fieldManager: 'kube-controller-manager' });
+/** Of a kubeconfig without a certificate, which no gRPC server accepts. */
+const NONE = Buffer.of();
+const component = 'kube-controller-manager';
+const rest = createHttpClient({ ...target, fieldManager: component });
+const grpcPort = process.argv[3];
+const client = grpcPort === undefined ? rest : openGrpc(grpcPort);
 const noAuthority = { parse: async () => 'there is no authority', sign: async () => '' };
 const controllers = createControllers({
   // A development server gets no certificate requests.
@@ -26,15 +32,15 @@ const controllers = createControllers({
   nodeRanges: createNodeRanges(),
   // There are no agents that could make folders.
   localPath: { storageClass: 'none' },
-  readPath: createReadPath(client),
+  readPath: createReadPath(rest),
   meters: createMeters(createMetrics()),
 });
 const manager = createManager({
   ...base,
   client,
-  aggregated: { client, discover: (of, signal) => discoverResources(client, of, signal) },
+  aggregated: { client: rest, discover: (of, signal) => discoverResources(rest, of, signal) },
   fences: createFenceHolder(),
-  component: 'kube-controller-manager',
+  component,
   identity: 'dev',
   controllers,
   log: logger,
@@ -44,3 +50,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const term = { electionKey: '/gantry/elections/kube-controller-manager', epoch: 1, incarnation: 'dev' };
 await Promise.all([manager.run(stop.signal), manager.lead(term, stop.signal)]);
 client[Symbol.dispose]();
+rest[Symbol.dispose]();
+
+function openGrpc(port: string): GrpcClient {
+  const [ca = NONE, cert = NONE, key = NONE] = [target.ca, target.cert, target.key];
+  return createGrpcClient({
+    addresses: [`apiserver:${port}`],
+    tls: { current: () => ({ ca, cert, key }), subscribe: () => () => undefined },
+    fieldManager: component,
+    lookup: () => Promise.resolve(['127.0.0.1']),
+  });
+}
