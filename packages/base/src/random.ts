@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomFillSync, randomUUID } from 'node:crypto';
 
 /** Uniform in [0, 1). */
 export type Random = () => number;
@@ -6,10 +6,25 @@ export type Random = () => number;
 /** Creates an object uid (RFC 4122 version 4). */
 export type NewUid = () => string;
 
-/** Cryptographic randomness. */
-export const systemRandom: Random = () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+const BYTES = 6;
+
+/** Cryptographic randomness. Many numbers are drawn at once: a draw costs as much as hundreds of bytes. */
+export const systemRandom: Random = createSystemRandom();
 /** Random uids. */
 export const systemUid: NewUid = () => randomUUID();
+
+function createSystemRandom(): Random {
+  const pool = Buffer.alloc(BYTES * 256);
+  let used = pool.length;
+  return () => {
+    if (used === pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    used += BYTES;
+    return pool.readUIntBE(used - BYTES, BYTES) / 2 ** (8 * BYTES);
+  };
+}
 
 /** Letters and digits without vowels and similar characters: the alphabet of Kubernetes' `rand.String` for generated names. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
