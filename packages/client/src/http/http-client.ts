@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { createInterface } from 'node:readline';
 import { parseJson } from '@gantry/apimachinery';
 import {
   apiVersionOf,
@@ -7,10 +6,9 @@ import {
   type ObjectKey,
   type Resource,
   type ResourceRef,
-  type Status,
   StatusError,
 } from '@gantry/objects';
-import { append, type Clock, DeadlineError, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
+import { append, type Clock, DeadlineError, errorMessage, sleep, systemClock } from '@gantry/base';
 import type {
   ListOptions,
   ObjectClient,
@@ -25,6 +23,7 @@ import { writeResult } from '../write-result.ts';
 import type { TlsSource } from '@gantry/tls';
 import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
+import { watchEvents } from './watch-events.ts';
 
 export interface HttpClientOptions extends HttpTarget {
   /** In place of `ca`, `cert` and `key`, where these are renewed. */
@@ -46,11 +45,6 @@ interface RawList {
   readonly kind?: string;
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   readonly items?: readonly KubeObject[] | null;
-}
-
-interface RawEvent {
-  readonly type: string;
-  readonly object: KubeObject & Status;
 }
 
 const JSON_TYPE = 'application/json';
@@ -134,11 +128,9 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     const accept = options.metadataOnly === true ? METADATA : JSON_TYPE;
     try {
       const response = await this.#openWatch({ method: 'GET', path, accept }, signal);
-      const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
       try {
-        for await (const line of lines) if (line !== '') yield [parseEvent<T>(line)];
+        yield* watchEvents<T>(response);
       } finally {
-        lines.close();
         response.destroy();
       }
     } catch (error) {
@@ -150,9 +142,8 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
   }
 
   async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
-    using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
     try {
-      const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), deadline);
+      const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), signal, this.#deadline());
       return parseJson(text) as KubeObject;
     } catch (error) {
       signal.throwIfAborted();
@@ -182,10 +173,14 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     this.#transport[Symbol.dispose]();
   }
 
+  #deadline(): { readonly deadlineMs: number } {
+    return { deadlineMs: this.#options.deadlineMs ?? 30_000 };
+  }
+
   async #openWatch(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     for (let late = 0; ; late++) {
       try {
-        return await this.#transport.open(request, signal, WATCH_HEAD_MS[late]);
+        return await this.#transport.open(request, signal, { headMs: WATCH_HEAD_MS[late] });
       } catch (error) {
         signal.throwIfAborted();
         if (late + 1 === WATCH_HEAD_MS.length || !isLate(error)) throw error;
@@ -197,8 +192,8 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     let late = 0;
     for (let attempt = 1; ; attempt++) {
       try {
-        using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
-        return await this.#transport.text({ method: 'GET', path, accept }, deadline, HEAD_MS[late]);
+        const limits = { ...this.#deadline(), headMs: HEAD_MS[late] };
+        return await this.#transport.text({ method: 'GET', path, accept }, signal, limits);
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');
@@ -262,23 +257,5 @@ function requestOf(write: ObjectWrite, fieldManager: string | undefined): HttpRe
       const body = JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...write.options });
       return { method: 'DELETE', path: pathOf(resource, write.key.namespace, write.key.name), body };
     }
-  }
-}
-
-function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
-  const { type, object } = parseJson(line) as RawEvent;
-  switch (type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      return { type, object: object as unknown as T };
-    case 'BOOKMARK':
-      return {
-        type,
-        resourceVersion: object.metadata.resourceVersion ?? '',
-        initialEventsEnd: (object as KubeObject).metadata.annotations?.['k8s.io/initial-events-end'] === 'true',
-      };
-    default:
-      throw StatusError.fromStatus(object);
   }
 }

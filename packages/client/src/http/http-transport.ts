@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { type Agent, request as httpsRequest } from 'node:https';
-import { anySignal, type Clock, DeadlineError } from '@gantry/base';
+import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { type CancelTimer, type Clock, DeadlineError } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import { createHttpsAgent, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -25,9 +26,25 @@ export class ConnectionError extends Error {
   }
 }
 
+/** How long a request may take, in milliseconds; without end when absent. */
+export interface Limits {
+  /** Until the head of the response: beyond it the request fails as one whose connection is lost. */
+  readonly headMs?: number | undefined;
+  /** Until the whole of it has been read. */
+  readonly deadlineMs?: number | undefined;
+}
+
+interface Exchange {
+  readonly response: IncomingMessage;
+  /** What to throw when reading the response fails: the signal's reason, the deadline that has passed, or ConnectionError. */
+  readonly failure: (error: Error) => unknown;
+}
+
 /** HTTPS requests to one API server, over connections that are kept. */
 export class HttpTransport implements Disposable {
   readonly #target: HttpTarget;
+  readonly #server: Pick<RequestOptions, 'hostname' | 'port'>;
+  readonly #basePath: string;
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #unsubscribe: () => void;
@@ -36,6 +53,10 @@ export class HttpTransport implements Disposable {
   constructor(target: HttpTarget & { readonly tls?: TlsSource }, userAgent: string, clock: Clock) {
     this.#clock = clock;
     this.#target = target;
+    const { hostname, port, pathname } = new URL(target.server);
+    // An IPv6 address has brackets in a URL alone.
+    this.#server = { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port };
+    this.#basePath = pathname === '/' ? '' : pathname;
     this.#userAgent = userAgent;
     const { tls } = target;
     this.#agent = agentFor(target, tls?.current() ?? target);
@@ -48,29 +69,16 @@ export class HttpTransport implements Disposable {
 
   /**
    * The response's head, body still to be read. A code of 400 and more rejects with the StatusError in its body, what fails
-   * before with ConnectionError or the signal's reason. A head that does not come within `headMs` is such a failure.
+   * before with ConnectionError or the signal's reason.
    */
-  async open(request: HttpRequest, signal: AbortSignal, headMs = Number.POSITIVE_INFINITY): Promise<IncomingMessage> {
-    const late = new AbortController();
-    const either = anySignal(signal, late.signal);
-    const expire = (): void => late.abort(new DeadlineError(`no response within ${headMs} ms`));
-    const cancel = headMs === Number.POSITIVE_INFINITY ? undefined : this.#clock.setTimer(headMs, expire);
-    const response = await this.#send(request, either)
-      .catch((error: unknown) => {
-        either[Symbol.dispose]();
-        signal.throwIfAborted();
-        throw late.signal.aborted ? new ConnectionError('perhaps', late.signal.reason as DeadlineError) : error;
-      })
-      .finally(() => cancel?.());
-    response.once('close', () => either[Symbol.dispose]());
-    const { statusCode = 500 } = response;
-    if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, signal));
-    return response;
+  async open(request: HttpRequest, signal: AbortSignal, limits: Limits = {}): Promise<IncomingMessage> {
+    return (await this.#exchange(request, signal, limits)).response;
   }
 
   /** The whole answer as text; rejects as `open` does. */
-  async text(request: HttpRequest, signal: AbortSignal, headMs?: number): Promise<string> {
-    return readText(await this.open(request, signal, headMs), signal);
+  async text(request: HttpRequest, signal: AbortSignal, limits: Limits = {}): Promise<string> {
+    const { response, failure } = await this.#exchange(request, signal, limits);
+    return await readText(response, failure);
   }
 
   [Symbol.dispose](): void {
@@ -78,21 +86,60 @@ export class HttpTransport implements Disposable {
     this.#agent.destroy();
   }
 
-  #send(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  async #exchange(request: HttpRequest, signal: AbortSignal, limits: Limits): Promise<Exchange> {
+    signal.throwIfAborted();
+    const exchange = await this.#send(request, signal, limits);
+    const { response, failure } = exchange;
+    const { statusCode = 500 } = response;
+    if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, failure));
+    return exchange;
+  }
+
+  /**
+   * Sends a request; the signal and the limits end it until the response has been read. Requests are many: one listener on the signal
+   * costs a small part of what a signal of their own does.
+   */
+  #send(request: HttpRequest, signal: AbortSignal, { headMs, deadlineMs }: Limits): Promise<Exchange> {
+    const { promise, resolve, reject } = Promise.withResolvers<Exchange>();
     let connected: ConnectionError['sent'] = 'no';
-    const call = httpsRequest(`${this.#target.server}${request.path}`, {
+    let ended: ConnectionError | DeadlineError | undefined;
+    const call = httpsRequest({
+      ...this.#server,
       method: request.method,
+      path: `${this.#basePath}${request.path}`,
       agent: this.#agent,
-      signal,
       headers: this.#headers(request),
     });
+    const failure = (error: Error): unknown =>
+      signal.aborted ? signal.reason : (ended ?? new ConnectionError(connected, error));
+    const abort = (): void => void call.destroy(signal.reason as Error);
+    const endAfter = (ms: number | undefined, why: () => ConnectionError | DeadlineError): CancelTimer | undefined =>
+      ms === undefined
+        ? undefined
+        : this.#clock.setTimer(ms, () => {
+            ended = why();
+            call.destroy(ended);
+          });
+    const noHead = () => new ConnectionError('perhaps', new DeadlineError(`no response within ${headMs} ms`));
+    const cancels = [
+      endAfter(headMs, noHead),
+      endAfter(deadlineMs, () => new DeadlineError(`deadline of ${deadlineMs} ms exceeded`)),
+    ];
+    signal.addEventListener('abort', abort, { once: true });
     call.on('socket', (socket) => {
       if (!socket.connecting && call.reusedSocket) connected = 'perhaps';
       else socket.once('secureConnect', () => (connected = 'perhaps'));
     });
-    call.on('response', resolve);
-    call.on('error', (error) => reject(signal.aborted ? signal.reason : new ConnectionError(connected, error)));
+    call.on('response', (response) => {
+      cancels[0]?.();
+      connected = 'perhaps';
+      resolve({ response, failure });
+    });
+    call.on('close', () => {
+      for (const cancel of cancels) cancel?.();
+      signal.removeEventListener('abort', abort);
+    });
+    call.on('error', (error) => reject(failure(error)));
     call.end(request.body);
     return promise;
   }
@@ -112,25 +159,25 @@ export class HttpTransport implements Disposable {
   }
 }
 
+/**
+ * Certificates and key are read once here: else Node's agent reads them for each connection, and looks for a free connection by a text
+ * that contains them, several times for each request.
+ */
 function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMaterial>): Agent {
   return createHttpsAgent({
     maxCachedSessions: 10,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    secureContext: createSecureContext({ ca, cert, key }),
     ...(serverName === undefined ? {} : { servername: serverName }),
   });
 }
 
-async function readText(response: IncomingMessage, signal: AbortSignal): Promise<string> {
+function readText(response: IncomingMessage, failure: Exchange['failure']): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new ConnectionError('perhaps', error as Error);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  response.on('error', (error) => reject(failure(error)));
+  return promise;
 }
 
 const REASON_OF_CODE: Partial<Record<number, StatusReason>> = {

@@ -1,0 +1,60 @@
+import { parseJson } from '@gantry/apimachinery';
+import { type KubeObject, type Status, StatusError } from '@gantry/objects';
+import type { WatchEvent } from '../object-client.ts';
+
+interface RawEvent {
+  readonly type: string;
+  readonly object: KubeObject & Status;
+}
+
+const NEWLINE = 10;
+
+/** The events of a watch's response, those that have come together in one batch. Rejects with the error that the server sends. */
+export async function* watchEvents<T extends KubeObject>(
+  response: AsyncIterable<Buffer>,
+): AsyncIterable<readonly WatchEvent<T>[]> {
+  for await (const lines of linesOf(response)) yield* eventsOf<T>(lines);
+}
+
+/** The lines of a response, as many at once as have come. One is decoded when its end is there, however many pieces it came in. */
+async function* linesOf(response: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
+  let begun: Buffer[] = [];
+  for await (const chunk of response) {
+    const end = chunk.lastIndexOf(NEWLINE);
+    begun.push(end < 0 ? chunk : chunk.subarray(0, end));
+    if (end < 0) continue;
+    yield Buffer.concat(begun).toString('utf8').split('\n');
+    begun = end + 1 === chunk.length ? [] : [chunk.subarray(end + 1)];
+  }
+  if (begun.length > 0) yield [Buffer.concat(begun).toString('utf8')];
+}
+
+/** The events of lines in one batch; those before one that cannot be read come before its error. */
+function* eventsOf<T extends KubeObject>(lines: readonly string[]): Iterable<readonly WatchEvent<T>[]> {
+  const events: WatchEvent<T>[] = [];
+  try {
+    for (const line of lines) if (line !== '') events.push(parseEvent<T>(line));
+  } catch (error) {
+    if (events.length > 0) yield events;
+    throw error;
+  }
+  if (events.length > 0) yield events;
+}
+
+function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+  const { type, object } = parseJson(line) as RawEvent;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: object as unknown as T };
+    case 'BOOKMARK':
+      return {
+        type,
+        resourceVersion: object.metadata.resourceVersion ?? '',
+        initialEventsEnd: (object as KubeObject).metadata.annotations?.['k8s.io/initial-events-end'] === 'true',
+      };
+    default:
+      throw StatusError.fromStatus(object);
+  }
+}
