@@ -1,14 +1,5 @@
 import { isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
-import {
-  anySignal,
-  backoffMs,
-  type Clock,
-  DeadlineError,
-  pause,
-  raceAbort,
-  type Random,
-  withDeadline,
-} from '@gantry/base';
+import { anySignal, backoffMs, type CancelTimer, type Clock, DeadlineError, pause, type Random } from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
 import { parseVersion } from './revision.ts';
 
@@ -128,26 +119,19 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncIterable<readonly WatchEvent<T>[]> {
     const { client, resource, clock, idleMs = DEFAULT_IDLE_MS } = this.#options;
-    const abort = new AbortController();
     using ended = anySignal(signal, this.#relist.signal);
-    const onEnded = () => abort.abort(ended.reason);
-    if (ended.aborted) onEnded();
-    else ended.addEventListener('abort', onEnded, { once: true });
+    using patience = new Patience(ended, clock, idleMs);
     const options = { ...this.#selection(), resourceVersion };
-    const batches = client.watch(resource, options, abort.signal)[Symbol.asyncIterator]();
+    const batches = client.watch(resource, options, patience.signal)[Symbol.asyncIterator]();
     try {
       for (;;) {
-        using idle = withDeadline(clock, abort.signal, idleMs);
-        const next = await raceAbort(batches.next(), idle);
+        const next = await patience.next(batches);
         if (next.done === true) throw StatusError.unavailable('the watch ended');
         yield next.value;
       }
     } catch (error) {
       if (ended.aborted) throw ended.reason;
       throw error instanceof DeadlineError ? StatusError.timeout(`nothing heard for ${idleMs} ms`) : error;
-    } finally {
-      ended.removeEventListener('abort', onEnded);
-      abort.abort(new RelistRequest('the watch is not needed any more'));
     }
   }
 
@@ -159,6 +143,63 @@ export class Reflector<T extends KubeObject = KubeObject> {
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
       ...(metadataOnly === undefined ? {} : { metadataOnly }),
     };
+  }
+}
+
+/**
+ * Waits for the batches of one watch: until its parent is aborted, or nothing has come for `idleMs`. Batches are many, so one timer and
+ * one listener serve all of them. Disposed of, it ends the watch.
+ */
+class Patience implements Disposable {
+  readonly #abort = new AbortController();
+  readonly #parent: AbortSignal;
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #follow = (): void => this.#end(this.#parent.reason);
+  #heardMs: number;
+  #cancel: CancelTimer;
+  #reject: ((reason: unknown) => void) | undefined;
+
+  constructor(parent: AbortSignal, clock: Clock, idleMs: number) {
+    this.#parent = parent;
+    this.#clock = clock;
+    this.#idleMs = idleMs;
+    this.#heardMs = clock.monotonicMs();
+    this.#cancel = clock.setTimer(idleMs, () => this.#check());
+    if (parent.aborted) this.#follow();
+    else parent.addEventListener('abort', this.#follow, { once: true });
+  }
+
+  /** Aborted when the wait has ended. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  next<B>(batches: AsyncIterator<B>): Promise<IteratorResult<B>> {
+    if (this.signal.aborted) return Promise.reject(this.signal.reason as Error);
+    // The time in which the caller works does not count.
+    this.#heardMs = this.#clock.monotonicMs();
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      batches.next().then(resolve, reject);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+    this.#parent.removeEventListener('abort', this.#follow);
+    this.#end(new RelistRequest('the watch is not needed any more'));
+  }
+
+  #check(): void {
+    const leftMs = this.#heardMs + this.#idleMs - this.#clock.monotonicMs();
+    if (leftMs <= 0) this.#end(new DeadlineError(`deadline of ${this.#idleMs} ms exceeded`));
+    else this.#cancel = this.#clock.setTimer(leftMs, () => this.#check());
+  }
+
+  #end(reason: unknown): void {
+    this.#abort.abort(reason);
+    this.#reject?.(reason);
   }
 }
 
