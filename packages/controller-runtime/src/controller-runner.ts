@@ -96,7 +96,7 @@ export class ControllerRunner {
     const { informers } = this.#options;
     const { cache } = informers;
     const { watches, served } = this.spec;
-    const end = informers.subscribe((event) => this.#take(event, cache));
+    const end = informers.subscribe((event) => this.#take(event, cache), new Set(this.#watches.keys()));
     for (const watch of watches) {
       for (const object of cache.list(watch.resource)) this.#addAll(watch.keys(object, undefined, cache));
     }
@@ -197,7 +197,17 @@ export class ControllerRunner {
     const report = (result: ReconcileReport['result']) =>
       onReconcile?.({ controller: this.spec.name, result, seconds: (clock.monotonicMs() - begin) / 1000 });
     const enqueue = (other: ReconcileKey) => this.#queue.add(other);
-    const context = { cache: informers.cache, served, client: writes.client, events, clock, random, enqueue };
+    const context = {
+      cache: informers.cache,
+      served,
+      get client() {
+        return writes.client;
+      },
+      events,
+      clock,
+      random,
+      enqueue,
+    };
     try {
       const result = await this.spec.reconcile(key, context, act);
       this.#queue.forget(key);

@@ -21,8 +21,10 @@ type Expectation =
  * (Kubernetes' "expectations", by version instead of by count).
  */
 export class ExpectedWrites {
-  readonly client: ObjectClient;
   readonly #inner: ObjectClient;
+  readonly #random: Random;
+  /** Made when it is first asked for: most reconciles write nothing. */
+  #client: ObjectClient | undefined;
   #expected: Expectation[] = [];
   /** Writes whose response was lost, and of which nothing could be read since. */
   #unknown: ObjectWrite[] = [];
@@ -30,22 +32,13 @@ export class ExpectedWrites {
   /** `random` chooses generated names. */
   constructor(client: ObjectClient, random: Random) {
     this.#inner = client;
-    const sending: Sending = { client, random, onUnknown: (write) => this.#unknown.push(write) };
-    this.client = createObjectClient({
-      get: (resource, key, signal) => client.get(resource, key, signal),
-      list: (resource, options, signal) => client.list(resource, options, signal),
-      watch: (resource, options, signal) => client.watch(resource, options, signal),
-      write: async (write, signal) => {
-        const object = await writeOnce(sending, write, signal);
-        this.#expect(write, object);
-        return object;
-      },
-      batch: async (writes, signal) => {
-        const results = await batchOnce(sending, writes, signal);
-        writes.forEach((write, i) => this.#note(write, results[i]));
-        return results;
-      },
-    });
+    this.#random = random;
+  }
+
+  /** The client whose writes are remembered. */
+  get client(): ObjectClient {
+    this.#client ??= this.#createClient();
+    return this.#client;
   }
 
   /** Whether anything was written. */
@@ -77,6 +70,26 @@ export class ExpectedWrites {
       await this.#read(write, signal);
       this.#unknown = this.#unknown.filter((other) => other !== write);
     }
+  }
+
+  #createClient(): ObjectClient {
+    const client = this.#inner;
+    const sending: Sending = { client, random: this.#random, onUnknown: (write) => this.#unknown.push(write) };
+    return createObjectClient({
+      get: (resource, key, signal) => client.get(resource, key, signal),
+      list: (resource, options, signal) => client.list(resource, options, signal),
+      watch: (resource, options, signal) => client.watch(resource, options, signal),
+      write: async (write, signal) => {
+        const object = await writeOnce(sending, write, signal);
+        this.#expect(write, object);
+        return object;
+      },
+      batch: async (writes, signal) => {
+        const results = await batchOnce(sending, writes, signal);
+        writes.forEach((write, i) => this.#note(write, results[i]));
+        return results;
+      },
+    });
   }
 
   async #read(write: ObjectWrite, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { anySignal, type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
-import type { Resource } from '@gantry/objects';
+import type { KubeObject, Resource } from '@gantry/objects';
 import { Informer } from './informer.ts';
 import type { Log } from './log.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
@@ -15,6 +15,8 @@ export interface FollowedResourceOptions<R extends Resource> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The objects of all resources by their uid. */
+  readonly byUid?: Map<string, KubeObject>;
   /** Another version of the same objects, whose contents are kept. */
   readonly before?: FollowedResource;
 }
@@ -36,10 +38,10 @@ export class FollowedResource<R extends Resource = Resource> {
   #state: 'unknown' | 'failing' | 'synced';
 
   constructor(options: FollowedResourceOptions<R>) {
-    const { resource, client, selection = {}, clock, random, before } = options;
+    const { resource, client, selection = {}, clock, random, before, byUid } = options;
     this.#options = options;
     this.resource = resource;
-    this.informer = before?.informer ?? new Informer();
+    this.informer = before?.informer ?? new Informer(byUid);
     this.#state = before?.state ?? 'unknown';
     this.#reflector = new Reflector({ client, resource, clock, random, ...selection });
   }

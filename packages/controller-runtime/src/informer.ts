@@ -1,12 +1,18 @@
+import type { KubeObject } from '@gantry/objects';
 import type { ReflectorEvent } from './reflector.ts';
 import { type ObjectChange, ResourceIndex } from './resource-index.ts';
 import { parseVersion } from './revision.ts';
 
 /** The cached objects of one resource, fed by the events of a reflector. */
 export class Informer {
-  readonly index = new ResourceIndex();
+  readonly index: ResourceIndex;
   /** resourceVersion up to which everything is in the index; 0 before the first list. */
   reached = 0;
+
+  /** `byUid` is shared by all informers. */
+  constructor(byUid?: Map<string, KubeObject>) {
+    this.index = new ResourceIndex(byUid);
+  }
 
   /** Applies an event to the index; returns what changed. */
   take(event: Exclude<ReflectorEvent, { kind: 'failed' }>): readonly ObjectChange[] {

@@ -2,7 +2,8 @@ import { CONFIG_MAPS, type ConfigMap, type Pod, PODS, SECRETS, StatusError } fro
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Informers } from './informers.ts';
+import { type InformerEvent, Informers } from './informers.ts';
+import { resourceId } from './revision.ts';
 import { silentLog } from './testing/silent-log.ts';
 
 function configMap(name: string, data: Record<string, string> = {}, namespace = 'a'): ConfigMap {
@@ -49,6 +50,44 @@ describe('informers', () => {
     await clock.advance(0);
     expect(changes).toEqual(['new one', 'new two', 'gone one']);
     expect(informers.cache.revision()).toBe(client.revision);
+  });
+
+  it('report changes of a resource to those alone that ask for it, or for all', async () => {
+    const seen: string[] = [];
+    const note = (who: string) => (event: InformerEvent) =>
+      seen.push(`${who} ${event.kind} ${event.resource.resource}`);
+    informers.subscribe(note('first'), new Set([resourceId(PODS)]));
+    const end = informers.subscribe(note('second'), new Set([resourceId(CONFIG_MAPS)]));
+    informers.subscribe(note('third'));
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    await client.put(CONFIG_MAPS, configMap('one'));
+    await clock.advance(0);
+    expect(seen).toEqual(['second changed configmaps', 'third changed configmaps']);
+    end();
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(0);
+    expect(seen.slice(2)).toEqual(['third changed configmaps']);
+  });
+
+  it('find an object of any resource by its uid, in its newest state, until it is gone', async () => {
+    const put = await client.put(CONFIG_MAPS, configMap('one'));
+    const uid = put.metadata.uid ?? '';
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    const found = () => informers.cache.withUid(uid);
+    expect(found()).toMatchObject({ data: {} });
+    await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'one' }, { merge: { data: { v: '2' } } }, stop.signal);
+    await clock.advance(0);
+    expect(found()).toMatchObject({ data: { v: '2' } });
+    // Another object of the name is another one, also after a list.
+    client.breakWatches();
+    await remove('one');
+    const other = await client.put(CONFIG_MAPS, configMap('one'));
+    client.compact();
+    await clock.advance(1000);
+    expect(found()).toBeUndefined();
+    expect(informers.cache.withUid(other.metadata.uid ?? '')).toBe(informers.cache.list(CONFIG_MAPS)[0]);
   });
 
   it('go on where a broken watch ended, without telling anything twice', async () => {

@@ -34,6 +34,12 @@ export interface InformersOptions {
   readonly log: Log;
 }
 
+interface Subscription {
+  readonly listener: (event: InformerEvent) => void;
+  /** Ids of the built-in resources whose changes it is called for; all when undefined. */
+  readonly resources: ReadonlySet<string> | undefined;
+}
+
 /** How long a cache may take to hear by itself of a revision that exists, before it lists again. */
 const CATCH_UP_MS = 30;
 
@@ -48,7 +54,10 @@ export class Informers {
   readonly #builtIn = new Map<string, FollowedResource>();
   /** By group and resource: all versions of a resource are the same objects. */
   readonly #served = new Map<string, FollowedResource<ServedResource>>();
-  readonly #listeners = new Set<(event: InformerEvent) => void>();
+  readonly #byUid = new Map<string, KubeObject>();
+  readonly #listeners = new Set<Subscription>();
+  /** Who is to be called for changes of a built-in resource, by its id; made anew after a change of the listeners. */
+  readonly #interested = new Map<string, readonly Subscription[]>();
   readonly #waiters = new Waiters();
   readonly #runs = new Set<Promise<void>>();
   readonly #failed = Promise.withResolvers<never>();
@@ -67,7 +76,7 @@ export class Informers {
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
       };
-      this.#builtIn.set(id, new FollowedResource({ ...options, resource, selection }));
+      this.#builtIn.set(id, new FollowedResource({ ...options, resource, selection, byUid: this.#byUid }));
     }
     this.cache = this.#createCache();
   }
@@ -84,10 +93,18 @@ export class Informers {
     await Promise.all(this.#runs);
   }
 
-  /** Reports every event from now on; ends when the returned function is called. */
-  subscribe(listener: (event: InformerEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /**
+   * Reports events from now on, of the built-in resources with these ids, or of all of them; ends when the returned function is called.
+   * Listeners are called in the order in which they subscribed.
+   */
+  subscribe(listener: (event: InformerEvent) => void, resources?: ReadonlySet<string>): () => void {
+    const subscription = { listener, resources };
+    this.#listeners.add(subscription);
+    this.#interested.clear();
+    return () => {
+      this.#listeners.delete(subscription);
+      this.#interested.clear();
+    };
   }
 
   /** Whether every built-in resource has been listed once. */
@@ -111,8 +128,13 @@ export class Informers {
       followed.stop();
       this.#served.delete(id);
       // Another version has the same objects: they are kept.
-      if (now?.kind === followed.resource.kind) this.#add(id, now, followed);
-      else if (followed.state === 'synced') this.#emit({ kind: 'unserved', resource: followed.resource });
+      if (now?.kind === followed.resource.kind) {
+        this.#add(id, now, followed);
+        continue;
+      }
+      // Its objects are not found by their uid any more.
+      followed.informer.index.replace([]);
+      if (followed.state === 'synced') this.#emit({ kind: 'unserved', resource: followed.resource });
     }
     for (const [id, resource] of wanted) if (!this.#served.has(id)) this.#add(id, resource);
     this.#waiters.check();
@@ -199,13 +221,7 @@ export class Informers {
         return Number.isFinite(lowest) ? storeRevision(lowest) : 0;
       },
       dependentsOf: (ownerUid) => this.#informers().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
-      withUid: (uid) => {
-        for (const informer of this.#informers()) {
-          const found = informer.index.withUid(uid);
-          if (found !== undefined) return found;
-        }
-        return undefined;
-      },
+      withUid: (uid) => this.#byUid.get(uid),
       reached: (resource) => {
         const builtIn = this.#builtIn.get(resourceId(resource));
         if (builtIn !== undefined) return builtIn.informer.reached;
@@ -222,6 +238,7 @@ export class Informers {
     const followed = new FollowedResource({
       ...this.#options,
       resource,
+      byUid: this.#byUid,
       client: metadataReader(this.#options.client, resource),
       selection: { metadataOnly: true },
       ...(before === undefined ? {} : { before }),
@@ -256,7 +273,17 @@ export class Informers {
   }
 
   #emit(event: InformerEvent): void {
-    for (const listener of this.#listeners) listener(event);
+    const called = event.kind === 'changed' ? this.#listenersFor(resourceId(event.resource)) : [...this.#listeners];
+    // One that has unsubscribed meanwhile is not called.
+    for (const subscription of called) if (this.#listeners.has(subscription)) subscription.listener(event);
+  }
+
+  #listenersFor(id: string): readonly Subscription[] {
+    const known = this.#interested.get(id);
+    if (known !== undefined) return known;
+    const found = [...this.#listeners].filter(({ resources }) => resources === undefined || resources.has(id));
+    this.#interested.set(id, found);
+    return found;
   }
 }
 

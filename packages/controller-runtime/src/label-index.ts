@@ -36,6 +36,7 @@ export class LabelIndex {
 
   /** Objects of the namespace whose selector may match these labels. */
   selecting(namespace: string, labels: Labels): readonly KubeObject[] {
+    if (this.#bySelector.size === 0) return [];
     const found: KubeObject[] = [...(this.#bySelector.get(idOf(namespace, '', ''))?.values() ?? [])];
     for (const [name, value] of Object.entries(labels)) {
       const bucket = this.#bySelector.get(idOf(namespace, name, value));

@@ -13,13 +13,18 @@ type Bucket = Map<string, KubeObject>;
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
-  #byUid = new Map<string, KubeObject>();
+  readonly #byUid: Map<string, KubeObject>;
   #byOwner = new Map<string, Bucket>();
   #byNode = new Map<string, Bucket>();
   /** Made when it is first asked: most resources are never looked up by label. */
   #byLabel: LabelIndex | undefined;
   /** By namespace; undefined until it is first asked for, since most resources have no owners that adopt. */
   #uncontrolled: Map<string, Bucket> | undefined;
+
+  /** `byUid` has the objects of all resources that share it, and is kept by their indexes. */
+  constructor(byUid: Map<string, KubeObject> = new Map()) {
+    this.#byUid = byUid;
+  }
 
   get(key: ObjectKey): KubeObject | undefined {
     return this.#objects.get(formatKey(key));
@@ -28,10 +33,6 @@ export class ResourceIndex {
   list(namespace: string | undefined): readonly KubeObject[] {
     const bucket = namespace === undefined || namespace === '' ? this.#objects : this.#byNamespace.get(namespace);
     return bucket === undefined ? [] : [...bucket.values()];
-  }
-
-  withUid(uid: string): KubeObject | undefined {
-    return this.#byUid.get(uid);
   }
 
   controlledBy(namespace: string, ownerUid: string): readonly KubeObject[] {
@@ -86,7 +87,7 @@ export class ResourceIndex {
     const before = this.#objects;
     this.#objects = new Map();
     this.#byNamespace = new Map();
-    this.#byUid = new Map();
+    for (const old of before.values()) this.#forgetUid(old);
     this.#byOwner = new Map();
     this.#byNode = new Map();
     if (this.#byLabel !== undefined) this.#byLabel = new LabelIndex();
@@ -116,11 +117,16 @@ export class ResourceIndex {
 
   #unindex(key: string, object: KubeObject): void {
     drop(this.#byNamespace, object.metadata.namespace ?? '', key);
-    if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid);
+    this.#forgetUid(object);
     for (const { uid } of object.metadata.ownerReferences ?? []) drop(this.#byOwner, uid, key);
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
     this.#byLabel?.remove(key, object);
     if (this.#uncontrolled !== undefined) drop(this.#uncontrolled, object.metadata.namespace ?? '', key);
+  }
+
+  #forgetUid(object: KubeObject): void {
+    const { uid } = object.metadata;
+    if (uid !== undefined && this.#byUid.get(uid) === object) this.#byUid.delete(uid);
   }
 
   #labels(): LabelIndex {
