@@ -1,3 +1,5 @@
+import type { ReconcileReport } from '@gantry/controller-runtime';
+import { DEPLOYMENTS, NODES, PODS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
@@ -54,4 +56,43 @@ it('the gauges of a leader end with its term', async () => {
   harness.stop.abort();
   await harness.clock.advance(1000);
   expect((await shown()).filter((name) => leading.includes(name))).toEqual([]);
+});
+
+it('reconciles no pod that nothing is wrong with', async () => {
+  const { client, clock, run, stop } = createControllerHarness();
+  const count = 50;
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { conditions } });
+  const reconciles = new Map<string, number>();
+  const onReconcile = ({ controller }: ReconcileReport) =>
+    reconciles.set(controller, (reconciles.get(controller) ?? 0) + 1);
+  run(exampleControllers(), { onReconcile });
+  await clock.advance(100);
+  const labels = { app: 'a' };
+  await client.put(DEPLOYMENTS, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd', namespace: 'n' },
+    spec: {
+      replicas: count,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [] } },
+    },
+  });
+  await clock.advance(1000);
+  const pods = client.all(PODS);
+  expect(pods).toHaveLength(count);
+  for (const { metadata } of pods) {
+    const key = { namespace: 'n', name: metadata.name ?? '' };
+    await client.patch(PODS, key, { merge: { spec: { nodeName: 'n' } } }, stop.signal);
+    const status = { phase: 'Running', conditions };
+    await client.patch(PODS, key, { merge: { status }, subresource: 'status' }, stop.signal);
+  }
+  await clock.advance(1000);
+  expect(client.all(DEPLOYMENTS)[0]?.status).toMatchObject({ availableReplicas: count });
+  for (const name of ['taint-eviction', 'pod-gc', 'stale-disruption', 'disruption', 'ephemeral-volume', 'job']) {
+    expect(reconciles.get(name) ?? 0, name).toBe(0);
+  }
+  // The ReplicaSet alone.
+  expect(reconciles.get('garbage-collector') ?? 0).toBeLessThan(3);
 });

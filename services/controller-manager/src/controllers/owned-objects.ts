@@ -58,6 +58,8 @@ export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
       const controller = controllerOf(object);
       const before = controllerOf(old);
       if (object !== undefined && old !== undefined && controller?.uid === before?.uid) {
+        // Most changes are of objects that another kind controls.
+        if (controller !== undefined && controller.kind !== owners.kind) return [];
         const concerns =
           controller === undefined ? !equalJson(object.metadata.labels, old.metadata.labels) : matters(object, old);
         return concerns ? ownersOf(object, owners, cache) : [];

@@ -2,7 +2,13 @@ import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectClient, type ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
-import { type ControllerSpec, createFenceHolder, createManager, type ManagerOptions } from '@gantry/controller-runtime';
+import {
+  type ControllerSpec,
+  createFenceHolder,
+  createManager,
+  type ManagerOptions,
+  type ReconcileReport,
+} from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
 import { type Event, EVENTS } from '@gantry/objects';
 import { onTestFinished } from 'vitest';
@@ -14,6 +20,8 @@ export interface RunOptions {
   readonly meanwhile?: (write: ObjectWrite) => Promise<void>;
   /** Awaited before each request of the controllers: an API that does not answer. */
   readonly reach?: Reach;
+  /** Called after each reconcile. */
+  readonly onReconcile?: (report: ReconcileReport) => void;
   /** Ends these controllers before the test ends. */
   readonly signal?: AbortSignal;
 }
@@ -58,12 +66,13 @@ export function createControllerHarness(): ControllerHarness {
           reason !== 'LeaderElection' && involvedObject.kind === (kind ?? involvedObject.kind),
       );
   const run: ControllerHarness['run'] = (controllers, options = {}) => {
-    const { aggregated, meanwhile = async () => undefined, reach } = options;
+    const { aggregated, meanwhile = async () => undefined, reach, onReconcile } = options;
     const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
     const overtaken = createOvertakenClient(client, meanwhile);
     const manager = createManager({
       client: reach === undefined ? overtaken : createReachedClient(overtaken, reach),
       ...(aggregated === undefined ? {} : { aggregated }),
+      ...(onReconcile === undefined ? {} : { onReconcile }),
       fences: createFenceHolder(),
       component: 'kube-controller-manager',
       identity: 'test',

@@ -63,12 +63,24 @@ function affectedKeys(
   }
   if (object !== undefined) {
     const isOwned = (object.metadata.ownerReferences ?? []).length > 0;
-    if (isOwned || object.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(object));
+    const isKept = old === undefined && isKeptByOwners(object, cache);
+    if ((isOwned && !isKept) || object.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(object));
   }
   append(keys, goingOwners(subject, cache).map(kindKeyOf));
   // An owner may have waited for this object alone.
   if (object !== undefined && old !== undefined) append(keys, goingOwners(old, cache).map(kindKeyOf));
   return keys;
+}
+
+/**
+ * Whether the cache has all owners of a new object, and none is being deleted: then there is nothing to do for it before one of them
+ * changes, which queues it. Most objects with owners are new in this state.
+ */
+function isKeptByOwners(object: KubeObject, cache: Cache): boolean {
+  return (object.metadata.ownerReferences ?? []).every((reference) => {
+    const owner = cachedOwner(object, reference, cache);
+    return owner !== undefined && owner.metadata.deletionTimestamp === undefined;
+  });
 }
 
 /** The owners of an object that are being deleted. */

@@ -1,6 +1,6 @@
 import { type Clock, errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
-import { type ControllerContext, type ControllerSpec, watchMapped, watchSelf } from '@gantry/controller-runtime';
+import { type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import {
   formatKey,
   type HorizontalPodAutoscaler,
@@ -52,7 +52,8 @@ export function createHorizontalPodAutoscalerController(read: ReadPath, meter: A
   return {
     name: 'horizontal-pod-autoscaler',
     eventSource: 'horizontal-pod-autoscaler',
-    watches: [watchSelf(HORIZONTAL_POD_AUTOSCALERS), watchMapped(PODS, () => [])],
+    // Pods are only cached.
+    watches: [watchSelf(HORIZONTAL_POD_AUTOSCALERS), { resource: PODS, keys: () => [] }],
     begin: () => {
       known.clear();
       selectors.clear();

@@ -143,7 +143,7 @@ async function trackPods(
 /** Keys of those of these pods that keep a finalizer although no Job seems to count them. */
 function orphanKeys(pods: readonly Pod[], cache: Cache): ReconcileKey[] {
   return pods
-    .filter((pod) => planOrphan(pod, jobOf(pod, cache)).actions.length > 0)
+    .filter((pod) => hasFinalizer(pod) && planOrphan(pod, jobOf(pod, cache)).actions.length > 0)
     .map((pod) => ({ ...keyOf(pod), group: PODS.group, kind: PODS.kind }));
 }
 

@@ -6,6 +6,7 @@ import {
   executeActions,
   findObject,
   watchSelf,
+  type WatchSpec,
 } from '@gantry/controller-runtime';
 import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
@@ -20,6 +21,20 @@ interface Orphan {
   readonly since: Instant;
 }
 
+/** A changed pod that may have to go, or was to: one that is being deleted, or whose node is not there. Most are neither. */
+function watchPods(orphans: ReadonlyMap<string, Orphan>): WatchSpec<Pod> {
+  const self = watchSelf(PODS, changesCollection);
+  return {
+    resource: PODS,
+    keys: (pod, old, cache) => {
+      const name = pod?.spec?.nodeName ?? '';
+      const isAlone = name !== '' && cache.get(NODES, { namespace: '', name }) === undefined;
+      const mayGo = isAlone || pod?.metadata.deletionTimestamp !== undefined;
+      return self.keys(pod, old, cache).filter((key) => mayGo || orphans.has(formatKey(key)));
+    },
+  };
+}
+
 /** Removes the pods of nodes that no longer exist. */
 export function createPodGcController(meter: PodGcMeter): ControllerSpec {
   const orphans = new Map<string, Orphan>();
@@ -27,7 +42,7 @@ export function createPodGcController(meter: PodGcMeter): ControllerSpec {
     name: 'pod-gc',
     eventSource: 'pod-garbage-collector',
     watches: [
-      watchSelf(PODS, changesCollection),
+      watchPods(orphans),
       {
         resource: NODES,
         keys: (node, old, cache) =>

@@ -1,12 +1,37 @@
 import { ignoreNotFound } from '@gantry/client';
-import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
+import {
+  carryOut,
+  type ControllerContext,
+  type ControllerSpec,
+  watchSelf,
+  type WatchSpec,
+} from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { TaintEvictionMeter } from './meter.shell.ts';
-import { type Action, changesEviction, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
+import {
+  type Action,
+  changesEviction,
+  hasEvictingTaint,
+  planEviction,
+  type ScheduledEviction,
+  taintsDiffer,
+} from './plan.ts';
 
 /** A pod that will be evicted when its toleration has run out. */
 interface Scheduled extends ScheduledEviction {
   readonly pod: Pod;
+}
+
+/** A changed pod that may be evicted, or was to be. Most are on nodes without such a taint. */
+function watchPods(scheduled: ReadonlyMap<string, Scheduled>): WatchSpec<Pod> {
+  const self = watchSelf(PODS, changesEviction);
+  return {
+    resource: PODS,
+    keys: (pod, old, cache) => {
+      const isOnTainted = hasEvictingTaint(cache.get(NODES, { namespace: '', name: pod?.spec?.nodeName ?? '' }));
+      return self.keys(pod, old, cache).filter((key) => isOnTainted || scheduled.has(formatKey(key)));
+    },
+  };
 }
 
 /** Deletes pods that do not tolerate a NoExecute taint of their node, when their toleration has run out. */
@@ -16,7 +41,7 @@ export function createTaintEvictionController(meter: TaintEvictionMeter): Contro
     name: 'taint-eviction',
     eventSource: 'taint-eviction-controller',
     watches: [
-      watchSelf(PODS, changesEviction),
+      watchPods(scheduled),
       {
         resource: NODES,
         keys: (node, old, cache) =>

@@ -1,6 +1,8 @@
 import type { Instant, Plan } from '@gantry/base';
 import { disruptionTarget, equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
 
+const NO_EXECUTE = 'NoExecute';
+
 /** What is remembered of a pod whose toleration runs out later. */
 export interface ScheduledEviction {
   /** When that was first seen. Taints without a time count from then. */
@@ -36,7 +38,7 @@ export function planEviction(
 function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | undefined {
   let at: Instant | undefined;
   for (const taint of node.spec?.taints ?? []) {
-    if (taint.effect !== 'NoExecute') continue;
+    if (taint.effect !== NO_EXECUTE) continue;
     const used = pod.spec?.tolerations?.find((toleration) => toleratesTaint(toleration, taint));
     if (used === undefined) return 'now';
     if (used.tolerationSeconds === undefined) continue;
@@ -51,6 +53,11 @@ function evict(pod: Pod, due: Instant, now: Instant): Action {
   const message = 'Taint manager: deleting due to NoExecute taint';
   const condition = disruptionTarget(pod, 'DeletionByTaintManager', message, now);
   return { kind: 'evict', condition, due };
+}
+
+/** Whether a node has a taint that evicts pods which do not tolerate it. */
+export function hasEvictingTaint(node: Node | undefined): boolean {
+  return node?.spec?.taints?.some(({ effect }) => effect === NO_EXECUTE) === true;
 }
 
 /** Whether a change of a node may evict pods, or spare them. */
