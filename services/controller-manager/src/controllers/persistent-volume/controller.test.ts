@@ -9,6 +9,7 @@ import {
   PODS,
   type PodStatus,
   STORAGE_CLASSES,
+  StatusError,
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
@@ -21,6 +22,7 @@ const metrics = createMetrics();
 const meters = createMeters(metrics);
 const served = async () => (await metrics.render()).text.split('\n');
 const { signal } = new AbortController();
+const CSI = { driver: 'example.org/p', volumeHandle: 'h' };
 
 const volume = (name: string): PersistentVolume => ({
   apiVersion: 'v1',
@@ -188,6 +190,51 @@ describe('the persistent volume controller', () => {
     await client.put(PERSISTENT_VOLUMES, volume('v'));
     await clock.advance(3_600_000);
     expect(seen()).toEqual([['FailedBinding', second]]);
+  });
+
+  it('measures how long it takes to provision and to delete a volume, and counts failed attempts', async () => {
+    const { clock, client, run } = harness();
+    const operations = createMetrics('part');
+    const provisioner = 'example.org/p';
+    await client.put(STORAGE_CLASSES, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'ext' },
+      provisioner,
+      volumeBindingMode: 'Immediate',
+    });
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x', 'ext'));
+    run([createPersistentVolumeController(createMeters(operations).volumes)]);
+    await clock.advance(20_000);
+    client.failNext(
+      ({ verb, resource }) => verb === 'update' && resource === PERSISTENT_VOLUME_CLAIMS,
+      StatusError.unavailable('away'),
+    );
+    const { hostPath: _, ...spec } = volume('v').spec ?? {};
+    await client.put(PERSISTENT_VOLUMES, {
+      ...volume('v'),
+      metadata: { name: 'v', annotations: { 'pv.kubernetes.io/provisioned-by': provisioner } },
+      spec: { ...spec, storageClassName: 'ext', persistentVolumeReclaimPolicy: 'Delete', csi: CSI },
+    });
+    await clock.advance(5000);
+    await client.delete(PERSISTENT_VOLUME_CLAIMS, { namespace: 'a', name: 'x' }, {}, signal);
+    await clock.advance(7000);
+    await client.delete(PERSISTENT_VOLUMES, { namespace: '', name: 'v' }, {}, signal);
+    await clock.advance(1000);
+    const shown = (await operations.render()).text.split('\n').filter((line) => line.startsWith('volume_operation'));
+    const labels = (name: string) => `plugin_name="${provisioner}",operation_name="${name}"`;
+    const bucket = (le: number, name: string) => `volume_operation_total_seconds_bucket{le="${le}",${labels(name)}}`;
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        `${bucket(15, 'provision')} 0`,
+        `${bucket(25, 'provision')} 1`,
+        `${bucket(5, 'delete')} 0`,
+        `${bucket(10, 'delete')} 1`,
+        `volume_operation_errors_total{${labels('provision')}} 1`,
+        `volume_operation_total_errors{${labels('provision')}} 1`,
+      ]),
+    );
+    expect(shown.filter((line) => line.includes('_count'))).toHaveLength(2);
   });
 
   it('writes nothing when nothing changes', async () => {

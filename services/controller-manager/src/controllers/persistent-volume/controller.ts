@@ -2,8 +2,10 @@ import { ignoreNotFound, ignoreReasons } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, type Result, resultOf } from '@gantry/controller-runtime';
 import {
   classOfClaim,
+  classOfVolume,
   formatKey,
   hasEnded,
+  isReason,
   keyOf,
   type KubeObject,
   type ObjectKey,
@@ -20,7 +22,8 @@ import {
 import { renewing } from '../event-renewal.ts';
 import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
-import type { VolumeMeter } from './meter.shell.ts';
+import { deleterOf, type VolumeMeter } from './meter.shell.ts';
+import { VolumeOperations } from './operations.shell.ts';
 import { needsRecycler } from './reclaim.ts';
 import { Recyclers, RETRY_MS } from './recycler.shell.ts';
 
@@ -31,6 +34,7 @@ import { Recyclers, RETRY_MS } from './recycler.shell.ts';
 export function createPersistentVolumeController(meter: VolumeMeter): ControllerSpec {
   const known = new KnownObjects();
   const recyclers = new Recyclers();
+  const operations = new VolumeOperations(meter);
   return {
     name: 'persistent-volume',
     eventSource: 'persistentvolume-controller',
@@ -48,10 +52,11 @@ export function createPersistentVolumeController(meter: VolumeMeter): Controller
     begin: () => {
       known.clear();
       recyclers.clear();
+      operations.clear();
     },
     end: () => meter.count(() => ({ volumes: [], claims: [] })),
     reconcile: async (key, context, signal) => {
-      const shell: Shell = { known, recyclers, meter, context, signal };
+      const shell: Shell = { known, recyclers, operations, meter, context, signal };
       meter.count(() => ({
         volumes: context.cache.list(PERSISTENT_VOLUMES),
         claims: context.cache.list(PERSISTENT_VOLUME_CLAIMS),
@@ -68,29 +73,76 @@ export function createPersistentVolumeController(meter: VolumeMeter): Controller
 interface Shell {
   readonly known: KnownObjects;
   readonly recyclers: Recyclers;
+  readonly operations: VolumeOperations;
   readonly meter: VolumeMeter;
   readonly context: ControllerContext;
   readonly signal: AbortSignal;
 }
 
 async function bindClaim(key: string, shell: Shell): Promise<Result> {
-  const claim = shell.known.claims.get(key);
-  return claim === undefined ? {} : await carryOutAll(planClaim(observeClaim(claim, shell)).actions, shell);
+  const { known, operations, context } = shell;
+  const claim = known.claims.get(key);
+  if (claim === undefined) {
+    operations.forget(key);
+    return {};
+  }
+  const observed = observeClaim(claim, shell);
+  const { actions } = planClaim(observed);
+  const plugin = provisionerIn(actions, observed.storageClass);
+  if (plugin !== undefined) operations.begin(key, { name: 'provision', plugin }, context.clock.monotonicMs());
+  const done = await measured(key, carryOutAll(actions, shell), shell);
+  if (actions.some(isBinding)) operations.ended(key, context.clock.monotonicMs());
+  return done;
+}
+
+/** The provisioner that is asked for a volume by these actions. */
+function provisionerIn(actions: readonly Action[], storageClass: StorageClass | undefined): string | undefined {
+  const isAsked = actions.some((action) => action.kind === 'event' && action.reason === 'ExternalProvisioning');
+  return isAsked ? storageClass?.provisioner : undefined;
+}
+
+function isBinding(action: Action): boolean {
+  return action.kind === 'updateClaimStatus' && action.claim.status?.phase === 'Bound';
+}
+
+/** Counts a failure as one of the operation under way. What is gone meanwhile is none. */
+async function measured<T>(id: string, work: Promise<T>, { operations }: Shell): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) operations.failed(id);
+    throw error;
+  }
 }
 
 async function keepVolume(name: string, shell: Shell): Promise<Result> {
   const volume = shell.known.volumes.get(name);
+  const { operations, context } = shell;
+  const { clock } = context;
   if (volume === undefined) {
     shell.recyclers.forget(name);
+    operations.ended(name, clock.monotonicMs());
     return {};
   }
   const observed = await observeVolume(volume, shell);
   const { recycler } = observed;
   if (recycler?.kind === 'own') await shell.recyclers.report(volume, recycler.pod, shell.context, shell.signal);
   const plan = planVolume(observed);
-  const done = await carryOutAll(plan.actions, shell);
+  if (isToBeDeleted(observed)) {
+    const storageClass = context.cache.get(STORAGE_CLASSES, { namespace: '', name: classOfVolume(volume) });
+    operations.begin(name, { name: 'delete', plugin: deleterOf(volume, storageClass) }, clock.monotonicMs());
+  }
+  const done = await measured(name, carryOutAll(plan.actions, shell), shell);
+  if (plan.actions.some((action) => action.kind === 'event' && action.reason === 'VolumeFailedDelete')) {
+    operations.failed(name);
+  }
   if (plan.actions.some(({ kind }) => kind === 'delayRecycler')) return { requeueAfterMs: RETRY_MS };
-  return plan.requeueAt === undefined ? done : resultOf(plan, shell.context.clock);
+  return plan.requeueAt === undefined ? done : resultOf(plan, clock);
+}
+
+/** Whether a volume's claim is gone, and the volume is to go with it. */
+function isToBeDeleted({ volume: { spec }, claim }: ObservedVolume): boolean {
+  return claim === undefined && (spec?.claimRef?.uid ?? '') !== '' && spec?.persistentVolumeReclaimPolicy === 'Delete';
 }
 
 function observeClaim(claim: PersistentVolumeClaim, { known, context: { cache } }: Shell): ObservedClaim {

@@ -1,4 +1,4 @@
-import { classOfClaim, type PersistentVolume, type PersistentVolumeClaim } from '@gantry/objects';
+import { classOfClaim, type PersistentVolume, type PersistentVolumeClaim, type StorageClass } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
 
 /** What is counted at a scrape. */
@@ -7,13 +7,23 @@ export interface CountedVolumes {
   readonly claims: Iterable<PersistentVolumeClaim>;
 }
 
+/** What is done with a volume, and by what; `N/A` where that is not known. */
+export interface VolumeOperation {
+  readonly plugin: string;
+  readonly name: 'provision' | 'delete';
+}
+
 export interface VolumeMeter {
   /** From now on these are counted, at each scrape. */
   count(counted: () => CountedVolumes): void;
   /** Claims without a class got the default class, or could not be given it. */
   retroactive(result: 'done' | 'failed'): void;
+  operationFailed(operation: VolumeOperation): void;
+  /** It took so long from its first attempt to its end: until the claim is bound, or the volume is gone. */
+  operationEnded(operation: VolumeOperation, seconds: number): void;
 }
 
+const OPERATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 const NONE: CountedVolumes = { volumes: [], claims: [] };
 
 /** Names and labels are those of Kubernetes' `pkg/controller/volume/persistentvolume/metrics`. */
@@ -59,7 +69,20 @@ export function volumeMeter(metrics: Metrics): VolumeMeter {
     'retroactive_storageclass_errors_total',
     'Claims that could not be given the default class',
   );
+  const labels = ['plugin_name', 'operation_name'];
+  const took = metrics.histogram(
+    'volume_operation_total_seconds',
+    'Time of operations of volumes, from their first attempt to their end',
+    labels,
+    OPERATION_BUCKETS,
+  );
+  const errors = metrics.counter('volume_operation_errors_total', 'Failed attempts of operations of volumes', labels);
+  const olderErrors = metrics.counter('volume_operation_total_errors', 'The same under its older name', labels);
   return {
+    operationFailed: ({ plugin, name }) => {
+      for (const counter of [errors, olderErrors]) counter.inc({ plugin_name: plugin, operation_name: name });
+    },
+    operationEnded: ({ plugin, name }, seconds) => took.observe(seconds, { plugin_name: plugin, operation_name: name }),
     count: (of) => {
       counted = of;
     },
@@ -72,11 +95,18 @@ export function volumeMeter(metrics: Metrics): VolumeMeter {
 
 /** As Kubernetes' volume controller names plugins: it knows those alone whose volumes it can delete or empty. */
 function pluginOf({ spec }: PersistentVolume): Readonly<Record<string, string>> {
-  const name = spec?.hostPath !== undefined ? 'kubernetes.io/host-path' : spec?.nfs !== undefined ? NFS : 'N/A';
+  const name = spec?.hostPath !== undefined ? HOST_PATH : spec?.nfs !== undefined ? NFS : UNKNOWN;
   return { plugin_name: name, volume_mode: spec?.volumeMode ?? 'Filesystem' };
 }
 
+/** What deletes a volume: Kubernetes' own plugin for folders, or the provisioner of its class. */
+export function deleterOf({ spec }: PersistentVolume, storageClass: StorageClass | undefined): string {
+  return spec?.hostPath === undefined ? (storageClass?.provisioner ?? UNKNOWN) : HOST_PATH;
+}
+
+const HOST_PATH = 'kubernetes.io/host-path';
 const NFS = 'kubernetes.io/nfs';
+const UNKNOWN = 'N/A';
 
 /** How many have the same labels. */
 function tally<T>(
