@@ -117,7 +117,8 @@ export class ControllerRunner {
         }
       }
     } else if (served?.wants(event.resource) === true) {
-      if (event.kind !== 'servedChanged') this.#addAll(served.onSync(event.resource, cache));
+      if (event.kind === 'unlisted') served.onUnlisted?.(event.resource);
+      else if (event.kind !== 'servedChanged') this.#addAll(served.onSync(event.resource, cache));
       else for (const { object, old } of event.changes) this.#addAll(served.keys(event.resource, object, old, cache));
     }
   }

@@ -49,6 +49,8 @@ export interface ServedWatch {
   ) => readonly ReconcileKey[];
   /** Keys to queue when all objects of a resource have become known, or when none are known any longer. */
   readonly onSync: (resource: ServedResource, cache: Cache) => readonly ReconcileKey[];
+  /** Called after each attempt to list a resource that has failed, while none of its objects are known. */
+  readonly onUnlisted?: (resource: ServedResource) => void;
 }
 
 /**

@@ -17,7 +17,9 @@ export type InformerEvent =
   /** As `changed`, of a custom or aggregated resource. */
   | { readonly kind: 'servedChanged'; readonly resource: ServedResource; readonly changes: readonly ObjectChange[] }
   /** From now on all objects of a custom or aggregated resource are known, or none. */
-  | { readonly kind: 'served' | 'unserved'; readonly resource: ServedResource };
+  | { readonly kind: 'served' | 'unserved'; readonly resource: ServedResource }
+  /** An attempt to list a custom or aggregated resource has failed; none of its objects are known. */
+  | { readonly kind: 'unlisted'; readonly resource: ServedResource };
 
 /** Narrows what is cached of a resource. */
 export interface InformedResource extends Resource {
@@ -259,6 +261,7 @@ export class Informers {
     this.#start(followed, signal, ({ changes, sync }) => {
       if (changes.length > 0) this.#emit({ kind: 'servedChanged', resource, changes });
       if (sync === 'first') this.#emit({ kind: 'served', resource });
+      if (sync === 'failed' && followed.state === 'failing') this.#emit({ kind: 'unlisted', resource });
     });
   }
 

@@ -3,6 +3,7 @@ import { type EphemeralVolumeMeter, ephemeralVolumeMeter } from './controllers/e
 import { type VolumeMeter, volumeMeter } from './controllers/persistent-volume/meter.shell.ts';
 import { type PodGcMeter, podGcMeter } from './controllers/pod-gc/meter.shell.ts';
 import { type PodSetMeter, podSetMeter } from './controllers/replica-set/meter.shell.ts';
+import { type GarbageMeter, garbageMeter } from './controllers/garbage-collector/meter.shell.ts';
 import { type RootCaMeter, rootCaMeter } from './controllers/root-ca/meter.shell.ts';
 import { type MirrorMeter, mirrorMeter } from './controllers/endpoint-slice-mirroring/meter.shell.ts';
 import { type EndpointSliceMeter, endpointSliceMeter } from './controllers/endpoint-slice/meter.shell.ts';
@@ -13,6 +14,7 @@ import { type CommonMeters, createCommonMeters } from './controllers/meters.ts';
 
 /** What controllers report of their own work. Names, labels and buckets are Kubernetes'. */
 export interface Meters extends CommonMeters {
+  readonly garbage: GarbageMeter;
   readonly job: JobMeter;
   readonly podGc: PodGcMeter;
   readonly podSets: PodSetMeter;
@@ -29,6 +31,7 @@ export interface Meters extends CommonMeters {
 export function createMeters(metrics: Metrics): Meters {
   return {
     ...createCommonMeters(metrics),
+    garbage: garbageMeter(metrics),
     job: jobMeter(metrics),
     podGc: podGcMeter(metrics),
     podSets: podSetMeter(metrics),

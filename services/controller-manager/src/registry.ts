@@ -86,7 +86,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createEndpointSliceController(options.meters.slices),
     createEndpointSliceMirroringController(options.meters.mirrors),
     createEphemeralVolumeController(options.meters.ephemeralVolumes),
-    createGarbageCollector(),
+    createGarbageCollector(options.meters.garbage),
     createCronJobController(options.meters.cronJob),
     createJobController(options.meters.job),
     createLoadBalancerController(options),

@@ -35,6 +35,10 @@ import { createGarbageCollector } from '../controllers/garbage-collector/control
 import { namespaceController } from '../controllers/namespace/controller.ts';
 import { resourceQuotaController } from '../controllers/resource-quota/controller.ts';
 import { FlunderServer } from './flunder-server.ts';
+import { garbageMeter } from '../controllers/garbage-collector/meter.shell.ts';
+import { createMetrics } from '@gantry/service';
+
+const METRICS = createMetrics();
 
 const WAIT = { timeout: 60_000, interval: 20 };
 const PRESERVE = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
@@ -56,7 +60,7 @@ function startControllers(): void {
     fences: createFenceHolder(),
     component: 'kube-controller-manager',
     identity: 'test',
-    controllers: [createGarbageCollector(), namespaceController, resourceQuotaController],
+    controllers: [createGarbageCollector(garbageMeter(METRICS)), namespaceController, resourceQuotaController],
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

@@ -13,6 +13,13 @@ import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testi
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from './controller.ts';
+import { garbageMeter } from './meter.shell.ts';
+import { createMetrics } from '@gantry/service';
+
+const METRICS = createMetrics();
+/** How often resources could not be listed. */
+const failures = async () =>
+  Number(/^garbagecollector_controller_resources_sync_error_total (.*)$/m.exec((await METRICS.render()).text)?.[1]);
 
 const CLUSTER = { scope: 'Cluster' };
 /** What an API server says of a path that it does not know. */
@@ -29,7 +36,7 @@ describe('the garbage collector with custom resources', () => {
   });
 
   const run = async () => {
-    const controllers = [createGarbageCollector()];
+    const controllers = [createGarbageCollector(garbageMeter(METRICS))];
     start(controllers);
     await clock.advance(1000);
   };
@@ -88,7 +95,7 @@ describe('the garbage collector with custom resources', () => {
       const merge = { metadata: { ownerReferences: [owned(living)] } };
       await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'owned' }, { merge }, stop.signal);
     };
-    start([createGarbageCollector()], { meanwhile });
+    start([createGarbageCollector(garbageMeter(METRICS))], { meanwhile });
     await clock.advance(5000);
     expect(acted).toBe('yes');
     expect(references('owned')).toEqual([owned(living)]);
@@ -103,7 +110,7 @@ describe('the garbage collector with custom resources', () => {
     };
     await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'owner' }, { merge }, stop.signal);
     const listed = Promise.withResolvers<void>();
-    start([createGarbageCollector()], {
+    start([createGarbageCollector(garbageMeter(METRICS))], {
       reach: async (_signal, { verb, resource }) => {
         if (verb === 'list' && resource === WIDGETS.resource) await listed.promise;
       },
@@ -172,12 +179,17 @@ describe('the garbage collector with custom resources', () => {
     await configMap('left', [gone()]);
     let state: 'broken' | 'mended' = 'broken';
     client.failNext(({ resource }) => resource.resource === 'widgets' && state === 'broken', error, 10_000);
+    const before = await failures();
     await run();
     await clock.advance(100_000);
     expect(names(CONFIG_MAPS)).toEqual(['owned', 'left']);
+    expect(await failures()).toBeGreaterThan(before);
     state = 'mended';
     await clock.advance(100_000);
     expect(names(CONFIG_MAPS)).toEqual(['owned']);
+    const counted = await failures();
+    await clock.advance(100_000);
+    expect(await failures()).toBe(counted);
   });
 
   it('remembers an observed deletion when the kind is no longer served', async () => {

@@ -12,6 +12,7 @@ import {
 } from '@gantry/controller-runtime';
 import { equalJson, keyOf, type KubeObject, type OwnerReference } from '@gantry/objects';
 import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-resources.ts';
+import type { GarbageMeter } from './meter.shell.ts';
 import { OwnerMemory } from './owner-memory.ts';
 import { ownerState } from './owner-state.shell.ts';
 import { cachedOwner, isWithinScope } from './owners.ts';
@@ -23,7 +24,7 @@ import { metadataPatch } from './writes.ts';
 const UNSETTLED_MS = 200;
 
 /** Deletes objects that have lost their owners, and completes foreground and orphaning deletions. Keys carry group and kind. */
-export function createGarbageCollector(): ControllerSpec {
+export function createGarbageCollector(meter: GarbageMeter): ControllerSpec {
   const memory = new OwnerMemory();
   const keys = (object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache) =>
     affectedKeys(object, old, cache, memory);
@@ -35,6 +36,7 @@ export function createGarbageCollector(): ControllerSpec {
       wants: isCollected,
       keys: (_resource, object, old, cache) => keys(object, old, cache),
       onSync: ({ group, kind }) => memory.takeWaiting(`${group}/${kind}`),
+      onUnlisted: () => meter.unlisted(),
     },
     workers: 10,
     begin: () => memory.clear(),

@@ -4,6 +4,10 @@ import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testi
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from './controller.ts';
+import { garbageMeter } from './meter.shell.ts';
+import { createMetrics } from '@gantry/service';
+
+const METRICS = createMetrics();
 
 const OWNED = { namespace: 'a', name: 'owned' };
 const GONE: OwnerReference = {
@@ -39,7 +43,7 @@ describe('the garbage collector, overtaken by others', () => {
       acted = 'yes';
       await act();
     };
-    start([createGarbageCollector()], { meanwhile });
+    start([createGarbageCollector(garbageMeter(METRICS))], { meanwhile });
     await clock.advance(1000);
     expect(acted).toBe('yes');
   };
@@ -79,7 +83,7 @@ describe('the garbage collector, overtaken by others', () => {
   it('collects an object whose owner was created again', async () => {
     const owner = await configMap('owner');
     await configMap('owned', { ownerReferences: [{ ...ownerOf(owner), uid: 'of an owner before' }] });
-    start([createGarbageCollector()]);
+    start([createGarbageCollector(garbageMeter(METRICS))]);
     await clock.advance(1000);
     expect(owned()).toBeUndefined();
   });
@@ -104,7 +108,7 @@ describe('the garbage collector, overtaken by others', () => {
         finalizers: ['example.com/hold'],
       },
     });
-    start([createGarbageCollector()]);
+    start([createGarbageCollector(garbageMeter(METRICS))]);
     await clock.advance(1000);
     expect(owned()).toBeDefined();
     listed.resolve();

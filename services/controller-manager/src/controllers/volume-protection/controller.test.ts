@@ -9,6 +9,10 @@ import {
   volumeProtectionController,
 } from './controller.ts';
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from './plan.ts';
+import { garbageMeter } from '../garbage-collector/meter.shell.ts';
+import { createMetrics } from '@gantry/service';
+
+const METRICS = createMetrics();
 
 it('releases a class when its last claim moves to another class', async () => {
   const { clock, client, stop, run } = createControllerHarness();
@@ -65,7 +69,7 @@ it('lets a pod that was deleted in the foreground go, with the claim that was ma
     ownerReferences: [controllerReference(pod)],
   };
   await client.put(PERSISTENT_VOLUME_CLAIMS, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata });
-  run([createGarbageCollector(), createClaimProtectionController()]);
+  run([createGarbageCollector(garbageMeter(METRICS)), createClaimProtectionController()]);
   await clock.advance(1000);
   await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
   await clock.advance(1000);
