@@ -12,14 +12,36 @@ export interface ServiceWarning {
 }
 
 /** The Event of a warning. Its name follows from the warning: of several apiservers, or rounds, that find the same one is stored. */
-export function serviceEvent(warning: ServiceWarning, at: string): Event & KubeObject {
-  const { service, source, reason, message, value } = warning;
-  const { namespace = '', name = '', uid = '', resourceVersion = '' } = service.metadata;
+export function serviceEvent({ service, value, ...warning }: ServiceWarning, at: string): Event & KubeObject {
+  return warningEvent({ ...warning, about: { ...service, apiVersion: 'v1', kind: 'Service' }, value }, at);
+}
+
+/** The Event about a range of addresses whose status could not be written. */
+export function rangeEvent(range: KubeObject, at: string): Event & KubeObject {
+  const message = 'The ServiceCIDR Status can not be set to Ready=True';
+  const warning = { source: 'service-cidr-controller', reason: 'KubernetesServiceCIDRError', message };
+  return warningEvent({ ...warning, about: range, value: 'ready' }, at);
+}
+
+interface Warning {
+  readonly about: KubeObject;
+  readonly source: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly value: string;
+}
+
+function warningEvent({ about, source, reason, message, value }: Warning, at: string): Event & KubeObject {
+  const { namespace, name = '', uid = '', resourceVersion = '' } = about.metadata;
+  const { apiVersion, kind } = about;
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${name}.${uid.slice(0, 8)}.${value.replaceAll(':', '-')}.${reason.toLowerCase()}`, namespace },
-    involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
+    metadata: {
+      name: `${name}.${uid.slice(0, 8)}.${value.replaceAll(':', '-')}.${reason.toLowerCase()}`,
+      namespace: namespace ?? 'default',
+    },
+    involvedObject: { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, resourceVersion },
     type: 'Warning',
     reason,
     message,

@@ -64,11 +64,13 @@ describe('addresses of Services', () => {
   let stopping: AbortController;
   let running: Promise<unknown>;
   let areEventsRefused: boolean;
+  let areRangesRefused: boolean;
 
   beforeEach(async () => {
     h = await createHarness();
     stopping = new AbortController();
     areEventsRefused = false;
+    areRangesRefused = false;
     const loopback = createLoopbackClient(h.registry);
     const client: LoopbackClient = {
       ...loopback,
@@ -78,6 +80,10 @@ describe('addresses of Services', () => {
               StatusError.forbidden({ group: '', resource: 'events' }, object.metadata.name ?? '', 'exceeded quota'),
             )
           : loopback.create(ref, object, signal),
+      update: (ref, object, subresource, signal) =>
+        areRangesRefused && subresource === 'status'
+          ? Promise.reject(StatusError.unavailable('the store is away'))
+          : loopback.update(ref, object, subresource, signal),
     };
     const leads = () => Promise.resolve(true);
     const member = serviceAddresses({
@@ -119,6 +125,31 @@ describe('addresses of Services', () => {
       metadata: { name },
       spec: { ports: [{ port: 80 }], ...spec },
     });
+
+  const eventsIn = async (namespace: string): Promise<readonly (Event & KubeObject)[]> => {
+    const definition = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
+    const { items } = await h.settle(h.registry.list(h.context(), definition, { ...EVERYTHING, namespace }));
+    return items.map(({ object }) => object as Event & KubeObject);
+  };
+
+  it('report once that a range cannot be said to be ready, until it can', async () => {
+    areRangesRefused = true;
+    const range = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: { name: 'more' } };
+    await create('servicecidrs', { ...range, spec: { cidrs: ['10.1.0.0/24'] } });
+    await h.clock.advance(5000);
+    expect(await found('servicecidrs', 'more')).not.toHaveProperty('status.conditions');
+    const reported = (await eventsIn('default')).map(({ reason, message, involvedObject: { kind, name } }) => [
+      kind,
+      name,
+      reason,
+      message,
+    ]);
+    const message = 'The ServiceCIDR Status can not be set to Ready=True';
+    expect(reported).toEqual([['ServiceCIDR', 'more', 'KubernetesServiceCIDRError', message]]);
+    areRangesRefused = false;
+    await h.clock.advance(60_000);
+    expect(await found('servicecidrs', 'more')).toMatchObject({ status: { conditions: [{ status: 'True' }] } });
+  });
 
   it('are objects, which go with the Service', async () => {
     const { spec } = (await made('a')) as Service;
@@ -171,13 +202,7 @@ describe('addresses of Services', () => {
       metadata: { labels: { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' } },
       spec: { parentRef: { resource: 'services', namespace: 'n', name: 'a' } },
     });
-    const { items } = await h.settle(
-      h.registry.list(h.context(), must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events'), {
-        ...EVERYTHING,
-        namespace: 'n',
-      }),
-    );
-    const events = items.map(({ object }) => object as Event & KubeObject);
+    const events = await eventsIn('n');
     const message = `the ClusterIP [IPv4]: ${address} for Service n/a has a wrong reference; repairing`;
     expect(events.map((event) => event.message)).toEqual(isRefused ? [] : [message]);
   });

@@ -1,13 +1,13 @@
-import { EVENTS, type KubeObject, SERVICES } from '@gantry/objects';
+import { type Event, EVENTS, type KubeObject, SERVICES } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
-import { serviceEvent, type ServiceWarning } from '../service-event.ts';
+import { rangeEvent, serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { ControlLoop } from '../control-loop.ts';
 import { planAddresses, type StoredAddress } from './plan-addresses.ts';
-import { planRanges, type StoredRange } from './plan-ranges.ts';
+import { planRanges, type RangeAction, type StoredRange } from './plan-ranges.ts';
 
 export interface ServiceAddressesOptions {
   readonly cache: WatchCache;
@@ -64,7 +64,7 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
       const some = ofKind.slice(start, start + AT_ONCE);
       await Promise.all(
         some.map(async (action) => {
-          if (action.kind === 'warn') await report(options, action.warning, signal);
+          if (action.kind === 'warn') await reportService(options, action.warning, signal);
           else await client[action.kind](ref, action.object, signal);
         }),
       );
@@ -73,29 +73,56 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
   let delayMs = EVERY_MS;
   for (const action of planRanges(stored, addresses, clock.now())) {
     if (action.kind === 'look-again') delayMs = Math.min(delayMs, action.at - clock.now());
-    else await client.update({ ...SERVICE_CIDRS, version: 'v1' }, action.object, action.subresource, signal);
+    else await updateRange(options, action, signal);
   }
   return delayMs;
 }
 
-/**
- * Once for each Service, address and reason, as long as its Event is stored. One that is refused, as in a namespace that ends or has a
- * quota, is only logged: addresses are put right all the same.
- */
-async function report(
-  { client, clock, logger }: ServiceAddressesOptions,
+/** Writes a range. One that cannot be said to be ready is reported; the round fails, and is repeated. */
+async function updateRange(
+  options: ServiceAddressesOptions,
+  { object, subresource }: Extract<RangeAction, { kind: 'update' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await options.client.update({ ...SERVICE_CIDRS, version: 'v1' }, object, subresource, signal);
+  } catch (error) {
+    if (!signal.aborted && subresource === 'status' && isReady(object)) {
+      await report(options, rangeEvent(object, formatTime(options.clock.now())), signal);
+    }
+    throw error;
+  }
+}
+
+function isReady({ status }: StoredRange): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+}
+
+async function reportService(
+  options: ServiceAddressesOptions,
   warning: ServiceWarning,
   signal: AbortSignal,
 ): Promise<void> {
-  const event = serviceEvent(warning, formatTime(clock.now()));
-  const { namespace, name } = warning.service.metadata;
-  const service = `${namespace ?? ''}/${name ?? ''}`;
+  await report(options, serviceEvent(warning, formatTime(options.clock.now())), signal);
+}
+
+/**
+ * Once for each object, reason and address, as long as its Event is stored. One that is refused, as in a namespace that ends or has a
+ * quota, is only logged: addresses are put right all the same.
+ */
+async function report(
+  { client, logger }: ServiceAddressesOptions,
+  event: Event & KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { kind, namespace, name } = event.involvedObject;
+  const about = { kind, object: namespace === undefined ? name : `${namespace}/${name}` };
   try {
     if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return;
-    logger.warn({ service, address: warning.value }, warning.message);
+    logger.warn(about, event.message ?? '');
     await client.create(EVENTS, event, signal);
   } catch (error) {
     if (signal.aborted) throw error;
-    logger.warn({ service, reason: errorMessage(error) }, 'the Event was not recorded');
+    logger.warn({ ...about, reason: errorMessage(error) }, 'the Event was not recorded');
   }
 }
