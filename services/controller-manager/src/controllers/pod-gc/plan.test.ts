@@ -41,6 +41,17 @@ describe('planning the collection of pods', () => {
     });
   });
 
+  it('deletes a pod again that nothing holds: the API server may have ended between the mark and the removal', () => {
+    const marked = pod(undefined, '2026-01-01T00:00:00Z');
+    const kindsOf = (finalizers: readonly string[]) => {
+      const held = { ...marked.metadata, deletionGracePeriodSeconds: 0, finalizers };
+      const observed = { pod: { ...marked, metadata: held }, node: undefined, missingSince: undefined };
+      return planPodCollection(observed, NOW).actions.map(({ kind }) => kind);
+    };
+    expect(kindsOf([])).toEqual(['markFailed', 'delete']);
+    expect(kindsOf(['example.org/hold'])).toEqual(['markFailed']);
+  });
+
   it.each([
     ['True', 'node.kubernetes.io/out-of-service', '2026-01-01T00:00:00Z', []],
     ['False', 'other', '2026-01-01T00:00:00Z', []],

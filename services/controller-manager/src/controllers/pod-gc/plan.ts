@@ -62,9 +62,12 @@ function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: 
   ];
 }
 
-/** Whether a pod has been deleted without a grace period: what holds it are finalizers, and to delete it again changes nothing. */
-export function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds } }: Pod): boolean {
-  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
+/**
+ * Whether a pod has been deleted without a grace period and is held by finalizers: to delete it again changes nothing. One that nothing
+ * holds is to be deleted again: the API server marks a pod before it removes it, and may have ended between the two.
+ */
+export function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } }: Pod): boolean {
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && (finalizers ?? []).length > 0;
 }
 
 /**
