@@ -25,11 +25,15 @@ rules:
     omitManagedFields: ${omitManagedFields}
 `);
   const events: Event[] = [];
+  const lines: string[] = [];
   const trail = createAuditTrail({
     policy,
     clock: new ManualClock(),
     newUid: () => 'uid',
-    append: (line) => void events.push(JSON.parse(line) as Event),
+    append: (line) => {
+      lines.push(line);
+      events.push(JSON.parse(line) as Event);
+    },
     decodeProtobuf: () => expect.unreachable(),
   });
   const exchange = trail.begin({
@@ -51,7 +55,7 @@ rules:
     userAgent: '',
     receivedAt: 0,
   });
-  return { exchange, events };
+  return { exchange, events, lines };
 }
 
 const bytesOf = (object: object) => Buffer.from(JSON.stringify(object));
@@ -113,6 +117,29 @@ describe('an event', () => {
     exchange.completed(200);
     expect(events[0]?.annotations).toEqual({ 'audit.gantry.dev/omitted': 'response: 5000000 bytes' });
     expect(begin('Request').exchange.keptBytes).toBe(0);
+  });
+
+  it('has the body of a response as it was sent, whatever the number of its values and their size', () => {
+    const { exchange, events, lines } = begin('RequestResponse');
+    exchange.returned(JSON_TYPE, Buffer.from(`{"large":9007199254740993,"items":[${'0,'.repeat(150_000)}0]}\n`));
+    exchange.completed(200);
+    expect((events[0]?.responseObject as { items: number[] }).items).toHaveLength(150_001);
+    expect(lines[0]).toContain('"large":9007199254740993');
+  });
+
+  it('has one line also where the body of a response has several', () => {
+    const { exchange, events, lines } = begin('RequestResponse');
+    exchange.returned(JSON_TYPE, Buffer.from('{\n  "a": "b\\nc"\n}\n'));
+    exchange.completed(200);
+    expect(lines[0]).not.toContain('\n');
+    expect(events[0]?.responseObject).toEqual({ a: 'b\nc' });
+  });
+
+  it('says that the body of a response was left out that could not be decoded', () => {
+    const { exchange, events } = begin('RequestResponse');
+    exchange.returned('application/yaml', Buffer.from('a: [b'));
+    exchange.completed(200);
+    expect(events[0]?.annotations).toEqual({ 'audit.gantry.dev/omitted': 'response: 5 bytes' });
   });
 
   it('lacks managed fields where the policy omits them, those of items too', () => {

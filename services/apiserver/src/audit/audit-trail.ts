@@ -90,7 +90,8 @@ class LoggedExchange implements AuditedExchange {
   readonly #annotations = new Map<string, string>();
   #object: Parameters<RequestAudit['describe']>[0] = {};
   #requestObject: unknown;
-  #responseObject: unknown;
+  /** As JSON on one line. */
+  #responseObject: string | undefined;
   #isCompleted = false;
 
   constructor(received: ReceivedRequest, decision: AuditDecision, options: Parameters<typeof createAuditTrail>[0]) {
@@ -119,8 +120,19 @@ class LoggedExchange implements AuditedExchange {
 
   returned(mediaType: string, body: Uint8Array | { readonly size: number }): void {
     if (!this.#reaches('RequestResponse')) return;
-    if ('size' in body) this.#omit('response', body.size);
-    else this.#responseObject = this.#decode('response', mediaType, body);
+    if ('size' in body) {
+      this.#omit('response', body.size);
+      return;
+    }
+    const sent = this.#decision.omitManagedFields || body.length > MAX_BODY ? undefined : jsonLine(mediaType, body);
+    if (sent !== undefined) {
+      this.#responseObject = sent;
+      return;
+    }
+    const object = this.#decode('response', mediaType, body);
+    if (object !== undefined) this.#responseObject = JSON.stringify(object);
+    // It was sent, so it is no answer to a request that fails by it, as a body of a request is.
+    else if (body.length > 0) this.#omit('response', body.length);
   }
 
   get keptBytes(): number {
@@ -174,13 +186,21 @@ class LoggedExchange implements AuditedExchange {
       ...(request.kind === 'resource' ? { objectRef: objectRef(request, this.#object) } : {}),
       ...(responseStatus === undefined ? {} : { responseStatus }),
       ...(this.#requestObject === undefined ? {} : { requestObject: this.#requestObject }),
-      ...(this.#responseObject === undefined ? {} : { responseObject: this.#responseObject }),
       requestReceivedTimestamp: formatMicroTime(receivedAt),
       stageTimestamp: formatMicroTime(this.#options.clock.now()),
       ...(this.#annotations.size === 0 ? {} : { annotations: Object.fromEntries(this.#annotations) }),
     };
-    this.#options.append(JSON.stringify(event));
+    const line = JSON.stringify(event);
+    const response = this.#responseObject;
+    this.#options.append(response === undefined ? line : `${line.slice(0, -1)},"responseObject":${response}}`);
   }
+}
+
+/** A body in JSON as it was sent: it is not decoded to be encoded again. Undefined for other forms, and for one of several lines. */
+function jsonLine(mediaType: string, bytes: Uint8Array): string | undefined {
+  if (bytes.length === 0 || !mediaType.startsWith('application/json')) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').trimEnd();
+  return text.includes('\n') ? undefined : text;
 }
 
 /** What the path says, and of the object what the path does not say. Empty fields are left out, as Kubernetes does. */
