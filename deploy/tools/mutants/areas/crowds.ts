@@ -39,8 +39,8 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   {
     name: 'users wait behind a crowd of addresses',
     file: STARTS,
-    text: "this.#next = first === 'user' ? 'address' : 'user';",
-    replacement: "this.#next = 'address';",
+    text: 'const queue = this.#turns[first].shift() ?? this.#turns[this.#next].shift();',
+    replacement: 'const queue = this.#turns.address.shift() ?? this.#turns.user.shift();',
     tests: [STARTS_TEST],
     protects: 'known users, from new connections of as many addresses as there are pods',
   },
