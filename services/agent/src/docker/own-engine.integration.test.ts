@@ -180,7 +180,9 @@ it('on a full disk pods go on, new ones say what is wrong, and with space again 
   );
   const id = node.find('broken')?.status?.containerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
   await engine.docker('kill', id);
-  await expect.poll(() => node.events.join('\n'), POLL).toMatch(/Warning Failed\w* .*no space left on device/);
+  const said = () => node.events.join('\n');
+  await expect.poll(said, POLL).toMatch(/^Warning FailedCreatePodSandBox .*no space left on device/m);
+  await expect.poll(said, POLL).toMatch(/^Warning Failed Error: .*no space left on device/m);
   await node.until('broken', ({ status }) => status?.containerStatuses?.[0]?.state?.running === undefined);
   expect(node.find('kept')).toSatisfy(runsAfter(0));
   await free();
