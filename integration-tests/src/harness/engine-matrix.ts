@@ -1,11 +1,14 @@
 /**
  * `npm run engine-matrix`: a second Docker engine beside this machine's, in a network namespace, and on it what of the tests depends on an
- * engine: the contract suites of the agent's runtime (`parts`), and the core of the tests of a cluster (`cluster`). The first argument
- * chooses one of the two, further ones its files. GANTRY_ENGINE_PATH has the folders of the engine's programs.
+ * engine: the contract suites of the agent's runtime (`parts`), the core of the tests of a cluster (`cluster`), and a restart of the
+ * engine under a cluster (`restart`). The first argument chooses one of them, further ones its files. GANTRY_ENGINE_PATH has the folders of
+ * the engine's programs.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { restartUnderCluster } from './engine-restart.ts';
 import { HostLab } from './host-lab.ts';
+import { kubectlVersions } from './kubectl-versions.ts';
 import { runProgram } from './process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -39,20 +42,26 @@ type Suite = (run: Run, files: readonly string[]) => Promise<boolean>;
 
 const SUITES: Readonly<Record<string, Suite>> = {
   parts: (run, files) => run('integration', ['--project', 'parts', ...(files.length > 0 ? files : PARTS)]),
-  cluster: async (run, files) => {
-    const env = { GANTRY_HOME: HOME, GANTRY_TEST_HOME: HOME };
-    await lab.load(await serviceImages());
-    try {
-      return (
-        (await run('up', [], env)) &&
-        (await run('integration', ['--project', 'cluster*', ...(files.length > 0 ? files : CORE)], env))
-      );
-    } finally {
-      await run('down', [], env);
-      await rm(HOME, { recursive: true, force: true });
-    }
-  },
+  cluster: (run, files) =>
+    withCluster(run, (env) => run('integration', ['--project', 'cluster*', ...(files.length > 0 ? files : CORE)], env)),
+  restart: (run) =>
+    withCluster(run, async () => {
+      await restartUnderCluster(lab, HOME, kubectlVersions(ROOT).at(-1)?.program ?? 'kubectl');
+      return true;
+    }),
 };
+
+/** Starts a cluster on the lab's engine, and removes it afterwards. */
+async function withCluster(run: Run, use: (env: Readonly<Record<string, string>>) => Promise<boolean>) {
+  const env = { GANTRY_HOME: HOME, GANTRY_TEST_HOME: HOME };
+  await lab.load(await serviceImages());
+  try {
+    return (await run('up', [], env)) && (await use(env));
+  } finally {
+    await run('down', [], env);
+    await rm(HOME, { recursive: true, force: true });
+  }
+}
 
 const [name, ...files] = process.argv.slice(2);
 if (name !== undefined && !(name in SUITES)) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -139,6 +140,12 @@ export class HostLab implements AsyncDisposable {
     });
   }
 
+  /** Ends the engine, as when it is stopped or as when it crashes, and starts it again. */
+  async restartEngine(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await this.#endEngine(signal);
+    await this.#startEngine();
+  }
+
   /** Gives the machine's engine images of this one's. */
   async load(images: readonly string[]): Promise<void> {
     const file = join(this.#folder, 'images.tar');
@@ -148,11 +155,7 @@ export class HostLab implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#engine?.exitCode === null) {
-      const ended = new Promise((resolve) => this.#engine?.once('close', resolve));
-      this.#engine.kill('SIGTERM');
-      await ended;
-    }
+    await this.#endEngine('SIGTERM');
     await runProgram('ip', ['link', 'delete', this.#link]);
     await runProgram('ip', ['netns', 'delete', this.#name]);
     await rm(this.#folder, { recursive: true, force: true });
@@ -173,6 +176,19 @@ export class HostLab implements AsyncDisposable {
     await must('ip', ['-n', this.#name, 'link', 'set', 'lo', 'up']);
   }
 
+  async #endEngine(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const engine = this.#engine;
+    if (engine === undefined || engine.exitCode !== null || engine.signalCode !== null) return;
+    const ended = new Promise((resolve) => engine.once('close', resolve));
+    engine.kill(signal);
+    await ended;
+    // The next engine would wait for a containerd that is no more, but has not been reaped yet.
+    const file = join(this.#folder, 'exec/containerd/containerd.pid');
+    const containerd = existsSync(file) ? await readFile(file, 'utf8') : undefined;
+    if (containerd === undefined) return;
+    await eventually('containerd has ended', ENGINE_MS, () => !existsSync(`/proc/${containerd.trim()}`));
+  }
+
   async #startEngine(): Promise<void> {
     const { path, bridge } = this.#options;
     const env = { ...process.env, PATH: path };
@@ -187,7 +203,7 @@ export class HostLab implements AsyncDisposable {
       string,
       string,
     ];
-    await mkdir(data);
+    await mkdir(data, { recursive: true });
     const flags = [
       ...['--config-file', config, '--data-root', data, '--exec-root', exec, '--pidfile', pid],
       ...['-H', `unix://${this.socket}`, '--containerd-namespace', this.#name],
