@@ -1,89 +1,63 @@
-import type { KubeObject, ObjectMeta, OwnerReference } from '@gantry/objects';
+import { readFileSync } from 'node:fs';
+import type { KubeObject, ObjectMeta } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { type Action, isInCircle, type ObservedGarbage, type ObservedOwner, planGarbage } from './plan.ts';
 
+interface Case {
+  readonly name: string;
+  readonly deleting?: boolean;
+  readonly finalizers?: readonly string[];
+  /** States by uid. */
+  readonly owners?: Readonly<Record<string, ObservedOwner['state']>>;
+  readonly dependents?: readonly ('blocking' | 'free')[];
+  readonly deadlock?: ObservedGarbage['deadlock'];
+  readonly looksAgain?: boolean;
+  readonly want: readonly string[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
 const DELETING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
 function object(metadata: Partial<ObjectMeta> = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o', namespace: 'a', uid: 'self', ...metadata } };
 }
 
-function owner(state: ObservedOwner['state'], uid: string): ObservedOwner {
-  return { reference: { apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid }, state };
+function dependent(blockOwnerDeletion: boolean): KubeObject {
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'self', blockOwnerDeletion }];
+  return object({ name: 'd', uid: 'd', ownerReferences });
 }
 
-function dependent(metadata: Partial<ObjectMeta> = {}, reference: Partial<OwnerReference> = {}): KubeObject {
-  const ownerReferences = [
-    { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'self', blockOwnerDeletion: true, ...reference },
-  ];
-  return object({ name: 'd', uid: 'd', ownerReferences, ...metadata });
-}
-
-function plan(observed: Pick<ObservedGarbage, 'object'> & Partial<ObservedGarbage>): readonly Action[] {
-  return planGarbage({ owners: [], dependents: [], deadlock: 'none', ...observed }, 0).actions;
+function describeAction(action: Action): string {
+  switch (action.kind) {
+    case 'delete':
+      return `delete ${action.propagation}`;
+    case 'dropOwners':
+      return `dropOwners ${action.uids.join()}`;
+    case 'orphan':
+    case 'enqueue':
+      return `${action.kind} ${action.dependent.metadata.name ?? ''}`;
+    case 'removeFinalizer':
+      return `removeFinalizer ${action.finalizer}`;
+    case 'unblockOwners':
+      return 'unblockOwners';
+  }
 }
 
 describe('planning garbage', () => {
-  it('keeps what has no owner, or one that lives', () => {
-    expect(plan({ object: object() })).toEqual([]);
-    expect(plan({ object: object(), owners: [owner('present', 'x')] })).toEqual([]);
-  });
-
-  it('keeps dependents of a kind that is not served', () => {
-    expect(plan({ object: object(), owners: [owner('unknown', 'x')] })).toEqual([]);
-  });
-
-  it('deletes what has lost all its owners', () => {
-    const owners = [owner('absent', 'x'), owner('absent', 'y')];
-    expect(plan({ object: object(), owners })).toEqual([{ kind: 'delete', propagation: 'Background' }]);
-  });
-
-  it('drops lost owners while another lives', () => {
-    const owners = [owner('absent', 'x'), owner('present', 'y'), owner('deletingDependents', 'z')];
-    expect(plan({ object: object(), owners })).toEqual([{ kind: 'dropOwners', uids: ['x', 'z'] }]);
-  });
-
-  it('orphans dependents before it lets their owner go', () => {
-    const gone = object({ ...DELETING, finalizers: ['orphan'] });
-    const child = dependent();
-    expect(plan({ object: gone, dependents: [child] })).toEqual([
-      { kind: 'orphan', dependent: child },
-      { kind: 'removeFinalizer', finalizer: 'orphan' },
-    ]);
-  });
-
-  it('lets a foreground deletion wait for those dependents that block it', () => {
-    const gone = object({ ...DELETING, finalizers: ['foregroundDeletion'] });
-    const child = dependent();
-    expect(plan({ object: gone, dependents: [child] })).toEqual([{ kind: 'enqueue', dependent: child }]);
-    const free = dependent({}, { blockOwnerDeletion: false });
-    expect(plan({ object: gone, dependents: [free] })).toEqual([
-      { kind: 'removeFinalizer', finalizer: 'foregroundDeletion' },
-    ]);
-  });
-
-  it('deletes in the foreground what has dependents of its own and an owner that waits', () => {
-    const owners = [owner('deletingDependents', 'x')];
-    expect(plan({ object: object(), owners, dependents: [dependent()] })).toEqual([
-      { kind: 'delete', propagation: 'Foreground' },
-    ]);
-    expect(plan({ object: object(), owners })).toEqual([{ kind: 'delete', propagation: 'Background' }]);
-  });
-
-  it('breaks a circle of foreground deletions', () => {
-    const waiting = object({ ...DELETING, finalizers: ['foregroundDeletion'] });
-    expect(plan({ object: waiting, dependents: [dependent()], deadlock: 'circle' })).toEqual([
-      { kind: 'unblockOwners' },
-    ]);
-    const free = dependent({}, { blockOwnerDeletion: false });
-    expect(plan({ object: waiting, dependents: [free], deadlock: 'circle' })).toEqual([
-      { kind: 'removeFinalizer', finalizer: 'foregroundDeletion' },
-    ]);
-  });
-
-  it('does nothing to what is being deleted already', () => {
-    const gone = object(DELETING);
-    expect(plan({ object: gone, owners: [owner('absent', 'x')], dependents: [dependent()] })).toEqual([]);
+  it.each(CASES)('$name', (one) => {
+    const { owners = {}, dependents = [], deadlock = 'none', deleting = false, finalizers = [] } = one;
+    const observed: ObservedGarbage = {
+      object: object({ ...(deleting ? DELETING : {}), finalizers: [...finalizers] }),
+      owners: Object.entries(owners).map(([uid, state]) => ({
+        reference: { apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid },
+        state,
+      })),
+      dependents: dependents.map((kind) => dependent(kind === 'blocking')),
+      deadlock,
+    };
+    const { actions, requeueAt } = planGarbage(observed, 0);
+    expect(actions.map(describeAction)).toEqual(one.want);
+    expect(requeueAt !== undefined).toBe(one.looksAgain ?? false);
   });
 });
 

@@ -1,8 +1,24 @@
+import { readFileSync } from 'node:fs';
 import type { Node, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { changesCollection, failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
+import { type Action, changesCollection, failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
 import { excessPods } from './terminated.ts';
 
+interface Case {
+  readonly name: string;
+  readonly node?: string;
+  readonly deleting?: boolean;
+  readonly graceSeconds?: number;
+  readonly finalizers?: readonly string[];
+  readonly phase?: string;
+  /** The node, with its condition Ready and the key of its taint. */
+  readonly host?: { readonly ready: string; readonly taint: string };
+  /** How long ago the node was first seen to be missing. */
+  readonly missingForMs?: number;
+  readonly want: { readonly actions: readonly string[]; readonly againInMs?: number };
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
 const NOW = 1_000_000;
 const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => ({
   apiVersion: 'v1',
@@ -11,67 +27,46 @@ const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => (
   spec: { containers: [], ...(nodeName === undefined ? {} : { nodeName }) },
 });
 
+function podOf({ node, deleting = false, graceSeconds, finalizers, phase }: Case): Pod {
+  const one = pod(node, deleting ? '2026-01-01T00:00:00Z' : undefined);
+  const grace = graceSeconds === undefined ? {} : { deletionGracePeriodSeconds: graceSeconds };
+  return {
+    ...one,
+    metadata: { ...one.metadata, ...grace, ...(finalizers === undefined ? {} : { finalizers }) },
+    ...(phase === undefined ? {} : { status: { phase } }),
+  };
+}
+
+function nodeOf({ host }: Case): Node | undefined {
+  if (host === undefined) return undefined;
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n' },
+    spec: { taints: [{ key: host.taint, effect: 'NoExecute' }] },
+    status: { conditions: [{ type: 'Ready', status: host.ready }] },
+  };
+}
+
+function describeAction(action: Action): string {
+  if (action.kind === 'delete') return `delete ${action.why}`;
+  const conditions = (action.status.conditions ?? []).map(({ type }) => type).join();
+  return conditions === '' ? action.kind : `${action.kind} with ${conditions}`;
+}
+
 describe('planning the collection of pods', () => {
-  it('leaves pods of nodes that exist, and pods that wait for one', () => {
-    expect(planPodCollection({ pod: pod('n'), node: undefined, missingSince: undefined }, NOW)).toEqual({
-      actions: [],
-    });
-    expect(planPodCollection({ pod: pod(undefined), node: undefined, missingSince: undefined }, NOW)).toEqual({
-      actions: [],
-    });
+  it.each(CASES)('$name', (one) => {
+    const { missingForMs, want } = one;
+    const missingSince = missingForMs === undefined ? undefined : NOW - missingForMs;
+    const observed = { pod: podOf(one), node: nodeOf(one), missingSince };
+    const { actions, requeueAt } = planPodCollection(observed, NOW);
+    expect(actions.map(describeAction)).toEqual(want.actions);
+    expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
+    // What only finalizers hold after that is left to them.
+    if (actions.length === 0) return;
+    const gone = podOf({ ...one, deleting: true, graceSeconds: 0, phase: 'Failed' });
+    expect(planPodCollection({ ...observed, pod: gone }, NOW).actions).toEqual([]);
   });
-
-  it('removes pods of a node that has been gone for a while', () => {
-    expect(planPodCollection({ pod: pod('n'), node: undefined, missingSince: NOW }, NOW)).toEqual({
-      actions: [],
-      requeueAt: NOW + QUARANTINE_MS,
-    });
-    expect(
-      planPodCollection({ pod: pod('n'), node: undefined, missingSince: NOW }, NOW + QUARANTINE_MS).actions,
-    ).toMatchObject([{ kind: 'markFailed' }, { kind: 'delete', why: 'node-gone' }]);
-  });
-
-  it('removes pods that were deleted before they got a node', () => {
-    const deleted = pod(undefined, '2026-01-01T00:00:00Z');
-    expect(planPodCollection({ pod: deleted, node: undefined, missingSince: undefined }, NOW)).toEqual({
-      actions: [
-        { kind: 'markFailed', status: { phase: 'Failed' } },
-        { kind: 'delete', why: 'never-started' },
-      ],
-    });
-  });
-
-  it('deletes a pod again that nothing holds: the API server may have ended between the mark and the removal', () => {
-    const marked = pod(undefined, '2026-01-01T00:00:00Z');
-    const kindsOf = (finalizers: readonly string[]) => {
-      const held = { ...marked.metadata, deletionGracePeriodSeconds: 0, finalizers };
-      const observed = { pod: { ...marked, metadata: held }, node: undefined, missingSince: undefined };
-      return planPodCollection(observed, NOW).actions.map(({ kind }) => kind);
-    };
-    expect(kindsOf([])).toEqual(['markFailed', 'delete']);
-    expect(kindsOf(['example.org/hold'])).toEqual(['markFailed']);
-  });
-
-  it.each([
-    ['True', 'node.kubernetes.io/out-of-service', '2026-01-01T00:00:00Z', []],
-    ['False', 'other', '2026-01-01T00:00:00Z', []],
-    ['Unknown', 'node.kubernetes.io/out-of-service', undefined, []],
-    ['Unknown', 'node.kubernetes.io/out-of-service', '2026-01-01T00:00:00Z', ['markFailed', 'delete']],
-  ])(
-    'removes deleted pods of a silent node that is out of service: ready %s, taint %s, deleted at %s',
-    (status, key, at, kinds) => {
-      const node: Node = {
-        apiVersion: 'v1',
-        kind: 'Node',
-        metadata: { name: 'n' },
-        spec: { taints: [{ key, effect: 'NoExecute' }] },
-        status: { conditions: [{ type: 'Ready', status }] },
-      };
-      const { actions } = planPodCollection({ pod: pod('n', at), node, missingSince: undefined }, NOW);
-      expect(actions.map(({ kind }) => kind)).toEqual(kinds);
-      expect(JSON.stringify(actions)).not.toContain('DisruptionTarget');
-    },
-  );
 });
 
 describe('the end of a pod whose node is gone', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, isClaimUsed, isClassUsed, planProtection } from './plan.ts';
@@ -20,29 +21,30 @@ const pod = (nodeName: string, volumes: NonNullable<Pod['spec']>['volumes']): Po
   spec: { containers: [], nodeName, volumes },
 });
 
+interface Case {
+  readonly name: string;
+  readonly deleting?: boolean;
+  readonly used?: boolean;
+  /** `own` is the mark. */
+  readonly finalizers: readonly string[];
+  /** The finalizers that are written; nothing is when absent. */
+  readonly want?: readonly string[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const named = (finalizers: readonly string[]) => finalizers.map((one) => (one === 'own' ? CLAIM_PROTECTION : one));
+
 describe('letting protected objects go', () => {
-  it('takes its own mark away from what is deleted and unused, once', () => {
-    const [action] = planProtection(claim, CLAIM_PROTECTION, false).actions;
-    const released = action?.object;
-    expect(released?.metadata.finalizers).toEqual(['x']);
-    expect(released === undefined ? [] : planProtection(released, CLAIM_PROTECTION, false).actions).toEqual([]);
-  });
-
-  it('keeps objects that are in use or not deleted', () => {
-    expect(planProtection(claim, CLAIM_PROTECTION, true).actions).toEqual([]);
-    const { deletionTimestamp: _at, ...metadata } = claim.metadata;
-    expect(planProtection({ ...claim, metadata }, CLAIM_PROTECTION, false).actions).toEqual([]);
-  });
-
-  it('gives its mark back to what is not being deleted, once', () => {
-    const { deletionTimestamp: _at, ...metadata } = claim.metadata;
-    const bare = { ...claim, metadata: { ...metadata, finalizers: ['x'] } };
-    const [action] = planProtection(bare, CLAIM_PROTECTION, false).actions;
-    const marked = action?.object;
-    expect(marked?.metadata.finalizers).toEqual(['x', CLAIM_PROTECTION]);
-    expect(marked === undefined ? [] : planProtection(marked, CLAIM_PROTECTION, false).actions).toEqual([]);
-    const leaving = { ...claim, metadata: { ...claim.metadata, finalizers: ['x'] } };
-    expect(planProtection(leaving, CLAIM_PROTECTION, false).actions).toEqual([]);
+  it.each(CASES)('$name', ({ deleting = false, used = false, finalizers, want }) => {
+    const { deletionTimestamp, ...metadata } = claim.metadata;
+    const object = {
+      ...claim,
+      metadata: { ...metadata, finalizers: named(finalizers), ...(deleting ? { deletionTimestamp } : {}) },
+    };
+    const { actions } = planProtection(object, CLAIM_PROTECTION, used);
+    expect(actions.map((action) => action.object.metadata.finalizers)).toEqual(want === undefined ? [] : [named(want)]);
+    const after = actions[0]?.object ?? object;
+    expect(planProtection(after, CLAIM_PROTECTION, used).actions).toEqual([]);
   });
 
   it.each([
