@@ -1,15 +1,41 @@
+import { readFileSync } from 'node:fs';
 import type { Node, Pod, Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { Heartbeats } from './heartbeats.ts';
-import { type ObservedNode, planNode } from './plan.ts';
+import { type Action, type ObservedNode, planNode } from './plan.ts';
 
+interface Case {
+  readonly name: string;
+  /** The status of its condition Ready, True when absent; null for a node that has reported nothing. */
+  readonly ready?: string | null;
+  /** As `key:effect`. */
+  readonly taints?: readonly string[];
+  readonly unschedulable?: boolean;
+  readonly labels?: Record<string, string>;
+  /** Whether it has a pod that is ready. */
+  readonly pods?: boolean;
+  readonly heartbeat?: ObservedNode['heartbeat'];
+  readonly eviction?: ObservedNode['eviction'];
+  readonly askAgainInMs?: number;
+  readonly registration?: ObservedNode['registration'];
+  readonly want: {
+    readonly actions: readonly string[];
+    /** What its conditions give as their reason. */
+    readonly reasons?: readonly string[];
+    readonly taints?: readonly string[];
+    readonly labels?: Record<string, string>;
+    readonly againInMs?: number;
+  };
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const TTL = { 'node.alpha.kubernetes.io/ttl': '0' };
 
-function node(ready: string, rest: { taints?: Taint[]; unschedulable?: boolean } = {}): Node {
+function nodeOf({ ready = 'True', taints, unschedulable, labels }: Partial<Case>): Node {
   const conditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => ({
     type,
-    status: type === 'Ready' || ready === 'Unknown' ? ready : 'False',
+    status: type === 'Ready' || ready === 'Unknown' ? (ready ?? '') : 'False',
     reason: 'R',
     message: 'm',
     lastHeartbeatTime: '2026-01-01T11:59:00Z',
@@ -18,10 +44,18 @@ function node(ready: string, rest: { taints?: Taint[]; unschedulable?: boolean }
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: 'n', annotations: TTL },
-    spec: rest,
-    status: { conditions },
+    metadata: { name: 'n', annotations: TTL, ...(labels === undefined ? {} : { labels }) },
+    spec: {
+      ...(taints === undefined ? {} : { taints: taints.map(taintOf) }),
+      ...(unschedulable === undefined ? {} : { unschedulable }),
+    },
+    ...(ready === null ? {} : { status: { conditions } }),
   };
+}
+
+function taintOf(text: string): Taint {
+  const [key = '', effect = ''] = text.split(':');
+  return { key, effect };
 }
 
 const pod: Pod = {
@@ -32,32 +66,64 @@ const pod: Pod = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
-function observed(of: Partial<ObservedNode> & { node: Node }): ObservedNode {
-  return { pods: [], heartbeat: 'heard', eviction: 'allowed', registration: 'recorded', ...of };
+function observe(one: Partial<Case>): ObservedNode {
+  const { heartbeat = 'heard', eviction = 'allowed', registration = 'recorded', pods = false, askAgainInMs } = one;
+  const askAgain = askAgainInMs === undefined ? {} : { askAgainAt: NOW + askAgainInMs };
+  return { node: nodeOf(one), pods: pods ? [pod] : [], heartbeat, eviction, registration, ...askAgain };
 }
 
-const keys = (taints: readonly Taint[]) => taints.map(({ key, effect }) => `${key}:${effect}`);
+/** What is observed after the actions were carried out. */
+function carryOut(observed: ObservedNode, actions: readonly Action[]): ObservedNode {
+  let { node, pods, registration } = observed;
+  for (const action of actions) {
+    switch (action.kind) {
+      case 'updateStatus':
+        node = { ...node, status: { ...node.status, conditions: [...action.conditions] } };
+        break;
+      case 'setTaints':
+        node = { ...node, spec: { ...node.spec, taints: [...action.taints] } };
+        break;
+      case 'label':
+        node = { ...node, metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...action.labels } } };
+        break;
+      case 'annotate':
+        node = { ...node, metadata: { ...node.metadata, annotations: { ...action.annotations } } };
+        break;
+      case 'markPodNotReady':
+        pods = [{ ...action.pod, status: { conditions: [action.ready] } }];
+        break;
+      case 'recordRegistered':
+        registration = 'recorded';
+        break;
+      case 'recordNotReady':
+        break;
+    }
+  }
+  return { ...observed, node, pods, registration };
+}
 
 describe('planning a node', () => {
-  it('does nothing about a node that is well', () => {
-    expect(planNode(observed({ node: node('True') }), NOW).actions).toEqual([]);
-  });
-
-  it('writes nothing to a node that has reported nothing yet, and makes it unknown when it stays silent', () => {
-    const { status: _, ...fresh } = node('True');
-    expect(planNode(observed({ node: fresh }), NOW).actions).toEqual([]);
-    const [status] = planNode(observed({ node: fresh, heartbeat: 'silent' }), NOW).actions;
-    expect(status?.kind === 'updateStatus' && status.conditions.map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 4 }, () => 'NodeStatusNeverUpdated'),
+  it.each(CASES)('$name', (one) => {
+    const { want } = one;
+    const observed = observe(one);
+    const { actions, requeueAt } = planNode(observed, NOW);
+    expect(actions.map(({ kind }) => kind)).toEqual(want.actions);
+    const taints = actions.flatMap((action) =>
+      action.kind === 'setTaints' ? [action.taints.map(({ key, effect }) => `${key}:${effect}`)] : [],
     );
+    expect(taints).toEqual(want.taints === undefined ? [] : [want.taints]);
+    const reasons = actions.flatMap((action) => (action.kind === 'updateStatus' ? action.conditions : []));
+    expect([...new Set(reasons.map(({ reason }) => reason))]).toEqual(want.reasons ?? []);
+    const labels = actions.flatMap((action) => (action.kind === 'label' ? [action.labels] : []));
+    expect(labels).toEqual(want.labels === undefined ? [] : [want.labels]);
+    expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
+    expect(planNode(carryOut(observed, actions), NOW + 60_000).actions).toEqual([]);
   });
 
-  it('makes a silent node unknown, taints it, says so, and takes its pods for unready', () => {
-    const actions = planNode(observed({ node: node('True'), pods: [pod], heartbeat: 'silent' }), NOW).actions;
-    expect(actions.map(({ kind }) => kind)).toEqual(['updateStatus', 'recordNotReady', 'setTaints', 'markPodNotReady']);
-    const [status, , taints, unready] = actions;
-    if (status?.kind !== 'updateStatus' || taints?.kind !== 'setTaints' || unready?.kind !== 'markPodNotReady') return;
-    expect(status.conditions[0]).toMatchObject({
+  it('says since when a silent node is unknown, and its pods are not ready', () => {
+    const { actions } = planNode(observe({ pods: true, heartbeat: 'silent' }), NOW);
+    const [status, , , unready] = actions;
+    expect(status?.kind === 'updateStatus' && status.conditions[0]).toMatchObject({
       type: 'Ready',
       status: 'Unknown',
       reason: 'NodeStatusUnknown',
@@ -65,79 +131,16 @@ describe('planning a node', () => {
       lastHeartbeatTime: '2026-01-01T11:59:00Z',
       lastTransitionTime: '2026-01-01T12:00:00Z',
     });
-    expect(keys(taints.taints)).toEqual([
-      'node.kubernetes.io/unreachable:NoSchedule',
-      'node.kubernetes.io/unreachable:NoExecute',
-    ]);
-    expect(unready.ready).toEqual({ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T12:00:00Z' });
+    const lastTransitionTime = '2026-01-01T12:00:00Z';
+    expect(unready).toMatchObject({ ready: { type: 'Ready', status: 'False', lastTransitionTime } });
   });
 
-  it('plans nothing more once that is done', () => {
-    const first = planNode(observed({ node: node('True'), heartbeat: 'silent' }), NOW).actions;
-    const conditions = first.flatMap((action) => (action.kind === 'updateStatus' ? action.conditions : []));
-    const taints = first.flatMap((action) => (action.kind === 'setTaints' ? action.taints : []));
-    const after: Node = { ...node('True'), spec: { taints }, status: { conditions } };
-    expect(planNode(observed({ node: after, heartbeat: 'silent' }), NOW + 60_000).actions).toEqual([]);
-  });
-
-  const evicting = [
-    { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
-    { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
-  ];
-
-  it.each(['delayed', 'stopped'] as const)('evicts no pods while that is %s, and asks again', (eviction) => {
-    const plan = planNode(observed({ node: node('True'), heartbeat: 'silent', eviction, askAgainAt: NOW + 500 }), NOW);
-    const [, , taints] = plan.actions;
-    expect(taints?.kind === 'setTaints' && keys(taints.taints)).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
-    expect(plan.requeueAt).toBe(NOW + 500);
-  });
-
-  it('goes on with an eviction that later ones wait for, and ends it when no node is ready', () => {
-    const lost = { node: node('Unknown', { taints: evicting }), heartbeat: 'silent' } as const;
-    expect(planNode(observed({ ...lost, eviction: 'delayed' }), NOW).actions).toEqual([]);
-    expect(planNode(observed({ ...lost, eviction: 'stopped' }), NOW).actions).toEqual([
-      { kind: 'setTaints', taints: [evicting[0]] },
-    ]);
-  });
-
-  it('changes the reason of an eviction without a delay', () => {
-    const back = observed({ node: node('False', { taints: evicting }), eviction: 'delayed' });
-    const [action] = planNode(back, NOW).actions;
-    expect(action?.kind === 'setTaints' && keys(action.taints)).toEqual([
-      'node.kubernetes.io/not-ready:NoSchedule',
-      'node.kubernetes.io/not-ready:NoExecute',
-    ]);
-  });
-
-  it('keeps the beta labels in step with the stable ones', () => {
-    const labelled = (labels: Record<string, string>) => {
-      const one = node('True');
-      return planNode(observed({ node: { ...one, metadata: { ...one.metadata, labels } } }), NOW).actions;
-    };
-    expect(
-      labelled({ 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/os': 'x' }),
-    ).toEqual([{ kind: 'label', labels: { 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'arm64' } }]);
-    expect(labelled({ 'kubernetes.io/os': 'linux', 'beta.kubernetes.io/os': 'linux' })).toEqual([]);
-    expect(labelled({ 'beta.kubernetes.io/arch': 'amd64' })).toEqual([]);
-  });
-
-  it('takes its own taints off a node that is back, and no others', () => {
-    const taints = [
-      { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
-      { key: 'dedicated', effect: 'NoSchedule', value: 'x' },
-    ];
-    expect(planNode(observed({ node: node('True', { taints }) }), NOW).actions).toEqual([
-      { kind: 'setTaints', taints: [taints[1]] },
-    ]);
-  });
-
-  it('taints cordoned and unready nodes', () => {
-    const [action] = planNode(observed({ node: node('False', { unschedulable: true }) }), NOW).actions;
-    expect(action?.kind === 'setTaints' && keys(action.taints)).toEqual([
-      'node.kubernetes.io/not-ready:NoSchedule',
-      'node.kubernetes.io/unschedulable:NoSchedule',
-      'node.kubernetes.io/not-ready:NoExecute',
-    ]);
+  it('keeps all of a foreign taint', () => {
+    const own = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' };
+    const foreign = { key: 'dedicated', effect: 'NoSchedule', value: 'x' };
+    const observed = observe({});
+    const node = { ...observed.node, spec: { taints: [own, foreign] } };
+    expect(planNode({ ...observed, node }, NOW).actions).toEqual([{ kind: 'setTaints', taints: [foreign] }]);
   });
 });
 
@@ -195,14 +198,5 @@ describe('heartbeats', () => {
     expect(heartbeats.nextLookMs(4000)).toBe(1200);
     expect(heartbeats.nextLookMs(2000)).toBe(500);
     expect(heartbeats.nextLookMs(100)).toBe(101);
-  });
-});
-
-describe('planning the Events of a node', () => {
-  it('records its registration once in a term', () => {
-    const registration = 'new';
-    expect(planNode(observed({ node: node('True'), registration }), NOW).actions).toEqual([
-      { kind: 'recordRegistered' },
-    ]);
   });
 });
