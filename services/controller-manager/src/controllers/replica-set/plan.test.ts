@@ -1,10 +1,41 @@
+import { readFileSync } from 'node:fs';
 import { formatTime } from '@gantry/base';
 import type { Pod, ReplicaSet, ReplicationController } from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
 import { controllerReference } from '../ownership.ts';
-import { BURST, type ObservedPodSet, planReplicaSet } from './plan.ts';
+import { type Action, BURST, type ObservedPodSet, planReplicaSet } from './plan.ts';
 import type { PodSet } from './pod-set.ts';
 
+interface PodCase {
+  readonly name: string;
+  readonly labels?: Record<string, string>;
+  /** Who controls it; the set when absent. */
+  readonly owner?: 'none' | 'other';
+  readonly ready?: boolean;
+  readonly readySeconds?: number;
+  readonly node?: string;
+  readonly cost?: string;
+  readonly deleting?: boolean;
+  readonly phase?: string;
+}
+
+interface Case {
+  readonly name: string;
+  readonly kind?: 'ReplicationController';
+  readonly replicas?: number;
+  readonly minReadySeconds?: number;
+  readonly templateLabels?: Record<string, string>;
+  readonly deleting?: boolean;
+  readonly pods: readonly PodCase[];
+  readonly want: {
+    readonly actions: readonly string[];
+    /** Part of the status that is written. */
+    readonly status?: object;
+    readonly againInMs?: number;
+  };
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
 const NOW = Date.parse('2026-01-01T00:10:00Z');
 
 const set: ReplicaSet = {
@@ -14,31 +45,45 @@ const set: ReplicaSet = {
   spec: { replicas: 2, selector: { matchLabels: { app: 'a' } }, template: { metadata: { labels: { app: 'a' } } } },
 };
 
-function pod(
-  name: string,
-  change: {
-    labels?: Record<string, string>;
-    owned?: boolean;
-    ready?: boolean;
-    node?: string;
-    cost?: string;
-    deleting?: boolean;
-    readySeconds?: number;
-    phase?: string;
-    owner?: PodSet;
-  } = {},
-): Pod {
+const controller: ReplicationController = {
+  apiVersion: 'v1',
+  kind: 'ReplicationController',
+  metadata: { name: 'old', namespace: 'n', uid: 'rc-1', generation: 1 },
+  spec: { replicas: 2, selector: { app: 'a' }, template: { metadata: { labels: { app: 'a' } } } },
+};
+
+const OTHER: ReplicaSet = { ...set, metadata: { ...set.metadata, name: 'other', uid: 'rs-2' } };
+
+function setOf({ kind, replicas = 2, minReadySeconds, templateLabels, deleting = false }: Case): PodSet {
+  const change = {
+    replicas,
+    ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+    ...(templateLabels === undefined ? {} : { template: { metadata: { labels: templateLabels } } }),
+  };
+  const deletion = deleting ? { deletionTimestamp: formatTime(NOW) } : {};
+  if (kind === 'ReplicationController') {
+    return {
+      ...controller,
+      metadata: { ...controller.metadata, ...deletion },
+      spec: { ...controller.spec, ...change },
+    };
+  }
+  const selector = { matchLabels: { app: 'a' } };
+  return { ...set, metadata: { ...set.metadata, ...deletion }, spec: { ...set.spec, selector, ...change } };
+}
+
+function pod(name: string, change: Omit<PodCase, 'name'> = {}, of: PodSet = set): Pod {
   const {
     labels = { app: 'a' },
-    owned = true,
+    owner,
     ready = true,
     node = 'node',
     cost,
     deleting = false,
     readySeconds = 60,
-    phase = ready ? 'Running' : 'Pending',
-    owner = set,
   } = change;
+  const phase = change.phase ?? (ready ? 'Running' : 'Pending');
+  const lastTransitionTime = formatTime(NOW - readySeconds * 1000);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -47,18 +92,13 @@ function pod(
       uid: name,
       namespace: 'n',
       labels,
-      ...(owned ? { ownerReferences: [controllerReference(owner)] } : {}),
+      ...(owner === 'none' ? {} : { ownerReferences: [controllerReference(owner === 'other' ? OTHER : of)] }),
       ...(cost === undefined ? {} : { annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost } }),
       ...(deleting ? { deletionTimestamp: formatTime(NOW) } : {}),
       creationTimestamp: formatTime(NOW - 120_000),
     },
     spec: { containers: [], nodeName: node },
-    status: ready
-      ? {
-          phase,
-          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: formatTime(NOW - readySeconds * 1000) }],
-        }
-      : { phase },
+    status: ready ? { phase, conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] } : { phase },
   };
 }
 
@@ -69,58 +109,33 @@ function plan(pods: readonly Pod[], change: Partial<ObservedPodSet> = {}) {
 const deleted = (pods: readonly Pod[], of: PodSet = set) =>
   plan(pods, { set: of }).actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod.metadata.name] : []));
 
+function describeAction(action: Action): string {
+  switch (action.kind) {
+    case 'createPods':
+      return `create ${action.count}`;
+    case 'deletePod':
+      return `delete ${action.pod.metadata.name ?? ''}${action.asSeen ? ' as seen' : ''}`;
+    case 'updateStatus':
+      return 'status';
+    default:
+      return `${action.kind} ${action.pod.metadata.name ?? ''}`;
+  }
+}
+
 describe('planReplicaSet', () => {
-  test('missing pods are created at once', () => {
-    expect(plan([]).actions).toContainEqual({ kind: 'createPods', count: 2 });
-    expect(plan([pod('a')]).actions).toContainEqual({ kind: 'createPods', count: 1 });
-  });
-
-  test('a pod that is being deleted counts as gone', () => {
-    const { actions } = plan([pod('a'), pod('b', { deleting: true })]);
-    expect(actions).toContainEqual({ kind: 'createPods', count: 1 });
-    expect(actions.at(-1)).toMatchObject({ status: { replicas: 1, terminatingReplicas: 1 } });
-  });
-
-  test('the least useful pods go first', () => {
-    const one = { ...set, spec: { ...set.spec, replicas: 1, selector: { matchLabels: { app: 'a' } } } };
-    expect(deleted([pod('running'), pod('pending', { ready: false })], one)).toEqual(['pending']);
-    expect(deleted([pod('assigned', { ready: false }), pod('free', { ready: false, node: '' })], one)).toEqual([
-      'free',
-    ]);
-    expect(
-      deleted([pod('five', { cost: '5' }), pod('minus', { cost: '-1' }), pod('ten', { cost: '10' })], one),
-    ).toEqual(['minus', 'five']);
-    expect(deleted([pod('a', { node: 'x' }), pod('b', { node: 'y' }), pod('c', { node: 'y' })], one)).toHaveLength(2);
-    expect(deleted([pod('long', { readySeconds: 600 }), pod('short', { readySeconds: 5 })], one)).toEqual(['short']);
-  });
-
-  test('where some stay, a pod that is not ready goes only as it was seen', () => {
-    const asSeen = (pods: readonly Pod[], replicas: number) =>
-      plan(pods, {
-        set: { ...set, spec: { ...set.spec, replicas, selector: { matchLabels: { app: 'a' } } } },
-      }).actions.flatMap((action) => (action.kind === 'deletePod' ? [action.asSeen] : []));
-    expect(asSeen([pod('running'), pod('pending', { ready: false })], 1)).toEqual([true]);
-    expect(asSeen([pod('running'), pod('other')], 1)).toEqual([false]);
-    expect(asSeen([pod('running'), pod('pending', { ready: false })], 0)).toEqual([false, false]);
-  });
-
-  test('selected orphans are adopted, unselected ones released', () => {
-    const { actions } = plan([pod('orphan', { owned: false }), pod('lost', { labels: { app: 'free' } })]);
-    expect(actions.map((action) => action.kind)).toEqual(['adopt', 'release', 'createPods', 'updateStatus']);
-  });
-
-  test('a set that is being deleted neither creates nor adopts', () => {
-    const replicaSet = { ...set, metadata: { ...set.metadata, deletionTimestamp: formatTime(NOW) } };
-    expect(plan([pod('orphan', { owned: false })], { set: replicaSet }).actions.map((a) => a.kind)).toEqual([
-      'updateStatus',
-    ]);
-  });
-
-  test('minReadySeconds delays availability and says when to look again', () => {
-    const replicaSet = { ...set, spec: { ...set.spec, minReadySeconds: 30, selector: { matchLabels: { app: 'a' } } } };
-    const result = plan([pod('a', { readySeconds: 10 }), pod('b', { readySeconds: 40 })], { set: replicaSet });
-    expect(result.actions.at(-1)).toMatchObject({ status: { readyReplicas: 2, availableReplicas: 1 } });
-    expect(result.requeueAt).toBe(NOW + 20_000);
+  test.each(CASES)('$name', (one) => {
+    const of = setOf(one);
+    const pods = one.pods.map(({ name, ...rest }) => pod(name, rest, of));
+    const { actions, requeueAt } = plan(pods, { set: of });
+    expect(actions.map(describeAction)).toEqual(one.want.actions);
+    const status = actions.flatMap((action) => (action.kind === 'updateStatus' ? [action.status] : []))[0];
+    expect(status).toMatchObject(one.want.status ?? {});
+    expect(requeueAt).toBe(one.want.againInMs === undefined ? undefined : NOW + one.want.againInMs);
+    // The status is written once.
+    const after = { ...of, ...(status === undefined ? {} : { status }) } as PodSet;
+    expect(plan(pods, { set: after }).actions.map(describeAction)).toEqual(
+      one.want.actions.filter((action) => action !== 'status'),
+    );
   });
 
   test('a failure to create becomes a condition and goes when creation works again', () => {
@@ -170,54 +185,12 @@ describe('planReplicaSet', () => {
     expect(plan([], { set: sized(700) }).actions).toContainEqual({ kind: 'createPods', count: BURST });
     expect(deleted(many, sized(0))).toHaveLength(BURST);
   });
-
-  test('pods that have ended are replaced, and neither adopted nor released', () => {
-    const pods = [
-      pod('ended', { phase: 'Failed', ready: false }),
-      pod('done', { phase: 'Succeeded', ready: false }),
-      pod('lost', { phase: 'Failed', ready: false, labels: { app: 'free' } }),
-      pod('orphan', { phase: 'Failed', ready: false, owned: false }),
-    ];
-    expect(plan(pods).actions.map(({ kind }) => kind)).toEqual(['createPods', 'updateStatus']);
-    expect(plan(pods).actions).toContainEqual({ kind: 'createPods', count: 2 });
-  });
-
-  test('pods of another controller and of another selector do not count', () => {
-    const other: ReplicaSet = { ...set, metadata: { ...set.metadata, name: 'other', uid: 'rs-2' } };
-    const pods = [pod('other', { owner: other }), pod('unselected', { owned: false, labels: {} })];
-    expect(plan(pods).actions.slice(0, -1)).toEqual([{ kind: 'createPods', count: 2 }]);
-  });
-
-  test('pods with all labels of the template are counted as fully labelled', () => {
-    const labels = { app: 'a', tier: 'web' };
-    const labelled: ReplicaSet = {
-      ...set,
-      spec: { ...set.spec, selector: { matchLabels: { app: 'a' } }, template: { metadata: { labels } } },
-    };
-    const pods = [pod('a'), pod('b', { labels: { ...labels, more: 'x' } })];
-    expect(plan(pods, { set: labelled }).actions.at(-1)).toMatchObject({
-      status: { replicas: 2, fullyLabeledReplicas: 1 },
-    });
-  });
 });
 
 describe('a ReplicationController', () => {
-  const old: ReplicationController = {
-    apiVersion: 'v1',
-    kind: 'ReplicationController',
-    metadata: { name: 'old', namespace: 'n', uid: 'rc-1', generation: 1 },
-    spec: { replicas: 2, selector: { app: 'a' }, template: { metadata: { labels: { app: 'a' } } } },
-  };
-
-  test('selects by its map of labels', () => {
-    const pods = [pod('orphan', { owned: false }), pod('other', { owned: false, labels: { app: 'b' } })];
-    const { actions } = plan(pods, { set: old });
-    expect(actions.slice(0, -1)).toMatchObject([{ kind: 'adopt' }, { kind: 'createPods', count: 1 }]);
-  });
-
   test('does not report terminating pods, which its status has no field for', () => {
-    const pods = [pod('a', { owner: old }), pod('b', { owner: old, deleting: true })];
-    expect(plan(pods, { set: old }).actions.at(-1)).toEqual({
+    const pods = [pod('a', {}, controller), pod('b', { deleting: true }, controller)];
+    expect(plan(pods, { set: controller }).actions.at(-1)).toEqual({
       kind: 'updateStatus',
       status: { replicas: 1, fullyLabeledReplicas: 1, readyReplicas: 1, availableReplicas: 1, observedGeneration: 1 },
     });
