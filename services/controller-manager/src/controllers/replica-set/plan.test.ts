@@ -132,7 +132,7 @@ describe('planReplicaSet', () => {
     expect(status).toMatchObject(one.want.status ?? {});
     expect(requeueAt).toBe(one.want.againInMs === undefined ? undefined : NOW + one.want.againInMs);
     // The status is written once.
-    const after = { ...of, ...(status === undefined ? {} : { status }) } as PodSet;
+    const after = { ...of, ...(status === undefined ? {} : { status }) };
     expect(plan(pods, { set: after }).actions.map(describeAction)).toEqual(
       one.want.actions.filter((action) => action !== 'status'),
     );
