@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readFile, statfs } from 'node:fs/promises';
 import { errorMessage } from '@gantry/base';
 import { createGrpcClient, type GrpcClient } from '@gantry/client';
+import { createEventRecorder } from '@gantry/controller-runtime';
 import type { GroupMember } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentConfig } from './config.ts';
@@ -227,8 +228,11 @@ async function runCustodian(
   { self, engine, runtime, services, client, mounts }: CustodianParts,
   signal: AbortSignal,
 ): Promise<void> {
+  const component = 'cloud-node-lifecycle-controller';
+  const events = createEventRecorder({ client, component, clock, random, log: logger });
   const custodian = new Custodian({
     client,
+    events,
     runtime,
     agents: runtime.agents,
     compose: self.container?.compose,
@@ -262,5 +266,5 @@ async function runCustodian(
     (abort) => forwarders.lead(abort),
   ];
   const lead = (term: AbortSignal) => runTogether(parts, term);
-  await election.run(lead, signal);
+  await election.run(lead, signal).finally(() => events.close());
 }

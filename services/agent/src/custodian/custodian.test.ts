@@ -1,10 +1,20 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Eviction, type KubeObject, LEASES, NODES, PODS, type Resource, StatusError } from '@gantry/objects';
+import {
+  type Eviction,
+  EVENTS,
+  type KubeObject,
+  LEASES,
+  NODES,
+  PODS,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
+import { createEventRecorder } from '@gantry/controller-runtime';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -46,8 +56,10 @@ describe('a host custodian with an agent that comes back', () => {
   });
 
   const lead = () => {
+    const client = createOvertakenClient(server, (write) => meanwhile(write));
     const custodian = new Custodian({
-      client: createOvertakenClient(server, (write) => meanwhile(write)),
+      client,
+      events: createEventRecorder({ client, component: 'test', clock, random: () => 0.5, log: silentLogger }),
       runtime: new HollowRuntime({ clock, images: {} }),
       agents: {
         describeSelf: async () => undefined,
@@ -84,6 +96,11 @@ describe('a host custodian with an agent that comes back', () => {
     await wait();
     expect(server.all(NODES)).toEqual([]);
     expect(server.all(LEASES)).toEqual([]);
+    const reported = server
+      .all(EVENTS)
+      .map(({ involvedObject: { kind, name }, reason, message }) => [kind, name, reason, message]);
+    const message = 'Deleting node host-2 because it does not exist in the cloud provider';
+    expect(reported).toEqual([['Node', 'host-2', 'DeletingNode', message]]);
   });
 
   it.each([

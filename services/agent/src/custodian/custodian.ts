@@ -15,6 +15,7 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
+import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import { readKeyVolume } from '../identity/key-volume.ts';
 import { numberOf } from '../identity/node-identity.ts';
@@ -28,12 +29,16 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { type CleanedNode, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
+/** Kubernetes' words: the cloud is the Docker host here. */
+const NOT_IN_CLOUD = 'it does not exist in the cloud provider';
 /** Containers of nodes without an object are looked for once in this many rounds. */
 const OBJECTLESS_ROUNDS = 5;
 
 /** This agent, its host and its clients, as the custodian uses them. */
 export interface CustodianOptions {
   readonly client: ObjectClient;
+  /** Of the component that reports Nodes which are removed. */
+  readonly events: EventRecorder;
   readonly runtime: Runtime;
   readonly agents: AgentContainers;
   readonly compose: SelfContainer['compose'];
@@ -267,13 +272,16 @@ export class Custodian {
    * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, agents, statePath, mounts, logger } = this.#options;
+    const { client, events, agents, statePath, mounts, logger } = this.#options;
     const objects = [
       { resource: LEASES, namespace: LEASE_NAMESPACE, seen: this.#heartbeats.get(node)?.lease },
       { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
     ];
     for (const { resource, namespace, seen } of objects) {
       if (seen === undefined) continue;
+      if (seen.kind === NODES.kind) {
+        events.event(seen, 'Normal', 'DeletingNode', `Deleting node ${node} because ${NOT_IN_CLOUD}`);
+      }
       await ignoreNotFound(client.delete(resource, { namespace, name: node }, versionOf(seen), signal));
     }
     const state = join(statePath, 'nodes', node);
