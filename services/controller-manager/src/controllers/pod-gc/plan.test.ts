@@ -32,7 +32,7 @@ function podOf({ node, deleting = false, graceSeconds, finalizers, phase }: Case
   const grace = graceSeconds === undefined ? {} : { deletionGracePeriodSeconds: graceSeconds };
   return {
     ...one,
-    metadata: { ...one.metadata, ...grace, ...(finalizers === undefined ? {} : { finalizers }) },
+    metadata: { ...one.metadata, ...grace, ...(finalizers === undefined ? {} : { finalizers: [...finalizers] }) },
     ...(phase === undefined ? {} : { status: { phase } }),
   };
 }
@@ -64,7 +64,7 @@ describe('planning the collection of pods', () => {
     expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
     // What only finalizers hold after that is left to them.
     if (actions.length === 0) return;
-    const gone = podOf({ ...one, deleting: true, graceSeconds: 0, phase: 'Failed' });
+    const gone = podOf({ ...one, deleting: true, graceSeconds: 0, finalizers: ['example.org/hold'], phase: 'Failed' });
     expect(planPodCollection({ ...observed, pod: gone }, NOW).actions).toEqual([]);
   });
 });
