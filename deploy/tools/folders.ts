@@ -116,11 +116,12 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   'packages/objects': {
     // Types of all kinds.
     generated: [],
+    'well-known': [],
     '.': ['generated'],
     'generated/constants': ['.', 'generated'],
     'label-selectors': ['.', 'generated'],
     pods: ['generated'],
-    volumes: ['.', 'generated', 'label-selectors'],
+    volumes: ['.', 'generated', 'label-selectors', 'well-known'],
     'index.ts': ANYTHING,
   },
   'packages/apimachinery': {

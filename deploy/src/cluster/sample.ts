@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Deployment, DEPLOYMENTS, StatusError } from '@gantry/objects';
+import { type Deployment, DEPLOYMENTS, LAST_APPLIED_ANNOTATION, StatusError } from '@gantry/objects';
 import type { HttpClient } from '@gantry/client';
 import { parse } from 'yaml';
 import type { CommandConfig } from '../config.ts';
 
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const NAMESPACE = 'default';
 
 /** Creates the sample Deployment as `kubectl apply` would. An existing one is not changed. */
@@ -24,7 +23,7 @@ export async function applySample(
   }
   const metadata = { ...manifest.metadata, namespace: NAMESPACE };
   const applied = `${JSON.stringify({ ...manifest, metadata: { annotations: {}, ...metadata } })}\n`;
-  const object = { ...manifest, metadata: { ...metadata, annotations: { [LAST_APPLIED]: applied } } };
+  const object = { ...manifest, metadata: { ...metadata, annotations: { [LAST_APPLIED_ANNOTATION]: applied } } };
   await api.create(DEPLOYMENTS, object, signal);
   return { namespace: NAMESPACE, name, outcome: 'created' };
 }

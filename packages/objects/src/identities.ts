@@ -1,3 +1,5 @@
+import { ENGINE_LABEL } from './hosts.ts';
+
 /** The group of administrators: everything is allowed to it. */
 export const ADMINISTRATORS = 'system:masters';
 
@@ -17,8 +19,8 @@ export const UNLIMITED_GROUPS: ReadonlySet<string> = new Set([ADMINISTRATORS, FI
 /** Begins the unit of an agent's certificate that names its Docker engine, as whose custodian the agent may act. */
 export const ENGINE_UNIT = 'gantry:engine:';
 
-/** The extra value of an agent's user with the engine of its certificate. */
-export const ENGINE_EXTRA = 'gantry.dev/engine';
+/** The extra value of an agent's user with the engine of its certificate; named like the Node's label. */
+export const ENGINE_EXTRA = ENGINE_LABEL;
 
 /** The signer that renews certificates of fixed services. */
 export const SERVICE_SIGNER = 'gantry.dev/service';

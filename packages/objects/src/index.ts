@@ -7,8 +7,8 @@
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `held-resources` (what a pod holds while it is resized),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
- * `pods` (host ports, final phases, references to the API's objects), `service-name-label`, `volumes` (which volume belongs to which
- * claim).
+ * `pods` (host ports, final phases, references to the API's objects), `volumes` (which volume belongs to which claim), `well-known`
+ * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets; ours are in `hosts` and `identities`).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -109,10 +109,9 @@ export {
   subtractQuantity,
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
-export { SERVICE_NAME_LABEL } from './service-name-label.ts';
 export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
-export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
+export { apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { withHeldResources } from './held-resources.ts';
 export {
@@ -143,3 +142,69 @@ export {
   STORAGE_PROVISIONER,
   waitsForConsumer,
 } from './volumes/volume-binding.ts';
+export {
+  APPROVAL_ANNOTATION,
+  APP_ARMOR_PREFIX,
+  DELETION_COST_ANNOTATION,
+  LAST_APPLIED_ANNOTATION,
+  MIRROR_ANNOTATION,
+  SECCOMP_ANNOTATION,
+  SECCOMP_PREFIX,
+} from './well-known/annotations.ts';
+export {
+  DEFAULT_INGRESS_CLASS,
+  DEFAULT_STORAGE_CLASS,
+  DEFAULT_STORAGE_CLASS_MARKS,
+  INGRESS_CLASS_ANNOTATION,
+  STORAGE_CLASS_ANNOTATION,
+} from './well-known/classes.ts';
+export {
+  ENDPOINTS_MANAGER_LABEL,
+  OLD_TOPOLOGY_MODE_ANNOTATION,
+  SERVICE_NAME_LABEL,
+  SKIP_MIRROR_LABEL,
+  SLICE_MANAGER_LABEL,
+  TOPOLOGY_MODE_ANNOTATION,
+  TRIGGER_TIME_ANNOTATION,
+} from './well-known/endpoints.ts';
+export {
+  ATTRIBUTES_PROTECTION,
+  CLAIM_PROTECTION,
+  FOREGROUND_FINALIZER,
+  ORPHAN_FINALIZER,
+  TRACKING_FINALIZER,
+  VOLUME_PROTECTION,
+} from './well-known/finalizers.ts';
+export {
+  ARCH_LABEL,
+  BETA_ARCH_LABEL,
+  BETA_INSTANCE_TYPE_LABEL,
+  BETA_OS_LABEL,
+  BETA_REGION_LABEL,
+  BETA_ZONE_LABEL,
+  CONTROL_PLANE_LABEL,
+  HOSTNAME_LABEL,
+  INSTANCE_TYPE_LABEL,
+  MASTER_LABEL,
+  NODE_TTL_ANNOTATION,
+  OS_LABEL,
+  REGION_LABEL,
+  ZONE_LABEL,
+} from './well-known/node-labels.ts';
+export {
+  DISK_PRESSURE_TAINT,
+  MEMORY_PRESSURE_TAINT,
+  NETWORK_UNAVAILABLE_TAINT,
+  NOT_READY_TAINT,
+  PID_PRESSURE_TAINT,
+  UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
+} from './well-known/node-taints.ts';
+export {
+  ACCOUNT_NAME_ANNOTATION,
+  DOCKER_CONFIG_SECRET,
+  MOUNTABLE_SECRETS_ANNOTATION,
+  OLD_DOCKER_CONFIG_SECRET,
+  TOKEN_SECRET,
+} from './well-known/secrets.ts';
+export { CLIENT_SIGNER, NODE_CLIENT_SIGNER, SERVING_SIGNER } from './well-known/signers.ts';

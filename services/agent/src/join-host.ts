@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, type Random, sleep, withDeadline } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, ignoreReasons, type ObjectClient } from '@gantry/client';
-import { ENGINE_LABEL, FIXED_SERVICES, type Node, NODES } from '@gantry/objects';
+import { ENGINE_LABEL, FIXED_SERVICES, HOSTNAME_LABEL, type Node, NODES } from '@gantry/objects';
 import { type Logger, replaceFile } from '@gantry/service';
 import { createRequest, generateKey, openTlsFolder } from '@gantry/tls';
 import type { JoinConfig } from './config.ts';
@@ -72,7 +72,7 @@ export async function joinHost(options: JoinOptions, signal: AbortSignal): Promi
 
 /** Creates the Node without a status: nothing runs there yet. */
 async function registerNode(client: ObjectClient, name: string, engine: string, signal: AbortSignal): Promise<void> {
-  const labels = { [ENGINE_LABEL]: engine, 'kubernetes.io/hostname': name };
+  const labels = { [ENGINE_LABEL]: engine, [HOSTNAME_LABEL]: name };
   const object: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
   await ignoreReasons(client.create(NODES, object, signal), ['AlreadyExists']);
   const { metadata } = await client.get(NODES, { namespace: '', name }, signal);

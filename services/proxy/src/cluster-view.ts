@@ -12,6 +12,7 @@ import {
   type Service,
   SERVICE_NAME_LABEL,
   SERVICES,
+  TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
 import { HostPortView } from './host-port-view.ts';
@@ -29,7 +30,6 @@ import type { Topology } from './rules/topology.ts';
 export const PROXIED_RESOURCES = [SERVICES, ENDPOINT_SLICES, NODES, PODS];
 
 /** Written by the EndpointSlice controller: when the pod's change happened. */
-const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** What an update of the rule book is about apart from the rules. */
 export interface Update {
@@ -142,8 +142,8 @@ export class ClusterView {
       else this.#slices.set(key, slices);
       this.#changedServices.add(key);
     }
-    const trigger = object?.metadata.annotations?.[TRIGGER_TIME];
-    if (trigger === undefined || trigger === old?.metadata.annotations?.[TRIGGER_TIME]) return;
+    const trigger = object?.metadata.annotations?.[TRIGGER_TIME_ANNOTATION];
+    if (trigger === undefined || trigger === old?.metadata.annotations?.[TRIGGER_TIME_ANNOTATION]) return;
     const at = Date.parse(trigger);
     if (!Number.isNaN(at)) this.#triggeredAt.add(at);
   }

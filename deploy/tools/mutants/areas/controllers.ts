@@ -103,8 +103,8 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
     name: 'dependents that block are not waited for',
     file: `${COLLECTOR}/plan.ts`,
-    text: "if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND }];",
-    replacement: "if (blocking.length >= 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND }];",
+    text: "if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND_FINALIZER }];",
+    replacement: "if (blocking.length >= 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND_FINALIZER }];",
     tests: [`${COLLECTOR}/plan.test.ts`],
     protects: 'the order of a foreground deletion',
   },

@@ -1,6 +1,6 @@
 import { goJson } from '@gantry/base';
 import { parseJson } from '../values/exact-number.ts';
-import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
+import { type JsonObject, type KubeObject, apiVersionOf, LAST_APPLIED_ANNOTATION } from '@gantry/objects';
 import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
 import { findMisfits } from './check-values.ts';
 import { compareFields } from './compare.ts';
@@ -8,8 +8,6 @@ import type { FieldSet } from './field-set.ts';
 import { typeOf, type ManagedKind } from './managed-kind.ts';
 import { isJsonMap, KeylessItem } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
-
-const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Kubernetes lets this manager take over what it has applied from the client's side before. */
 export const KUBECTL = 'kubectl';
@@ -19,7 +17,7 @@ export const KUBECTL = 'kubectl';
  * can be read.
  */
 export function fieldsLastApplied(of: ManagedKind, live: KubeObject): FieldSet | undefined {
-  const text = live.metadata?.annotations?.[ANNOTATION] ?? '';
+  const text = live.metadata?.annotations?.[LAST_APPLIED_ANNOTATION] ?? '';
   if (text === '') return undefined;
   let config: unknown;
   try {
@@ -43,11 +41,11 @@ export function fieldsLastApplied(of: ManagedKind, live: KubeObject): FieldSet |
 /** The object with its `last-applied-configuration`, if it has one, replaced by `config`. */
 export function refreshLastApplied(object: KubeObject, config: JsonObject): KubeObject {
   const annotations = object.metadata.annotations;
-  if (annotations === undefined || (annotations[ANNOTATION] ?? '') === '') return object;
-  const refreshed: Record<string, string> = { ...annotations, [ANNOTATION]: encodeConfig(config) };
+  if (annotations === undefined || (annotations[LAST_APPLIED_ANNOTATION] ?? '') === '') return object;
+  const refreshed: Record<string, string> = { ...annotations, [LAST_APPLIED_ANNOTATION]: encodeConfig(config) };
   const size = Object.entries(refreshed).reduce((sum, [key, value]) => sum + key.length + Buffer.byteLength(value), 0);
   // Validation would refuse them all: this one is left out instead.
-  if (size > MAX_ANNOTATIONS_BYTES) delete refreshed[ANNOTATION];
+  if (size > MAX_ANNOTATIONS_BYTES) delete refreshed[LAST_APPLIED_ANNOTATION];
   return { ...object, metadata: { ...object.metadata, annotations: refreshed } };
 }
 
@@ -55,7 +53,7 @@ function encodeConfig(config: JsonObject): string {
   const { metadata } = config;
   let shown = config;
   if (isJsonMap(metadata) && isJsonMap(metadata['annotations'])) {
-    const { [ANNOTATION]: _last, ...annotations } = metadata['annotations'];
+    const { [LAST_APPLIED_ANNOTATION]: _last, ...annotations } = metadata['annotations'];
     shown = { ...config, metadata: { ...metadata, annotations } };
   }
   return `${goJson(sorted(shown))}\n`;

@@ -9,11 +9,13 @@ import {
   labelName,
   qualifiedName,
   required,
+  FOREGROUND_FINALIZER,
+  ORPHAN_FINALIZER,
 } from '@gantry/objects';
 import { IMMUTABLE, invalidAll, nonNegative } from './errors.ts';
 import { validateAnnotations, validateLabels } from './labels.ts';
 
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', ORPHAN_FINALIZER, FOREGROUND_FINALIZER]);
 
 export interface ObjectMetaRules {
   readonly namespaced: boolean;
@@ -64,7 +66,7 @@ export function validateFinalizerName(text: string, path: string): FieldError[] 
 
 function validateFinalizers(finalizers: readonly string[], path: string): FieldError[] {
   const errors = finalizers.flatMap((text) => invalidAll(path, text, qualifiedName(text)));
-  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+  if (finalizers.includes(ORPHAN_FINALIZER) && finalizers.includes(FOREGROUND_FINALIZER)) {
     errors.push(invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   }
   return errors;

@@ -10,13 +10,13 @@ import {
   invalid,
   required,
   subdomainName,
+  APPROVAL_ANNOTATION,
 } from '@gantry/objects';
 
 /** Keeps a definition until its objects are gone. */
 export const CUSTOM_RESOURCE_CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
 /** By which a definition in a group of Kubernetes' own says that this was agreed upon. */
-export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io';
 
 const APPROVAL_LINK = 'see https://github.com/kubernetes/enhancements/pull/1111';
 

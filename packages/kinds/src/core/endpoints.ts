@@ -13,12 +13,12 @@ import {
   portNumber,
   qualifiedName,
   required,
+  ENDPOINTS_MANAGER_LABEL,
 } from '@gantry/objects';
 import { describedAs, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { ipFamily, ipWarnings, validateEndpointIp, validateIp } from '../fields/ip.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
-const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SHOWN = 3;
 
 function applyDefaults(object: Endpoints): void {
@@ -64,7 +64,7 @@ function validatePort(port: EndpointPort, needsName: boolean, path: string): Fie
 }
 
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
-  if (metadata.labels?.[MANAGED_BY] === 'endpoint-controller') return [];
+  if (metadata.labels?.[ENDPOINTS_MANAGER_LABEL] === 'endpoint-controller') return [];
   return subsets.flatMap((subset, i) =>
     (['addresses', 'notReadyAddresses'] as const).flatMap((field) =>
       (subset[field] ?? []).flatMap(({ ip }, j) => ipWarnings(ip, `subsets[${i}].${field}[${j}].ip`)),

@@ -10,6 +10,10 @@ import {
   required,
   setMember,
   tooLong,
+  TOKEN_SECRET,
+  ACCOUNT_NAME_ANNOTATION,
+  OLD_DOCKER_CONFIG_SECRET,
+  DOCKER_CONFIG_SECRET,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -53,13 +57,13 @@ function validate(object: Secret): FieldError[] {
 function validateType(object: Secret): FieldError[] {
   const { data = {} } = object;
   switch (object.type) {
-    case 'kubernetes.io/service-account-token':
-      return (object.metadata.annotations?.['kubernetes.io/service-account.name'] ?? '') === ''
-        ? [required('metadata.annotations[kubernetes.io/service-account.name]')]
+    case TOKEN_SECRET:
+      return (object.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION] ?? '') === ''
+        ? [required(`metadata.annotations[${ACCOUNT_NAME_ANNOTATION}]`)]
         : [];
-    case 'kubernetes.io/dockercfg':
+    case OLD_DOCKER_CONFIG_SECRET:
       return validateJson(data, '.dockercfg');
-    case 'kubernetes.io/dockerconfigjson':
+    case DOCKER_CONFIG_SECRET:
       return validateJson(data, '.dockerconfigjson');
     case 'kubernetes.io/basic-auth':
       return 'username' in data || 'password' in data ? [] : [required('data[username]'), required('data[password]')];

@@ -1,7 +1,5 @@
-import { SERVICE_ACCOUNTS, type ServiceAccount } from '@gantry/objects';
+import { MOUNTABLE_SECRETS_ANNOTATION, SERVICE_ACCOUNTS, type ServiceAccount } from '@gantry/objects';
 import { ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
-
-const ENFORCE = 'kubernetes.io/enforce-mountable-secrets';
 
 /** Secrets are in the account's own namespace: all that is kept of a reference is the name. */
 function keepNames(object: ServiceAccount): void {
@@ -10,9 +8,11 @@ function keepNames(object: ServiceAccount): void {
 }
 
 function warnings({ metadata }: ServiceAccount, old?: ServiceAccount): string[] {
-  const isNew = ENFORCE in (metadata.annotations ?? {}) && !(ENFORCE in (old?.metadata.annotations ?? {}));
+  const isNew =
+    MOUNTABLE_SECRETS_ANNOTATION in (metadata.annotations ?? {}) &&
+    !(MOUNTABLE_SECRETS_ANNOTATION in (old?.metadata.annotations ?? {}));
   const advice = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets';
-  return isNew ? [`metadata.annotations[${ENFORCE}]: ${advice}`] : [];
+  return isNew ? [`metadata.annotations[${MOUNTABLE_SECRETS_ANNOTATION}]: ${advice}`] : [];
 }
 
 export const serviceAccounts = defineResource(SERVICE_ACCOUNTS, {

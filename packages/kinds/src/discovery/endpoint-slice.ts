@@ -15,6 +15,7 @@ import {
   notSupported,
   qualifiedName,
   required,
+  SLICE_MANAGER_LABEL,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -151,7 +152,7 @@ function validateHints({ forZones = [], forNodes = [] }: EndpointHints, path: st
 
 function warnings({ metadata, addressType, endpoints }: EndpointSlice, old?: EndpointSlice): string[] {
   const texts = old === undefined && addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
-  if (OWN_MANAGERS.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? '')) return texts;
+  if (OWN_MANAGERS.includes(metadata.labels?.[SLICE_MANAGER_LABEL] ?? '')) return texts;
   return [
     ...texts,
     ...(endpoints ?? []).flatMap(({ addresses }, i) =>

@@ -1,14 +1,28 @@
-import { memberOf } from '@gantry/objects';
+import {
+  ARCH_LABEL,
+  BETA_ARCH_LABEL,
+  BETA_INSTANCE_TYPE_LABEL,
+  BETA_OS_LABEL,
+  BETA_REGION_LABEL,
+  BETA_ZONE_LABEL,
+  CONTROL_PLANE_LABEL,
+  INSTANCE_TYPE_LABEL,
+  MASTER_LABEL,
+  memberOf,
+  OS_LABEL,
+  REGION_LABEL,
+  ZONE_LABEL,
+} from '@gantry/objects';
 
 const ADVICE: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  [BETA_ARCH_LABEL]: `deprecated since v1.14; use "${ARCH_LABEL}" instead`,
+  [BETA_OS_LABEL]: `deprecated since v1.14; use "${OS_LABEL}" instead`,
+  [BETA_REGION_LABEL]: `deprecated since v1.17; use "${REGION_LABEL}" instead`,
+  [BETA_ZONE_LABEL]: `deprecated since v1.17; use "${ZONE_LABEL}" instead`,
+  [BETA_INSTANCE_TYPE_LABEL]: `deprecated since v1.17; use "${INSTANCE_TYPE_LABEL}" instead`,
   'app.kubernetes.io/created-by': 'deprecated since v1.9',
   'scheduler.alpha.kubernetes.io/preferAvoidPods': 'deprecated since v1.22; use Taints and Tolerations instead',
-  'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
+  [MASTER_LABEL]: `use "${CONTROL_PLANE_LABEL}" instead`,
 };
 
 /** What to use in place of a label of nodes that has gone out of use; undefined for those that have not. */

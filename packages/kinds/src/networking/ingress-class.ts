@@ -10,6 +10,7 @@ import {
   notSupported,
   required,
   tooLong,
+  DEFAULT_INGRESS_CLASS,
 } from '@gantry/objects';
 import { ageColumn, column, defineResource, immutable, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { validateTypedReference } from '../fields/references.ts';
@@ -60,7 +61,7 @@ function validateParameters(parameters: IngressClassParametersReference, path: s
 }
 
 function name({ metadata }: IngressClass): string {
-  const isDefault = metadata.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true';
+  const isDefault = metadata.annotations?.[DEFAULT_INGRESS_CLASS] === 'true';
   return isDefault ? `${metadata.name ?? ''} (default)` : (metadata.name ?? '');
 }
 

@@ -15,13 +15,13 @@ import {
   portNumber,
   required,
   wildcardSubdomain,
+  INGRESS_CLASS_ANNOTATION,
 } from '@gantry/objects';
 import { PART_VERBS, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../fields/ip.ts';
 import { validateTypedReference } from '../fields/references.ts';
 import { keepSpec } from '../fields/status-subresource.ts';
 
-const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const BAD_PARTS = ['//', '/./', '/../', '%2f', '%2F'];
 const BAD_ENDS = ['/..', '/.'];
@@ -100,11 +100,17 @@ function validateBackend({ resource, service }: IngressBackend, path: string): F
 }
 
 function validateCreate({ metadata, spec }: Ingress): FieldError[] {
-  const annotation = metadata.annotations?.[CLASS_ANNOTATION];
+  const annotation = metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
   const className = spec?.ingressClassName;
   return annotation === undefined || className === undefined || annotation === className
     ? []
-    : [invalid(`annotations.${CLASS_ANNOTATION}`, annotation, 'must match `ingressClassName` when both are specified')];
+    : [
+        invalid(
+          `annotations.${INGRESS_CLASS_ANNOTATION}`,
+          annotation,
+          'must match `ingressClassName` when both are specified',
+        ),
+      ];
 }
 
 function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
@@ -122,9 +128,11 @@ function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
 }
 
 function warnings({ metadata, spec }: Ingress, old?: Ingress): string[] {
-  const isOld = metadata.annotations?.[CLASS_ANNOTATION] !== undefined && spec?.ingressClassName === undefined;
+  const isOld = metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined && spec?.ingressClassName === undefined;
   return old === undefined && isOld
-    ? [`annotation ${JSON.stringify(CLASS_ANNOTATION)} is deprecated, please use 'spec.ingressClassName' instead`]
+    ? [
+        `annotation ${JSON.stringify(INGRESS_CLASS_ANNOTATION)} is deprecated, please use 'spec.ingressClassName' instead`,
+      ]
     : [];
 }
 

@@ -1,4 +1,10 @@
-import type { LifecycleHandler, Probe } from '@gantry/objects';
+import {
+  APP_ARMOR_PREFIX,
+  type LifecycleHandler,
+  type Probe,
+  SECCOMP_ANNOTATION,
+  SECCOMP_PREFIX,
+} from '@gantry/objects';
 import {
   type CheckedContainer,
   type CheckedPod,
@@ -52,9 +58,6 @@ const SYSCTLS: readonly { readonly since: number; readonly names: readonly strin
   },
   { since: 32, names: ['net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'] },
 ];
-const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
-const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
-const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
 /** Of AppArmor and of seccomp. */
 const PROFILES: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost']);
@@ -69,7 +72,7 @@ function appArmor(pod: CheckedPod): Violation | undefined {
   const containers = containersOf(pod).filter(({ securityContext }) => isBad(securityContext?.appArmorProfile));
   const types = containers.map(({ securityContext }) => securityContext?.appArmorProfile?.type ?? '');
   const annotations = Object.entries(pod.metadata.annotations ?? {})
-    .filter(([key, value]) => key.startsWith(APPARMOR_ANNOTATION) && !isSafeAppArmor(value))
+    .filter(([key, value]) => key.startsWith(APP_ARMOR_PREFIX) && !isSafeAppArmor(value))
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     .sort();
   const values = [...sorted(isBad(own) ? [own?.type ?? '', ...types] : types), ...annotations];
@@ -160,7 +163,7 @@ export function procMount(pod: CheckedPod): Violation | undefined {
 
 function seccompAnnotations(pod: CheckedPod): Violation | undefined {
   const annotations = pod.metadata.annotations ?? {};
-  const keys = [SECCOMP_POD, ...containersOf(pod).map(({ name }) => SECCOMP_CONTAINER + name)];
+  const keys = [SECCOMP_ANNOTATION, ...containersOf(pod).map(({ name }) => SECCOMP_PREFIX + name)];
   const isSafe = (value: string) =>
     value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
   const forbidden = sorted(

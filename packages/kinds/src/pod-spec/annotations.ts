@@ -7,15 +7,16 @@ import {
   type SeccompProfile,
   forbidden,
   invalid,
+  MIRROR_ANNOTATION,
+  DELETION_COST_ANNOTATION,
+  SECCOMP_ANNOTATION,
+  SECCOMP_PREFIX,
+  APP_ARMOR_PREFIX,
 } from '@gantry/objects';
-import { APP_ARMOR_PREFIX, validateAppArmorAgrees, validateAppArmorAnnotations } from './app-armor.ts';
-import { SECCOMP_PREFIX } from './container-warnings.ts';
+import { validateAppArmorAgrees, validateAppArmorAnnotations } from './app-armor.ts';
 import { eachContainer } from './each-container.ts';
 import { validateDescendingPath } from '../fields/file-paths.ts';
 
-const MIRROR = 'kubernetes.io/config.mirror';
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
-export const POD_SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
 const LOCALHOST = 'localhost/';
 const MAX_INT32 = 2 ** 31;
 
@@ -23,16 +24,18 @@ const MAX_INT32 = 2 ** 31;
 export function validatePodAnnotations(meta: ObjectMeta | undefined, spec: PodSpec, path: string): FieldError[] {
   const annotations = meta?.annotations ?? {};
   const errors: FieldError[] = [];
-  const mirror = annotations[MIRROR];
+  const mirror = annotations[MIRROR_ANNOTATION];
   if (mirror !== undefined && (spec.nodeName ?? '') === '') {
-    errors.push(invalid(`${path}[${MIRROR}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set'));
+    errors.push(
+      invalid(`${path}[${MIRROR_ANNOTATION}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set'),
+    );
   }
-  const cost = annotations[DELETION_COST];
+  const cost = annotations[DELETION_COST_ANNOTATION];
   if (cost !== undefined && !isInt32(cost)) {
-    errors.push(invalid(`${path}[${DELETION_COST}]`, cost, 'must be a 32bit integer'));
+    errors.push(invalid(`${path}[${DELETION_COST_ANNOTATION}]`, cost, 'must be a 32bit integer'));
   }
   for (const [key, profile] of Object.entries(annotations)) {
-    const isSeccomp = key === POD_SECCOMP || key.startsWith(SECCOMP_PREFIX);
+    const isSeccomp = key === SECCOMP_ANNOTATION || key.startsWith(SECCOMP_PREFIX);
     if (isSeccomp) append(errors, validateSeccomp(profile, `${path}.${key}`));
   }
   return [...errors, ...validateAppArmorAnnotations(annotations, spec, path)];
@@ -53,7 +56,7 @@ function validateSeccomp(profile: string, path: string): FieldError[] {
 export function validateProfilesAgree(meta: ObjectMeta | undefined, spec: PodSpec, path: string): FieldError[] {
   const annotations = meta?.annotations ?? {};
   return [
-    ...seccompAgrees(annotations[POD_SECCOMP], spec.securityContext?.seccompProfile, `${path}.securityContext`),
+    ...seccompAgrees(annotations[SECCOMP_ANNOTATION], spec.securityContext?.seccompProfile, `${path}.securityContext`),
     ...eachContainer(spec, path).flatMap(([{ name, securityContext }, at]) =>
       seccompAgrees(annotations[`${SECCOMP_PREFIX}${name}`], securityContext?.seccompProfile, `${at}.securityContext`),
     ),
@@ -92,7 +95,7 @@ export function validateAnnotationChange({ metadata, spec }: Pod, old: Pod): Fie
   const refuse = (key: string, verb: string) => {
     if (key.startsWith(APP_ARMOR_PREFIX))
       errors.push(forbidden(`${path}[${key}]`, `may not ${verb} AppArmor annotations`));
-    if (key === MIRROR) errors.push(forbidden(`${path}[${key}]`, `may not ${verb} mirror pod annotation`));
+    if (key === MIRROR_ANNOTATION) errors.push(forbidden(`${path}[${key}]`, `may not ${verb} mirror pod annotation`));
   };
   for (const [key, value] of Object.entries(before)) if (after[key] !== value) refuse(key, 'remove or update');
   for (const key of Object.keys(after)) if (!(key in before)) refuse(key, 'add');

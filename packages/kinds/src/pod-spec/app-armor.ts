@@ -10,10 +10,10 @@ import {
   notSupported,
   required,
   tooLong,
+  APP_ARMOR_PREFIX,
 } from '@gantry/objects';
 import { eachContainer } from './each-container.ts';
 
-export const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST = 'localhost/';
 /** Where profiles come from, of AppArmor and of seccomp alike. */
 export const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];

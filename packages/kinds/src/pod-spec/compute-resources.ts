@@ -40,6 +40,7 @@ export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
+/** Whether a resource is Kubernetes' own: its name has no domain, or one of Kubernetes. */
 export function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }

@@ -6,13 +6,14 @@ import {
   type PodSpec,
   equalJson,
   parseQuantity,
+  APP_ARMOR_PREFIX,
+  SECCOMP_PREFIX,
 } from '@gantry/objects';
-import { APP_ARMOR_PREFIX, appArmorProfileOf, oldAppArmorWarning } from './app-armor.ts';
+import { appArmorProfileOf, oldAppArmorWarning } from './app-armor.ts';
 import type { Placed } from './each-container.ts';
 
 const NANO_PER_BYTE = 1_000_000_000n;
 const BYTES = ['memory', 'ephemeral-storage'] as const;
-export const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 
 /** Amounts of bytes that are no whole numbers. */
 export function fractionalBytes(amounts: Readonly<Record<string, string>> | undefined, path: string): string[] {

@@ -6,6 +6,7 @@ import {
   duplicate,
   equalJson,
   forbidden,
+  MIRROR_ANNOTATION,
 } from '@gantry/objects';
 import { type ContainerScope, validateContainerParts, validateImageSpaces } from './containers.ts';
 import { notFound } from '@gantry/apimachinery';
@@ -14,7 +15,6 @@ import { notFound } from '@gantry/apimachinery';
 const REFUSED = ['ports', 'resources', 'restartPolicy', 'restartPolicyRules', 'resizePolicy'] as const;
 const REFUSED_HOOKS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 const NOT_HERE = 'cannot be set for an Ephemeral Container';
-const MIRROR = 'kubernetes.io/config.mirror';
 
 /** The rules on a pod's ephemeral containers. */
 export function validateEphemeralContainers(scope: ContainerScope, path: string): FieldError[] {
@@ -52,7 +52,7 @@ function validateFields(container: EphemeralContainer, path: string): FieldError
 
 /** What may not change through the subresource: containers that are there stay as they are. */
 export function validateEphemeralChange(object: Pod, old: Pod): FieldError[] {
-  if (old.metadata.annotations?.[MIRROR] !== undefined) {
+  if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) {
     return [forbidden('', 'static pods do not support ephemeral containers')];
   }
   const path = 'spec.ephemeralContainers';

@@ -8,12 +8,12 @@ import {
   type WeightedPodAffinityTerm,
   equalJson,
   labelValue,
+  SECCOMP_ANNOTATION,
 } from '@gantry/objects';
 import { containerWarnings, fractionalBytes, portNameWarnings, portWarnings } from './container-warnings.ts';
 import { eachContainer } from './each-container.ts';
 import { ipWarnings } from '../fields/ip.ts';
 import { oldLabelAdvice } from '../fields/deprecated-labels.ts';
-import { POD_SECCOMP } from './annotations.ts';
 import { claimSpecWarnings, overlapWarnings, volumeWarnings } from './volume-warnings.ts';
 
 interface PodLike {
@@ -55,8 +55,8 @@ export function podWarnings({ metadata, spec }: PodLike, path: string): string[]
       name === '' ? [`${specPath}.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
     ),
     ...fractionalBytes(spec.overhead, `${specPath}.overhead`),
-    ...(POD_SECCOMP in annotations && spec.securityContext?.seccompProfile === undefined
-      ? [`${at('metadata.annotations')}[${POD_SECCOMP}]: ${SECCOMP_ADVICE}`]
+    ...(SECCOMP_ANNOTATION in annotations && spec.securityContext?.seccompProfile === undefined
+      ? [`${at('metadata.annotations')}[${SECCOMP_ANNOTATION}]: ${SECCOMP_ADVICE}`]
       : []),
     ...eachContainer(spec, specPath).flatMap(([container, containerPath]) =>
       containerWarnings(container, containerPath, {

@@ -1,3 +1,4 @@
+import { isNative } from '../pod-spec/compute-resources.ts';
 import { DEVICE_CLASSES, type DeviceClass, type FieldError, invalid, longName, qualifiedName } from '@gantry/objects';
 import { ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
 import { MAX_CONFIGS, validateDeviceConfiguration } from './device-config.ts';
@@ -19,8 +20,7 @@ function validate({ spec }: DeviceClass): FieldError[] {
 
 /** A resource that pods may ask for by a name outside Kubernetes' own domain. */
 function isExtendedResource(name: string): boolean {
-  const native = !name.includes('/') || name.includes('kubernetes.io/');
-  return !native && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
+  return !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
 }
 
 export const deviceClasses = defineResource(DEVICE_CLASSES, {

@@ -9,6 +9,7 @@ import {
   notSupported,
   qualifiedName,
   required,
+  DEFAULT_STORAGE_CLASS_MARKS,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -24,10 +25,6 @@ import { validateParameters, validateProvisioner } from './drivers.ts';
 
 const RECLAIM_POLICIES = ['Delete', 'Retain'];
 const BINDING_MODES = ['Immediate', 'WaitForFirstConsumer'];
-const DEFAULT_MARKS = [
-  'storageclass.kubernetes.io/is-default-class',
-  'storageclass.beta.kubernetes.io/is-default-class',
-];
 
 function applyDefaults(object: StorageClass): void {
   object.reclaimPolicy ??= 'Delete';
@@ -88,7 +85,7 @@ function warnings({ allowedTopologies = [] }: StorageClass): string[] {
 }
 
 function name({ metadata: { name: own = '', annotations = {} } }: StorageClass): string {
-  return DEFAULT_MARKS.some((mark) => annotations[mark] === 'true') ? `${own} (default)` : own;
+  return DEFAULT_STORAGE_CLASS_MARKS.some((mark) => annotations[mark] === 'true') ? `${own} (default)` : own;
 }
 
 export const storageClasses = defineResource(STORAGE_CLASSES, {

@@ -1,8 +1,5 @@
 import type { Container, EphemeralContainer, Pod, Volume } from '../generated/types.ts';
 
-/** The annotation of a mirror pod: the hash of the pod that its node runs from a file. */
-export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
-
 type AnyContainer = Container | EphemeralContainer;
 
 /** Volumes that need nothing of the API but what the pod itself says. */

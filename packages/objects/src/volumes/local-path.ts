@@ -1,3 +1,4 @@
+import { HOSTNAME_LABEL } from '../well-known/node-labels.ts';
 import type { PersistentVolume } from '../generated/types.ts';
 import { PROVISIONED_BY } from './volume-binding.ts';
 
@@ -6,7 +7,7 @@ export const LOCAL_PATH = 'rancher.io/local-path';
 /** Where the folders of volumes are, as PersistentVolumes name them. Each agent keeps them in its state volume. */
 const VOLUMES_FOLDER = '/var/lib/gantry/volumes';
 /** On volumes: the node that has the folder. */
-export const VOLUME_NODE_LABEL = 'kubernetes.io/hostname';
+export const VOLUME_NODE_LABEL = HOSTNAME_LABEL;
 
 /** The path of the folder with this name. */
 export function localPathOf(folder: string): string {

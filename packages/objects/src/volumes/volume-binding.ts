@@ -1,3 +1,4 @@
+import { STORAGE_CLASS_ANNOTATION } from '../well-known/classes.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../generated/types.ts';
 
 /** On claims: the binding was once complete. Its value has no meaning. */
@@ -11,14 +12,12 @@ export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 /** On claims: the provisioner that is to make the volume, and the annotation's older name, which Kubernetes still writes. */
 export const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
-/** The older place of `storageClassName`; it wins where both are set. */
-const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 /** The provisioner of classes without one. */
 export const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 /** The storage class that a claim names; '' for none, undefined when it says nothing about its class. */
 export function requestedClassOf({ metadata, spec }: PersistentVolumeClaim): string | undefined {
-  return metadata.annotations?.[BETA_CLASS] ?? spec?.storageClassName;
+  return metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName;
 }
 
 /** The storage class of a claim; '' for none. */
@@ -28,7 +27,7 @@ export function classOfClaim(claim: PersistentVolumeClaim): string {
 
 /** The storage class of a volume; '' for none. */
 export function classOfVolume({ metadata, spec }: PersistentVolume): string {
-  return metadata.annotations?.[BETA_CLASS] ?? spec?.storageClassName ?? '';
+  return metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
 }
 
 /** Whether claims of the class are bound when a pod needs them, by the scheduler. */

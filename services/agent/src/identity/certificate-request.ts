@@ -1,4 +1,4 @@
-import { ENGINE_UNIT, NODE_USER_PREFIX, NODES_GROUP } from '@gantry/objects';
+import { ENGINE_UNIT, NODE_CLIENT_SIGNER, NODE_USER_PREFIX, NODES_GROUP, SERVING_SIGNER } from '@gantry/objects';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type CertificateLife, certificateLife, createRequest } from '@gantry/tls';
 
@@ -14,10 +14,10 @@ export interface RequestTerms {
 /** Signer and usages of each use, the same as kubelet's. */
 export const REQUEST_TERMS: Readonly<Record<CertificateUse, RequestTerms>> = {
   client: {
-    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+    signerName: NODE_CLIENT_SIGNER,
     usages: ['digital signature', 'client auth'],
   },
-  serving: { signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
+  serving: { signerName: SERVING_SIGNER, usages: ['digital signature', 'server auth'] },
 };
 
 /** Whose certificate it is. */

@@ -3,7 +3,7 @@
  * wildcards in host names and its prefixes of paths.
  */
 import { createHash } from 'node:crypto';
-import type { Secret } from '@gantry/objects';
+import { DOCKER_CONFIG_SECRET, OLD_DOCKER_CONFIG_SECRET, type Secret } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { RegistryCredential } from '../runtime/images.ts';
 import { repositoryOf } from './image-name.ts';
@@ -23,8 +23,8 @@ interface Entry {
 
 const DEFAULT_KEY = 'index.docker.io';
 const FIELDS: Readonly<Record<string, string>> = {
-  'kubernetes.io/dockerconfigjson': '.dockerconfigjson',
-  'kubernetes.io/dockercfg': '.dockercfg',
+  [DOCKER_CONFIG_SECRET]: '.dockerconfigjson',
+  [OLD_DOCKER_CONFIG_SECRET]: '.dockercfg',
 };
 
 /**

@@ -1,12 +1,19 @@
 import { formatTime, type Instant } from '@gantry/base';
 import {
+  ARCH_LABEL,
+  BETA_ARCH_LABEL,
+  BETA_OS_LABEL,
   type ContainerImage,
   ENGINE_LABEL,
   FORWARDED_FROM_ANNOTATION,
   HOST_ADDRESS_ANNOTATION,
+  HOSTNAME_LABEL,
   type Node,
   type NodeCondition,
   type NodeStatus,
+  OS_LABEL,
+  REGION_LABEL,
+  ZONE_LABEL,
 } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
@@ -51,15 +58,15 @@ export interface NodeObservation {
 export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName' | 'engine'>): Record<string, string> {
   const arch = architecture(observed.engine.architecture);
   return {
-    'beta.kubernetes.io/arch': arch,
-    'beta.kubernetes.io/os': 'linux',
-    'kubernetes.io/arch': arch,
-    'kubernetes.io/hostname': observed.name,
-    'kubernetes.io/os': 'linux',
+    [BETA_ARCH_LABEL]: arch,
+    [BETA_OS_LABEL]: 'linux',
+    [ARCH_LABEL]: arch,
+    [HOSTNAME_LABEL]: observed.name,
+    [OS_LABEL]: 'linux',
     [ENGINE_LABEL]: observed.engineName,
     // The engine's host is the cloud: what runs on it fails together.
-    'topology.kubernetes.io/region': REGION,
-    'topology.kubernetes.io/zone': observed.engineName,
+    [REGION_LABEL]: REGION,
+    [ZONE_LABEL]: observed.engineName,
   };
 }
 

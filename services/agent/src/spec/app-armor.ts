@@ -1,14 +1,12 @@
-import type { Container, Pod } from '@gantry/objects';
+import { APP_ARMOR_PREFIX, type Container, type Pod } from '@gantry/objects';
 import type { AppArmor } from '../runtime/containers.ts';
 
-/** Kubernetes' annotation from before the field: `runtime/default`, `unconfined` or `localhost/NAME`. */
-const ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST = 'localhost/';
 
 /** The profile of a container: its own field, else the pod's, else its annotation, as kubelet reads them. */
 export function appArmorOf(pod: Pod, container: Container): AppArmor {
   const profile = container.securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
-  if (profile === undefined) return fromAnnotation(pod.metadata.annotations?.[ANNOTATION + container.name] ?? '');
+  if (profile === undefined) return fromAnnotation(pod.metadata.annotations?.[APP_ARMOR_PREFIX + container.name] ?? '');
   switch (profile.type) {
     case 'Unconfined':
       return { kind: 'unconfined' };
@@ -19,6 +17,7 @@ export function appArmorOf(pod: Pod, container: Container): AppArmor {
   }
 }
 
+/** Kubernetes' annotation from before the field: `runtime/default`, `unconfined` or `localhost/NAME`. */
 function fromAnnotation(value: string): AppArmor {
   if (value === '') return { kind: 'engine-default' };
   if (value === 'unconfined') return { kind: 'unconfined' };

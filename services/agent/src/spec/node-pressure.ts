@@ -1,11 +1,11 @@
-import { isTolerated, type Pod } from '@gantry/objects';
+import { isTolerated, MEMORY_PRESSURE_TAINT, type Pod } from '@gantry/objects';
 import { isCriticalPod } from './critical-pod.ts';
 import type { PodRejection } from './pod-rejection.ts';
 
 /** Conditions of a Node that is short of something, in the order in which messages name them. */
 export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-const MEMORY_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
+const MEMORY_TAINT = { key: MEMORY_PRESSURE_TAINT, effect: 'NoSchedule' };
 
 /**
  * Why a node under pressure takes no new pod, as the kubelet's eviction manager decides (`Admit`): under memory pressure alone it refuses

@@ -1,4 +1,4 @@
-import type { Pod } from '@gantry/objects';
+import { OS_LABEL, type Pod } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { appArmorOf } from './app-armor.ts';
 import { hostnameRefusal } from './hostname.ts';
@@ -17,7 +17,6 @@ type EngineFeatures = Pick<EngineInfo, 'kernel' | 'appArmor'>;
 type Rule = (pod: Pod, engine: EngineFeatures) => PodRejection | undefined;
 
 const OS = 'linux';
-const OS_LABEL = 'kubernetes.io/os';
 
 /** In kubelet's order, with its reasons and messages: pkg/kubelet/sysctl, pkg/kubelet/lifecycle, pkg/security/apparmor. */
 const RULES: readonly Rule[] = [
@@ -28,7 +27,7 @@ const RULES: readonly Rule[] = [
   function otherSystemByLabel({ metadata }) {
     const label = metadata.labels?.[OS_LABEL];
     if (label === undefined || label === OS) return undefined;
-    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
+    const message = `Failed to admit pod as the \`${OS_LABEL}\` label doesn't match node label`;
     return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
   },
   function otherSystem({ spec }) {

@@ -1,9 +1,8 @@
 import { compareAmounts } from '@gantry/kinds';
-import { type KubeObject, type PersistentVolumeClaim, STORAGE_CLASSES } from '@gantry/objects';
+import { classOfClaim, type KubeObject, type PersistentVolumeClaim, STORAGE_CLASSES } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const UNBOUND = 'Only bound persistent volume claims can be expanded';
 const UNSUPPORTED =
   'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
@@ -17,9 +16,9 @@ export const claimResize: AdmissionCheck = {
     const old: PersistentVolumeClaim | undefined = request.old;
     if (old === undefined || compareAmounts(sizeOf(claim), sizeOf(old)) <= 0) return;
     if (old.status?.phase !== 'Bound') throw refuse(request, UNBOUND);
-    const name = classOf(claim);
+    const name = classOfClaim(claim);
     const found =
-      name === '' || name !== classOf(old)
+      name === '' || name !== classOfClaim(old)
         ? undefined
         : await reader.find<KubeObject & { allowVolumeExpansion?: boolean }>(STORAGE_CLASSES, '', name);
     if (found?.allowVolumeExpansion !== true) throw refuse(request, UNSUPPORTED);
@@ -28,8 +27,4 @@ export const claimResize: AdmissionCheck = {
 
 function sizeOf({ spec }: PersistentVolumeClaim): string {
   return spec?.resources?.requests?.['storage'] ?? '0';
-}
-
-function classOf({ metadata, spec }: PersistentVolumeClaim): string {
-  return metadata.annotations?.[OLD_CLASS] ?? spec?.storageClassName ?? '';
 }

@@ -1,9 +1,8 @@
-import { INGRESS_CLASSES, type KubeObject } from '@gantry/objects';
+import { DEFAULT_INGRESS_CLASS, INGRESS_CLASS_ANNOTATION, INGRESS_CLASSES, type KubeObject } from '@gantry/objects';
 import type { AdmissionCheck } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
 
-const DEFAULT = ['ingressclass.kubernetes.io/is-default-class'];
-const OLD_CLASS = 'kubernetes.io/ingress.class';
+const DEFAULT = [DEFAULT_INGRESS_CLASS];
 
 /** A new Ingress that says nothing about its class gets the default one, if there is one. */
 export const defaultIngressClass: AdmissionCheck = {
@@ -13,7 +12,7 @@ export const defaultIngressClass: AdmissionCheck = {
     if (definition.group !== 'networking.k8s.io' || definition.resource !== 'ingresses') return;
     const ingress = object as KubeObject & { spec?: { ingressClassName?: string } };
     if (ingress.spec === undefined || ingress.spec.ingressClassName !== undefined) return;
-    if (ingress.metadata.annotations?.[OLD_CLASS] !== undefined) return;
+    if (ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return;
     const found = newestDefault(await reader.list<KubeObject>(INGRESS_CLASSES, ''), DEFAULT);
     if (found?.metadata.name !== undefined) ingress.spec.ingressClassName = found.metadata.name;
   },

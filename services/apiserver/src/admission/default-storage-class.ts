@@ -1,9 +1,12 @@
-import { type KubeObject, type PersistentVolumeClaim, STORAGE_CLASSES } from '@gantry/objects';
+import {
+  DEFAULT_STORAGE_CLASS_MARKS,
+  type KubeObject,
+  type PersistentVolumeClaim,
+  STORAGE_CLASS_ANNOTATION,
+  STORAGE_CLASSES,
+} from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
-
-const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
-const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 /** A new claim that says nothing about its class gets the default one, if there is one. */
 export const defaultStorageClass: AdmissionCheck = {
@@ -12,8 +15,8 @@ export const defaultStorageClass: AdmissionCheck = {
     if (request.operation !== 'create' || !isCore(request, 'persistentvolumeclaims')) return;
     const claim = request.object as PersistentVolumeClaim;
     if (claim.spec === undefined || claim.spec.storageClassName !== undefined) return;
-    if (claim.metadata.annotations?.[OLD_CLASS] !== undefined) return;
-    const found = newestDefault(await reader.list<KubeObject>(STORAGE_CLASSES, ''), DEFAULT);
+    if (claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined) return;
+    const found = newestDefault(await reader.list<KubeObject>(STORAGE_CLASSES, ''), DEFAULT_STORAGE_CLASS_MARKS);
     if (found?.metadata.name !== undefined) claim.spec.storageClassName = found.metadata.name;
   },
 };

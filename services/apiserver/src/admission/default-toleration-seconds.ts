@@ -1,7 +1,7 @@
-import type { Pod, Toleration } from '@gantry/objects';
+import { NOT_READY_TAINT, type Pod, type Toleration, UNREACHABLE_TAINT } from '@gantry/objects';
 import type { AdmissionCheck } from './check/admission-check.ts';
 
-const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+const TAINTS = [NOT_READY_TAINT, UNREACHABLE_TAINT];
 
 /** Pods that say nothing about it leave a node that is not ready or unreachable after `seconds`. */
 export function defaultTolerationSeconds(seconds: number): AdmissionCheck {

@@ -1,9 +1,7 @@
 import { compareAmounts, podAmountsWithOverhead } from '@gantry/kinds';
-import { type Node, NODES, type Pod, quantityMilli, StatusError } from '@gantry/objects';
+import { type Node, NODES, OS_LABEL, type Pod, quantityMilli, StatusError } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
-
-const OS = 'kubernetes.io/os';
 
 /** Pods that run grow only as far as their node could ever hold them. */
 export const podResize: AdmissionCheck = {
@@ -15,7 +13,7 @@ export const podResize: AdmissionCheck = {
     if (spec === undefined || nodeName === '' || metadata.generation === request.old?.metadata.generation) return;
     const node = await reader.find<Node>(NODES, '', nodeName);
     if (node === undefined) throw refuse(request, `node ${JSON.stringify(nodeName)} not found`);
-    const system = node.metadata.labels?.[OS] ?? 'linux';
+    const system = node.metadata.labels?.[OS_LABEL] ?? 'linux';
     if (system !== 'linux') {
       const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(system)}`;
       throw because(request, why, 'UnsupportedPlatform');

@@ -1,7 +1,7 @@
-import { type Binding, type KubeObject, type Node, NODES, type Pod } from '@gantry/objects';
+import { type Binding, type KubeObject, type Node, NODES, type Pod, REGION_LABEL, ZONE_LABEL } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
-const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+const LABELS = [ZONE_LABEL, REGION_LABEL];
 
 /** Pods that are on a node have its labels of zone and region, whatever theirs say; binding carries them over. */
 export const podTopologyLabels: AdmissionCheck = {

@@ -1,8 +1,5 @@
+import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
-
-const CLAIM = 'kubernetes.io/pvc-protection';
-const VOLUME = 'kubernetes.io/pv-protection';
-const ATTRIBUTES = 'kubernetes.io/vac-protection';
 
 /** Adds the finalizer that keeps volumes, claims and volume attributes classes while they are in use; controllers remove it. */
 export const storageObjectInUse: AdmissionCheck = {
@@ -13,11 +10,11 @@ export const storageObjectInUse: AdmissionCheck = {
     const isAttributes =
       definition.group === 'storage.k8s.io' && definition.resource === 'volumeattributesclasses' && subresource === '';
     const finalizer = isCore(request, 'persistentvolumeclaims')
-      ? CLAIM
+      ? CLAIM_PROTECTION
       : isCore(request, 'persistentvolumes')
-        ? VOLUME
+        ? VOLUME_PROTECTION
         : isAttributes
-          ? ATTRIBUTES
+          ? ATTRIBUTES_PROTECTION
           : undefined;
     if (finalizer === undefined || object.metadata.finalizers?.includes(finalizer) === true) return;
     object.metadata.finalizers = [...(object.metadata.finalizers ?? []), finalizer];

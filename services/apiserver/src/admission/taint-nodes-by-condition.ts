@@ -1,7 +1,7 @@
-import type { Node } from '@gantry/objects';
+import { type Node, NOT_READY_TAINT } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
-const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const NOT_READY = { key: NOT_READY_TAINT, effect: 'NoSchedule' };
 
 /** A new node takes no pods until it has been found ready. */
 export const taintNodesByCondition: AdmissionCheck = {

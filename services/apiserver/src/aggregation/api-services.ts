@@ -6,6 +6,9 @@ export type Priority = readonly [group: number, version: number];
 /** Of every group version that Kubernetes has no priority for: custom resources, extensions and built-in kinds of our own. */
 export const DEFAULT_PRIORITY: Priority = [1000, 100];
 
+/** The label of an APIService by which it is kept: `onstart` made once at the start, `true` kept as it is wanted. */
+export const AUTOMANAGED = 'kube-aggregator.kubernetes.io/automanaged';
+
 /** The group of APIServices, which has none itself. */
 const OWN_GROUP = 'apiregistration.k8s.io';
 
@@ -51,7 +54,7 @@ export function localApiServices(resources: readonly ResourceRef[]): readonly AP
       return {
         apiVersion: 'apiregistration.k8s.io/v1',
         kind: 'APIService',
-        metadata: { name, labels: { 'kube-aggregator.kubernetes.io/automanaged': 'onstart' } },
+        metadata: { name, labels: { [AUTOMANAGED]: 'onstart' } },
         spec: { ...(group === '' ? {} : { group }), version, groupPriorityMinimum, versionPriority },
       };
     });

@@ -1,6 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Job, JobSpec, Pod } from '@gantry/objects';
-import { COMPLETION_INDEX, TRACKING_FINALIZER } from '../controllers/job/job-rules.ts';
+import { type Job, type JobSpec, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
+import { COMPLETION_INDEX } from '../controllers/job/job-rules.ts';
 import { controllerReference } from '../controllers/ownership.ts';
 
 /** A pod of a Job in a few words. */

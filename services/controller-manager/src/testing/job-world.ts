@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
-import { hasEnded, type Job, type Pod } from '@gantry/objects';
+import { hasEnded, type Job, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { type BackoffRecord, NO_FAILURES } from '../controllers/job/backoff.ts';
-import { hasFinalizer, isJobFinished, TRACKING_FINALIZER } from '../controllers/job/job-rules.ts';
+import { hasFinalizer, isJobFinished } from '../controllers/job/job-rules.ts';
 import { type Action, planJob } from '../controllers/job/plan.ts';
 import { isActive } from '../controllers/pods/pod-state.ts';
 import { podStatus } from './job-objects.ts';

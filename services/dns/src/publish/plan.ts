@@ -1,5 +1,5 @@
 import type { Plan } from '@gantry/base';
-import { type EndpointSlice, type KubeObject, SERVICE_NAME_LABEL } from '@gantry/objects';
+import { type EndpointSlice, type KubeObject, SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL } from '@gantry/objects';
 import { DNS_SERVICE } from '../zone/cluster-zone.ts';
 
 /** What a server knows of the addresses at which the cluster's DNS is reached. */
@@ -44,7 +44,7 @@ export function planServers({ slice, own, serves, silent }: ObservedServers): Pl
       labels: {
         ...metadata?.labels,
         [SERVICE_NAME_LABEL]: DNS_SERVICE.name,
-        'endpointslice.kubernetes.io/managed-by': DNS_SERVICE.name,
+        [SLICE_MANAGER_LABEL]: DNS_SERVICE.name,
       },
     },
     addressType: 'IPv4',

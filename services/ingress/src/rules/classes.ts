@@ -1,15 +1,13 @@
-import type { Ingress, IngressClass } from '@gantry/objects';
+import { DEFAULT_INGRESS_CLASS, type Ingress, INGRESS_CLASS_ANNOTATION, type IngressClass } from '@gantry/objects';
 
 /** The controller that this service is; IngressClasses name it in `spec.controller`. */
 export const CONTROLLER = 'gantry.dev/ingress';
-/** The annotation that is older than IngressClasses. */
-export const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
 /** The class that is shipped: Ingresses without a class get it when they are created. */
 export const SHIPPED_CLASS: IngressClass = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IngressClass',
-  metadata: { name: 'gantry', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
+  metadata: { name: 'gantry', annotations: { [DEFAULT_INGRESS_CLASS]: 'true' } },
   spec: { controller: CONTROLLER },
 };
 
@@ -18,7 +16,7 @@ export const SHIPPED_CLASS: IngressClass = {
  * documents.
  */
 export function classOf({ metadata, spec }: Ingress): string | undefined {
-  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.ingressClassName;
+  return metadata.annotations?.[INGRESS_CLASS_ANNOTATION] ?? spec?.ingressClassName;
 }
 
 /** Whether an Ingress is served here: its class names this controller. One without a class is served by no controller. */

@@ -2,6 +2,7 @@ import {
   ENDPOINT_SLICES,
   type EndpointSlice,
   type Ingress,
+  INGRESS_CLASS_ANNOTATION,
   INGRESS_CLASSES,
   type IngressBackend,
   type IngressClass,
@@ -12,7 +13,6 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import { routeCost } from './bounds.ts';
-import { CLASS_ANNOTATION } from './classes.ts';
 
 /** On an Ingress in the cache: its rules were left out. Users' annotations of this name do not reach the cache. */
 const LEFT_OUT = 'gantry.dev/left-out';
@@ -79,12 +79,12 @@ function headOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
 
 function ingressPart(object: Ingress): Ingress {
   const { apiVersion, kind, metadata } = headOf(object);
-  const name = object.metadata.annotations?.[CLASS_ANNOTATION];
+  const name = object.metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
   const { ingressClassName, defaultBackend, rules, tls } = object.spec ?? {};
   return {
     apiVersion,
     kind,
-    metadata: { ...metadata, ...(name === undefined ? {} : { annotations: { [CLASS_ANNOTATION]: name } }) },
+    metadata: { ...metadata, ...(name === undefined ? {} : { annotations: { [INGRESS_CLASS_ANNOTATION]: name } }) },
     spec: defined({
       ingressClassName,
       defaultBackend: mapDefined(defaultBackend, backendPart),

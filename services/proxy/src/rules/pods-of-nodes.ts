@@ -6,11 +6,10 @@ import {
   type Node,
   parseIpv4Range,
   type Pod,
+  ZONE_LABEL,
 } from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
 import { type HostReach, type LocalNode, nodePart } from './topology.ts';
-
-const ZONE = 'topology.kubernetes.io/zone';
 
 /**
  * The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. The address is what a Node's agent says: one of
@@ -25,7 +24,7 @@ export function nodesOfHost(
     const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
     const range = reach === 'own-pods' ? '' : spec?.podCIDR;
     if (!isWithin(podRange, address) || isElsewhere(range ?? '', podRange)) return [];
-    return [{ name: metadata.name ?? '', address, zone: metadata.labels?.[ZONE] ?? '' }];
+    return [{ name: metadata.name ?? '', address, zone: metadata.labels?.[ZONE_LABEL] ?? '' }];
   });
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
 }

@@ -1,3 +1,4 @@
+import { isNative } from '../../pod-spec/compute-resources.ts';
 import type { QuotaUsage } from '@gantry/apimachinery';
 import { isFinalPhase, type Pod, withHeldResources } from '@gantry/objects';
 import type { Amounts } from '../../fields/amounts.ts';
@@ -12,7 +13,7 @@ export const podQuota: QuotaUsage<Pod> = {
     name === 'pods' ||
     COMPUTE.has(name.replace(/^(requests|limits)\./, '')) ||
     /^(requests\.)?hugepages-/.test(name) ||
-    (name.startsWith('requests.') && name.includes('/') && !name.includes('kubernetes.io/')),
+    (name.startsWith('requests.') && !isNative(name)),
   usage: podUsage,
   isInScope: podInScope,
 };

@@ -9,11 +9,11 @@ import {
   equalJson,
   forbidden,
   invalid,
+  MIRROR_ANNOTATION,
 } from '@gantry/objects';
 import { podQosClass } from './qos.ts';
 
 const RESIZABLE = ['cpu', 'memory'];
-const MIRROR = 'kubernetes.io/config.mirror';
 const ONLY = 'only cpu and memory resources are mutable';
 const EMPTY: PodSpec = { containers: [] };
 
@@ -21,7 +21,8 @@ const EMPTY: PodSpec = { containers: [] };
 export function validateResize(object: Pod, old: Pod): FieldError[] {
   const spec = object.spec ?? EMPTY;
   const before = old.spec ?? EMPTY;
-  if (old.metadata.annotations?.[MIRROR] !== undefined) return [forbidden('', 'static pods cannot be resized')];
+  if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)
+    return [forbidden('', 'static pods cannot be resized')];
   if (before.os?.name === 'windows') return [forbidden('', 'windows pods cannot be resized')];
   const errors: FieldError[] = [];
   if ((old.status?.qosClass ?? podQosClass(before)) !== podQosClass(spec)) {

@@ -1,16 +1,21 @@
-import { type FieldError, type Service, forbidden, invalid } from '@gantry/objects';
+import {
+  type FieldError,
+  type Service,
+  forbidden,
+  invalid,
+  OLD_TOPOLOGY_MODE_ANNOTATION,
+  TOPOLOGY_MODE_ANNOTATION,
+} from '@gantry/objects';
 import { validateCidr } from '../../fields/ip.ts';
 
-const HINTS = 'service.kubernetes.io/topology-aware-hints';
-const MODE = 'service.kubernetes.io/topology-mode';
 const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
 /** Two annotations of one meaning must not say different things. */
 export function validateTopology({ metadata: { annotations = {} } }: Service): FieldError[] {
-  const { [HINTS]: hints, [MODE]: mode } = annotations;
+  const { [OLD_TOPOLOGY_MODE_ANNOTATION]: hints, [TOPOLOGY_MODE_ANNOTATION]: mode } = annotations;
   if (hints === undefined || mode === undefined || hints === mode) return [];
-  const detail = `must match annotations[${HINTS}] when both are specified`;
-  return [invalid(`metadata.annotations[${MODE}]`, mode, detail)];
+  const detail = `must match annotations[${OLD_TOPOLOGY_MODE_ANNOTATION}] when both are specified`;
+  return [invalid(`metadata.annotations[${TOPOLOGY_MODE_ANNOTATION}]`, mode, detail)];
 }
 
 /** The annotation that says which clients a load balancer serves: it counts where the field is empty. What `old` had may stay. */

@@ -1,17 +1,16 @@
 import { append } from '@gantry/base';
-import type { Service } from '@gantry/objects';
+import { OLD_TOPOLOGY_MODE_ANNOTATION, type Service, TOPOLOGY_MODE_ANNOTATION } from '@gantry/objects';
 import { cidrWarnings, ipWarnings } from '../../fields/ip.ts';
-
-const OLD_HINTS = 'service.kubernetes.io/topology-aware-hints';
-const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
 
 /** What a Service says that is allowed, and ignored or going out of use. */
 export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
   const { type = '', clusterIP = '', clusterIPs = [], externalIPs = [], externalName = '', loadBalancerIP = '' } = spec;
   const isHeadless = type === 'ClusterIP' && clusterIP === 'None';
   const warnings: string[] = [];
-  if (OLD_HINTS in (metadata.annotations ?? {})) {
-    warnings.push(`annotation ${OLD_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`);
+  if (OLD_TOPOLOGY_MODE_ANNOTATION in (metadata.annotations ?? {})) {
+    warnings.push(
+      `annotation ${OLD_TOPOLOGY_MODE_ANNOTATION} is deprecated, please use ${TOPOLOGY_MODE_ANNOTATION} instead`,
+    );
   }
   if (clusterIP !== '' && clusterIP !== 'None' && type !== 'ExternalName') {
     append(

@@ -1,11 +1,10 @@
 import type { QuotaUsage } from '@gantry/apimachinery';
-import { type PersistentVolumeClaim, quantityMilli } from '@gantry/objects';
+import { classOfClaim, type PersistentVolumeClaim, quantityMilli } from '@gantry/objects';
 import { type Amounts, compareAmounts } from '../../fields/amounts.ts';
 import { satisfiesScope } from '../../fields/quota-scope.ts';
 
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 const CLAIM_NAMES = ['persistentvolumeclaims', 'requests.storage'];
-const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 /** Claims count by number and by requested storage, in total and by storage class. */
 export const claimQuota: QuotaUsage<PersistentVolumeClaim> = {
@@ -16,9 +15,10 @@ export const claimQuota: QuotaUsage<PersistentVolumeClaim> = {
 };
 
 /** A claim takes what it asks for, or what is set aside for it while it grows, in whole bytes. */
-function claimUsage({ metadata, spec, status }: PersistentVolumeClaim): Amounts {
+function claimUsage(claim: PersistentVolumeClaim): Amounts {
+  const { spec, status } = claim;
   const usage: Record<string, string> = { persistentvolumeclaims: '1' };
-  const className = metadata.annotations?.[OLD_CLASS] ?? spec?.storageClassName ?? '';
+  const className = classOfClaim(claim);
   if (className !== '') usage[`${className}${CLASS_SUFFIX}persistentvolumeclaims`] = '1';
   const asked = spec?.resources?.requests?.['storage'];
   if (asked === undefined) return usage;

@@ -1,3 +1,4 @@
+import { isNative } from '../../pod-spec/compute-resources.ts';
 import { append } from '@gantry/base';
 import {
   describedAs,
@@ -28,14 +29,15 @@ import {
   qualifiedName,
   quantityValue,
   required,
+  STORAGE_CLASS_ANNOTATION,
+  classOfClaim,
 } from '@gantry/objects';
 import { defaultClaimSpec, validateClaimSpec } from './claim-spec.ts';
 import { diffClaimSpecs } from './changed-specs.ts';
-import { shortModes, storageClassOf } from './storage-objects.ts';
+import { shortModes } from './storage-objects.ts';
 import { claimQuota } from './claim-quota.ts';
 import { keepSpec } from '../../fields/status-subresource.ts';
 
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 const RESIZE_STATES = [
   'ControllerResizeInProgress',
   'ControllerResizeInfeasible',
@@ -108,17 +110,17 @@ function validateUpdate(object: PersistentVolumeClaim, old: PersistentVolumeClai
 
 /** Whether the class moves from the annotation, where it stood before there was a field. */
 function movesClass({ metadata, spec }: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
-  const before = old.metadata.annotations?.[CLASS_ANNOTATION];
-  const now = metadata.annotations?.[CLASS_ANNOTATION];
+  const before = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
+  const now = metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
   if (before === undefined || old.spec?.storageClassName !== undefined) return false;
   return spec?.storageClassName === before && (now === undefined || now === before);
 }
 
 function validateClassAnnotation(object: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   if (movesClass(object, old)) return [];
-  const now = object.metadata.annotations?.[CLASS_ANNOTATION] ?? '';
-  const before = old.metadata.annotations?.[CLASS_ANNOTATION] ?? '';
-  return now === before ? [] : [invalid(`metadata.annotations.${CLASS_ANNOTATION}`, now, IMMUTABLE)];
+  const now = object.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? '';
+  const before = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? '';
+  return now === before ? [] : [invalid(`metadata.annotations.${STORAGE_CLASS_ANNOTATION}`, now, IMMUTABLE)];
 }
 
 /** Both specs without what may differ between them. */
@@ -130,7 +132,7 @@ function withChangeable(
   const from = cloneJson(old.spec ?? {});
   settleSources(from, old.spec);
   if ((from.volumeName ?? '') === '' && munged.volumeName !== undefined) from.volumeName = munged.volumeName;
-  const annotation = old.metadata.annotations?.[CLASS_ANNOTATION];
+  const annotation = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
   if (from.storageClassName === undefined && munged.storageClassName !== undefined) {
     if (annotation === undefined || munged.storageClassName === annotation) delete munged.storageClassName;
   }
@@ -176,15 +178,16 @@ function validateAmount(amount: string, path: string): FieldError[] {
 
 function validateKey(name: string, path: string): FieldError[] {
   const errors = invalidAll(path, name, qualifiedName(name));
-  const isNative = !name.includes('/') || name.includes('kubernetes.io/');
-  return errors.length === 0 && isNative && name !== 'storage' ? [notSupported(path, name, ['storage'])] : errors;
+  return errors.length === 0 && isNative(name) && name !== 'storage' ? [notSupported(path, name, ['storage'])] : errors;
 }
 
 function warnings({ metadata, spec }: PersistentVolumeClaim): string[] {
   const texts =
-    metadata.annotations?.[CLASS_ANNOTATION] === undefined
+    metadata.annotations?.[STORAGE_CLASS_ANNOTATION] === undefined
       ? []
-      : [`metadata.annotations[${CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`];
+      : [
+          `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`,
+        ];
   for (const field of ['requests', 'limits'] as const) {
     const amount = spec?.resources?.[field]?.['storage'];
     if (amount === undefined || parseQuantity(amount).nano % NANO_PER_BYTE === 0n) continue;
@@ -234,7 +237,7 @@ export const persistentVolumeClaims = defineResource(PERSISTENT_VOLUME_CLAIMS, {
     column('Access Modes', describedAs('core.v1.PersistentVolumeClaimStatus', 'accessModes'), ({ spec, status }) =>
       (spec?.volumeName ?? '') === '' ? '' : shortModes(status?.accessModes),
     ),
-    column('StorageClass', 'StorageClass of the pvc', ({ metadata, spec }) => storageClassOf(metadata, spec)),
+    column('StorageClass', 'StorageClass of the pvc', classOfClaim),
     column(
       'VolumeAttributesClass',
       'VolumeAttributesClass of the pvc',

@@ -7,6 +7,18 @@ import {
   equalJson,
   forbidden,
   invalid,
+  BETA_ZONE_LABEL,
+  ZONE_LABEL,
+  BETA_REGION_LABEL,
+  REGION_LABEL,
+  BETA_OS_LABEL,
+  OS_LABEL,
+  BETA_ARCH_LABEL,
+  ARCH_LABEL,
+  BETA_INSTANCE_TYPE_LABEL,
+  INSTANCE_TYPE_LABEL,
+  STORAGE_CLASS_ANNOTATION,
+  classOfVolume,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -20,12 +32,12 @@ import {
 } from '@gantry/apimachinery';
 import { oldLabelAdvice } from '../../fields/deprecated-labels.ts';
 import { validateVolumeSpec } from './persistent-volume-spec.ts';
-import { defaultVolumeSource, shortModes, storageClassOf, volumeSource } from './storage-objects.ts';
+import { defaultVolumeSource, shortModes, volumeSource } from './storage-objects.ts';
 import { diffVolumeSources } from './changed-specs.ts';
 
 const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 const OLD_ANNOTATIONS: readonly (readonly [string, string])[] = [
-  ['volume.beta.kubernetes.io/storage-class', 'deprecated since v1.8; use "storageClassName" attribute instead'],
+  [STORAGE_CLASS_ANNOTATION, 'deprecated since v1.8; use "storageClassName" attribute instead'],
   [MOUNT_OPTIONS, 'deprecated since v1.31; use "mountOptions" attribute instead'],
 ];
 const OLD_SOURCES: readonly (readonly [keyof PersistentVolumeSpec, string])[] = [
@@ -118,11 +130,11 @@ function validateUpdate(object: PersistentVolume, old: PersistentVolume): FieldE
 }
 
 const NEW_LABELS: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
+  [BETA_ZONE_LABEL]: ZONE_LABEL,
+  [BETA_REGION_LABEL]: REGION_LABEL,
+  [BETA_OS_LABEL]: OS_LABEL,
+  [BETA_ARCH_LABEL]: ARCH_LABEL,
+  [BETA_INSTANCE_TYPE_LABEL]: INSTANCE_TYPE_LABEL,
 };
 
 /** Whether the volume is reached from the same nodes; labels may have got their new names. */
@@ -205,7 +217,7 @@ export const persistentVolumes = defineResource(PERSISTENT_VOLUMES, {
       'claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding',
       claim,
     ),
-    column('StorageClass', 'StorageClass of the pv', ({ metadata, spec }) => storageClassOf(metadata, spec)),
+    column('StorageClass', 'StorageClass of the pv', classOfVolume),
     column(
       'VolumeAttributesClass',
       'VolumeAttributesClass of the pv',

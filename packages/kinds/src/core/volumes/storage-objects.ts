@@ -1,6 +1,5 @@
-import type { ObjectMeta, PersistentVolumeSpec } from '@gantry/objects';
+import type { PersistentVolumeSpec } from '@gantry/objects';
 
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 const SHORT_MODES: readonly (readonly [string, string])[] = [
   ['ReadWriteOnce', 'RWO'],
   ['ReadOnlyMany', 'ROX'],
@@ -24,11 +23,6 @@ export function shortModes(modes: readonly string[] | undefined): string {
   return SHORT_MODES.filter(([mode]) => modes?.includes(mode) === true)
     .map(([, short]) => short)
     .join(',');
-}
-
-/** The class of a volume or claim; the annotation from before there was a field goes first. */
-export function storageClassOf(metadata: ObjectMeta, spec: { readonly storageClassName?: string } | undefined): string {
-  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
 }
 
 /** The part of a volume's spec that says what is mounted. */

@@ -1,17 +1,31 @@
+import {
+  ARCH_LABEL,
+  BETA_ARCH_LABEL,
+  BETA_INSTANCE_TYPE_LABEL,
+  BETA_OS_LABEL,
+  BETA_REGION_LABEL,
+  BETA_ZONE_LABEL,
+  HOSTNAME_LABEL,
+  INSTANCE_TYPE_LABEL,
+  OS_LABEL,
+  REGION_LABEL,
+  ZONE_LABEL,
+} from '@gantry/objects';
+
 /** Labels of Kubernetes' domains that a kubelet may set on its Node (k8s.io/kubelet/pkg/apis, well_known_labels.go). */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([
-  'beta.kubernetes.io/arch',
-  'beta.kubernetes.io/instance-type',
-  'beta.kubernetes.io/os',
-  'failure-domain.beta.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'kubernetes.io/arch',
-  'kubernetes.io/hostname',
-  'kubernetes.io/os',
-  'node.kubernetes.io/instance-type',
+  BETA_ARCH_LABEL,
+  BETA_INSTANCE_TYPE_LABEL,
+  BETA_OS_LABEL,
+  BETA_REGION_LABEL,
+  BETA_ZONE_LABEL,
+  ARCH_LABEL,
+  HOSTNAME_LABEL,
+  OS_LABEL,
+  INSTANCE_TYPE_LABEL,
   'node.kubernetes.io/windows-build',
-  'topology.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
+  REGION_LABEL,
+  ZONE_LABEL,
 ]);
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];

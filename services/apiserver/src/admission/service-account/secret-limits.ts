@@ -1,11 +1,16 @@
-import type { Container, EphemeralContainer, Pod, ServiceAccount } from '@gantry/objects';
+import {
+  type Container,
+  type EphemeralContainer,
+  MOUNTABLE_SECRETS_ANNOTATION,
+  type Pod,
+  type ServiceAccount,
+} from '@gantry/objects';
 
-const ENFORCE = 'kubernetes.io/enforce-mountable-secrets';
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 
 /** Whether pods of the account may use no secrets but its own. */
 export function isLimited({ metadata }: ServiceAccount): boolean {
-  return TRUE.includes(metadata.annotations?.[ENFORCE] ?? '');
+  return TRUE.includes(metadata.annotations?.[MOUNTABLE_SECRETS_ANNOTATION] ?? '');
 }
 
 /** Why a new pod uses a secret that its account does not name; undefined when it uses none. */

@@ -1,4 +1,11 @@
-import { type Container, type Pod, SERVICE_ACCOUNTS, type ServiceAccount, type Volume } from '@gantry/objects';
+import {
+  type Container,
+  MIRROR_ANNOTATION,
+  type Pod,
+  SERVICE_ACCOUNTS,
+  type ServiceAccount,
+  type Volume,
+} from '@gantry/objects';
 import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
 import { secretsOf } from '../../auth/authz/pod-references.ts';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
@@ -11,7 +18,6 @@ const TOKEN_SECONDS = 3607;
 const DEFAULT = 'default';
 const TRIES = 10;
 const RETRY_MS = 100;
-const MIRROR = 'kubernetes.io/config.mirror';
 
 /** Every pod runs as an existing service account, with its token mounted unless that is disabled. */
 export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
@@ -66,7 +72,7 @@ async function untilMade(
 }
 
 function isMirror({ metadata }: Pod): boolean {
-  return metadata.annotations?.[MIRROR] !== undefined;
+  return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
 }
 
 /** A mirror of a pod that a node runs by itself has nothing of the cluster. */

@@ -2,6 +2,7 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import {
   ADMINISTRATORS,
   type CertificateSigningRequest,
+  CLIENT_SIGNER,
   type ClusterRole,
   equalJson,
   type KubeObject,
@@ -111,8 +112,6 @@ function requireHeld(access: AccessDecider, change: GuardedChange, wanted: reado
   const why = problem === '' ? '' : `; resolution errors: [${problem}]`;
   throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, object.metadata.name ?? '', text + why);
 }
-
-const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 
 /** Checks certificate requests: rights to approve and sign for a signer, and subjects that may not be requested. */
 function checkCertificate(access: AccessDecider, { user, object, old, subresource }: GuardedChange): void {

@@ -1,9 +1,6 @@
 import { type APIService, type CustomResourceDefinition, equalJson, type ResourceRef } from '@gantry/objects';
-import { DEFAULT_PRIORITY, localApiServices } from '../../aggregation/api-services.ts';
+import { AUTOMANAGED, DEFAULT_PRIORITY, localApiServices } from '../../aggregation/api-services.ts';
 import type { StoredApiService } from '../../aggregation/api-service-index.ts';
-
-/** Says who keeps an APIService: `onstart` made once at the start, `true` kept as it is wanted. */
-export const AUTOMANAGED = 'kube-aggregator.kubernetes.io/automanaged';
 
 export type Registration =
   | { readonly kind: 'create'; readonly object: APIService }

@@ -1,5 +1,5 @@
 import { CUSTOM_RESOURCE_CLEANUP, approvalOf, definitionCondition, setDefinitionCondition } from '@gantry/kinds';
-import { type CustomResourceDefinition, equalJson } from '@gantry/objects';
+import { APPROVAL_ANNOTATION, type CustomResourceDefinition, equalJson } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
 
 type Names = NonNullable<NonNullable<CustomResourceDefinition['status']>['acceptedNames']>;
@@ -11,8 +11,6 @@ export type DefinitionAction =
   | { readonly kind: 'write-status'; readonly status: Status }
   /** Its objects are to be deleted, and then its finalizer taken away. */
   | { readonly kind: 'clean-up' };
-
-const APPROVAL = 'api-approved.kubernetes.io';
 
 /** What is to be done about a definition beside the others. Planning again after it was done gives nothing. Pure. */
 export function planDefinition(
@@ -98,7 +96,7 @@ function copyList(to: Names, from: Names, field: 'shortNames' | 'categories'): v
 function approvalCondition(crd: CustomResourceDefinition): Condition | undefined {
   const approval = approvalOf(crd);
   const type = 'KubernetesAPIApprovalPolicyConformant';
-  const value = crd.metadata.annotations?.[APPROVAL] ?? '';
+  const value = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? '';
   switch (approval) {
     case undefined:
       return undefined;
@@ -115,7 +113,7 @@ function approvalCondition(crd: CustomResourceDefinition): Condition | undefined
     case 'invalid': {
       const reason = approval === 'missing' ? 'MissingAnnotation' : 'InvalidAnnotation';
       const with_ = approval === 'missing' ? '' : ' with either a URL or a reason starting with "unapproved"';
-      const message = `protected groups must have approval annotation "${APPROVAL}"${with_}, see https://github.com/kubernetes/enhancements/pull/1111`;
+      const message = `protected groups must have approval annotation "${APPROVAL_ANNOTATION}"${with_}, see https://github.com/kubernetes/enhancements/pull/1111`;
       return { type, status: 'False', reason, message };
     }
   }

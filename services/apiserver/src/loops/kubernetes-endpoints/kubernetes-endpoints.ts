@@ -7,6 +7,7 @@ import {
   equalJson,
   type KubeObject,
   SERVICE_NAME_LABEL,
+  SKIP_MIRROR_LABEL,
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import { ControlLoop } from '../control-loop.ts';
@@ -98,7 +99,7 @@ function endpointsOf(peers: readonly PeerAddress[]): Endpoints & KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Endpoints',
-    metadata: { name: NAME, namespace: NAMESPACE, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    metadata: { name: NAME, namespace: NAMESPACE, labels: { [SKIP_MIRROR_LABEL]: 'true' } },
     subsets: byPort(peers).map(([port, ips]) => ({
       addresses: ips.map((ip) => ({ ip })),
       ports: [{ name: 'https', port, protocol: 'TCP' }],

@@ -1,11 +1,8 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import type { KubeObject, Namespace } from '@gantry/objects';
+import { FOREGROUND_FINALIZER, type KubeObject, type Namespace, ORPHAN_FINALIZER } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
 import type { DeleteOptions } from '../contract/registry.ts';
 import { copyOf } from './metadata.ts';
-
-const ORPHAN = 'orphan';
-const FOREGROUND = 'foregroundDeletion';
 
 /** What a delete request does to an object. */
 export type DeletionPlan =
@@ -124,7 +121,7 @@ function bumpGeneration(object: KubeObject): void {
 function setGarbageFinalizers(object: KubeObject, definition: ResourceDefinition, options: DeleteOptions): void {
   const present = object.metadata.finalizers ?? [];
   const known = new Set(present);
-  const kept = present.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  const kept = present.filter((finalizer) => finalizer !== ORPHAN_FINALIZER && finalizer !== FOREGROUND_FINALIZER);
   const wanted = garbageFinalizer(present, definition, options);
   const finalizers = wanted === undefined ? kept : [...kept, wanted];
   if (finalizers.length === 0) delete object.metadata.finalizers;
@@ -140,24 +137,24 @@ function garbageFinalizer(
   options: DeleteOptions,
 ): string | undefined {
   if (definition.strategy.defaultPropagation === 'unsupported') return undefined;
-  if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN : undefined;
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN_FINALIZER : undefined;
   switch (options.propagationPolicy) {
     case 'Orphan':
-      return ORPHAN;
+      return ORPHAN_FINALIZER;
     case 'Foreground':
-      return FOREGROUND;
+      return FOREGROUND_FINALIZER;
     case 'Background':
       return undefined;
     case undefined:
       break;
   }
-  if (present.includes(ORPHAN)) return ORPHAN;
-  if (present.includes(FOREGROUND)) return FOREGROUND;
+  if (present.includes(ORPHAN_FINALIZER)) return ORPHAN_FINALIZER;
+  if (present.includes(FOREGROUND_FINALIZER)) return FOREGROUND_FINALIZER;
   switch (definition.strategy.defaultPropagation) {
     case 'orphan':
-      return ORPHAN;
+      return ORPHAN_FINALIZER;
     case 'foreground':
-      return FOREGROUND;
+      return FOREGROUND_FINALIZER;
     case 'background':
     case undefined:
       return undefined;

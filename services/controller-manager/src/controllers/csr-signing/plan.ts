@@ -3,13 +3,16 @@ import {
   API_SERVERS,
   type CertificateSigningRequest,
   type CertificateSigningRequestCondition,
+  CLIENT_SIGNER,
   ENGINE_EXTRA,
   ENGINE_UNIT,
   FIXED_SERVICES,
   type Node,
+  NODE_CLIENT_SIGNER,
   NODE_USER_PREFIX,
   NODES_GROUP,
   SERVICE_SIGNER,
+  SERVING_SIGNER,
   UNLIMITED_GROUPS,
 } from '@gantry/objects';
 import { endOf } from './request-life.ts';
@@ -61,9 +64,6 @@ export type Action =
     }
   | { readonly kind: 'delete' };
 
-const NODE_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
-const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 const SIGNERS: ReadonlySet<string> = new Set([NODE_CLIENT_SIGNER, CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
 
 const CLIENT_USAGES: ReadonlySet<string> = new Set(['digital signature', 'key encipherment', 'client auth']);

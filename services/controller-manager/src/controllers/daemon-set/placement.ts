@@ -1,17 +1,23 @@
 import {
   cloneJson,
   type DaemonSet,
+  DISK_PRESSURE_TAINT,
   findUntoleratedTaint,
   matchesNodeAffinity,
+  MEMORY_PRESSURE_TAINT,
+  NETWORK_UNAVAILABLE_TAINT,
   type Node,
+  NOT_READY_TAINT,
+  PID_PRESSURE_TAINT,
   type Pod,
   type PodSpec,
   type PodTemplateSpec,
   type Toleration,
+  UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
 } from '@gantry/objects';
 import { podFromTemplate } from '../pods/pod-template.ts';
 
-const PREFIX = 'node.kubernetes.io/';
 const NAME_FIELD = 'metadata.name';
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
@@ -19,15 +25,15 @@ const GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
 /** What a set's pods tolerate in addition to what its template says: they stay on nodes in trouble. */
 const TOLERATIONS: readonly Toleration[] = [
-  { key: `${PREFIX}not-ready`, operator: 'Exists', effect: 'NoExecute' },
-  { key: `${PREFIX}unreachable`, operator: 'Exists', effect: 'NoExecute' },
-  { key: `${PREFIX}disk-pressure`, operator: 'Exists', effect: 'NoSchedule' },
-  { key: `${PREFIX}memory-pressure`, operator: 'Exists', effect: 'NoSchedule' },
-  { key: `${PREFIX}pid-pressure`, operator: 'Exists', effect: 'NoSchedule' },
-  { key: `${PREFIX}unschedulable`, operator: 'Exists', effect: 'NoSchedule' },
+  { key: NOT_READY_TAINT, operator: 'Exists', effect: 'NoExecute' },
+  { key: UNREACHABLE_TAINT, operator: 'Exists', effect: 'NoExecute' },
+  { key: DISK_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: MEMORY_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: PID_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: UNSCHEDULABLE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
 ];
 const HOST_NETWORK_TOLERATION: Toleration = {
-  key: `${PREFIX}network-unavailable`,
+  key: NETWORK_UNAVAILABLE_TAINT,
   operator: 'Exists',
   effect: 'NoSchedule',
 };

@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from '@gantry/objects';
+import { type Deployment, LAST_APPLIED_ANNOTATION, type ReplicaSet } from '@gantry/objects';
 
 /** Annotations by which `kubectl rollout` and the controller know revisions and sizes (Kubernetes' names). */
 export const REVISION = 'deployment.kubernetes.io/revision';
@@ -10,7 +10,7 @@ export const ROLLBACK_TO = 'deprecated.deployment.rollback.to';
 
 /** Annotations of a Deployment that are its own and not copied to its ReplicaSets. */
 const NOT_COPIED = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration',
+  LAST_APPLIED_ANNOTATION,
   REVISION,
   REVISION_HISTORY,
   DESIRED_REPLICAS,

@@ -7,26 +7,22 @@ import {
   type EndpointSlice,
   type EndpointSubset,
   equalJson,
+  LAST_APPLIED_ANNOTATION,
   type Service,
   SERVICE_NAME_LABEL,
+  SKIP_MIRROR_LABEL,
+  SLICE_MANAGER_LABEL,
+  TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
 import { endpointId, equalEndpoints, type SliceChanges } from '../service-endpoints/packing.ts';
 import { sortSlicePorts } from '../service-endpoints/port-order.ts';
-import { selectsPods, TRIGGER_TIME } from '../service-endpoints/service-rules.ts';
-import {
-  MANAGED_BY_LABEL,
-  newSlice,
-  reuseSlices,
-  type SliceAction,
-  sliceActions,
-} from '../service-endpoints/slices.ts';
+import { selectsPods } from '../service-endpoints/service-rules.ts';
+import { newSlice, reuseSlices, type SliceAction, sliceActions } from '../service-endpoints/slices.ts';
 import { repackSubsets } from '../service-endpoints/subsets.ts';
 
 /** The value of the label of slices that this controller keeps. */
 export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
-const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** How many endpoints a slice holds. */
 export const MAX_ENDPOINTS = 1000;
 /**
@@ -120,7 +116,7 @@ function mirrored({ endpoints, service }: ObservedMirror): Endpoints | undefined
 
 /** Whether Endpoints may be mirrored, by themselves. */
 export function isMirrored({ metadata }: Endpoints): boolean {
-  return metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
+  return metadata.labels?.[SKIP_MIRROR_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
 }
 
 type AddressType = 'IPv4' | 'IPv6';
@@ -239,9 +235,9 @@ function endpointOf({ nodeName, hostname = '', targetRef }: EndpointAddress, ip:
 
 function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: wanted }: Group): EndpointSlice {
   const { labels = {}, annotations = {}, name = '' } = endpoints.metadata;
-  const { [TRIGGER_TIME]: _, [LAST_APPLIED]: __, ...kept } = annotations;
+  const { [TRIGGER_TIME_ANNOTATION]: _, [LAST_APPLIED_ANNOTATION]: __, ...kept } = annotations;
   const metadata = {
-    labels: { ...labels, [SERVICE_NAME_LABEL]: name, [MANAGED_BY_LABEL]: MANAGER },
+    labels: { ...labels, [SERVICE_NAME_LABEL]: name, [SLICE_MANAGER_LABEL]: MANAGER },
     annotations: kept,
   };
   const slice = newSlice(endpoints, addressType, ports, metadata);

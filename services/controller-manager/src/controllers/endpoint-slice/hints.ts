@@ -1,9 +1,14 @@
-import type { Endpoint, EndpointHints, EndpointSlice, Service } from '@gantry/objects';
+import {
+  type Endpoint,
+  type EndpointHints,
+  type EndpointSlice,
+  OLD_TOPOLOGY_MODE_ANNOTATION,
+  type Service,
+  TOPOLOGY_MODE_ANNOTATION,
+} from '@gantry/objects';
 import { endpointsOf } from '../service-endpoints/packing.ts';
 
 const CLOSE = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
-const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
-const OLD_TOPOLOGY_MODE = 'service.kubernetes.io/topology-aware-hints';
 
 /** Which hints a Service asks for. */
 export type HintMode = 'none' | 'zone' | 'zone and node';
@@ -18,7 +23,7 @@ export function hintMode(service: Service): HintMode {
 /** Whether a Service asks for hints by its zones' shares of the cluster: `share-hints.ts` gives them. */
 export function hintsByShare({ metadata }: Service): boolean {
   const { annotations = {} } = metadata;
-  const mode = annotations[OLD_TOPOLOGY_MODE] ?? annotations[TOPOLOGY_MODE];
+  const mode = annotations[OLD_TOPOLOGY_MODE_ANNOTATION] ?? annotations[TOPOLOGY_MODE_ANNOTATION];
   return mode === 'Auto' || mode === 'auto';
 }
 

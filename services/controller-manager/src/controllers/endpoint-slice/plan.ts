@@ -8,24 +8,14 @@ import {
   type Pod,
   type Service,
   SERVICE_NAME_LABEL,
+  SLICE_MANAGER_LABEL,
+  TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
 import { packSlices, type SliceChanges } from '../service-endpoints/packing.ts';
 import { sortSlicePorts } from '../service-endpoints/port-order.ts';
 import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
-import {
-  HEADLESS_LABEL,
-  hasOwnEndpoints,
-  isEndpoint,
-  isHeadless,
-  TRIGGER_TIME,
-} from '../service-endpoints/service-rules.ts';
-import {
-  MANAGED_BY_LABEL,
-  newSlice,
-  reuseSlices,
-  sliceActions,
-  type SliceAction,
-} from '../service-endpoints/slices.ts';
+import { HEADLESS_LABEL, hasOwnEndpoints, isEndpoint, isHeadless } from '../service-endpoints/service-rules.ts';
+import { newSlice, reuseSlices, sliceActions, type SliceAction } from '../service-endpoints/slices.ts';
 import { hasRightHints, hintMode, hintsByShare, withHints } from './hints.ts';
 import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts';
 import { shareHints } from './share-hints.ts';
@@ -35,7 +25,7 @@ import type { ZoneShares } from './zone-shares.ts';
 export const MANAGER = 'endpointslice-controller.k8s.io';
 /** How many endpoints a slice holds. */
 export const MAX_ENDPOINTS = 100;
-const OWN_LABELS = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL]);
+const OWN_LABELS = new Set([SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL, HEADLESS_LABEL]);
 
 /** What the plan looks at. */
 export interface ObservedSlices {
@@ -242,8 +232,8 @@ function applyHints(service: Service, existing: readonly EndpointSlice[], change
 }
 
 function stamped(slice: EndpointSlice, triggerTime: string | undefined): EndpointSlice {
-  const { [TRIGGER_TIME]: _, ...rest } = slice.metadata.annotations ?? {};
-  const annotations = { ...rest, ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }) };
+  const { [TRIGGER_TIME_ANNOTATION]: _, ...rest } = slice.metadata.annotations ?? {};
+  const annotations = { ...rest, ...(triggerTime === undefined ? {} : { [TRIGGER_TIME_ANNOTATION]: triggerTime }) };
   return { ...slice, metadata: { ...slice.metadata, annotations } };
 }
 
@@ -261,7 +251,7 @@ function labelsOf(service: Service): Record<string, string> {
     ...Object.fromEntries(Object.entries(labels).filter(([label]) => !OWN_LABELS.has(label))),
     ...(isHeadless(service) ? { [HEADLESS_LABEL]: '' } : {}),
     [SERVICE_NAME_LABEL]: name,
-    [MANAGED_BY_LABEL]: MANAGER,
+    [SLICE_MANAGER_LABEL]: MANAGER,
   };
 }
 

@@ -1,9 +1,7 @@
 import { canonicalIp } from '@gantry/kinds';
-import type { Endpoint, Node, Pod, Service } from '@gantry/objects';
+import { type Endpoint, type Node, type Pod, type Service, ZONE_LABEL } from '@gantry/objects';
 import { isReady } from '../pods/pod-state.ts';
 import { addressesOf, hostnameIn } from '../service-endpoints/service-rules.ts';
-
-const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 export type AddressType = 'IPv4' | 'IPv6';
 

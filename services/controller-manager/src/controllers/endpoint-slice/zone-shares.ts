@@ -1,4 +1,4 @@
-import { type Node, quantityMilli } from '@gantry/objects';
+import { CONTROL_PLANE_LABEL, MASTER_LABEL, type Node, quantityMilli } from '@gantry/objects';
 import { zoneOf } from './pod-endpoint.ts';
 
 /** The share of each zone of the CPU of all ready nodes; they add up to 1. */
@@ -13,7 +13,7 @@ export interface Allocation {
 
 /** How much more than its share of the requests an endpoint may get. */
 const OVERLOAD = 0.2;
-const EXCLUDED_LABELS = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+const EXCLUDED_LABELS = [CONTROL_PLANE_LABEL, MASTER_LABEL];
 
 /** Undefined where a ready node has no zone or no CPU to give, and where fewer than two zones have ready nodes. */
 export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {

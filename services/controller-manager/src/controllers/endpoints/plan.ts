@@ -4,10 +4,12 @@ import {
   type EndpointAddress,
   type EndpointPort,
   type Endpoints,
+  ENDPOINTS_MANAGER_LABEL,
   type EndpointSubset,
   equalJson,
   type Pod,
   type Service,
+  TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
 import { isReady } from '../pods/pod-state.ts';
 import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
@@ -18,12 +20,10 @@ import {
   hostnameIn,
   isEndpoint,
   isHeadless,
-  TRIGGER_TIME,
 } from '../service-endpoints/service-rules.ts';
 import { repackSubsets } from '../service-endpoints/subsets.ts';
 import { OVER_CAPACITY, truncate } from './truncate.ts';
 
-export const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const MANAGER = 'endpoint-controller';
 
 /** What the plan looks at. */
@@ -49,7 +49,7 @@ export type Action =
 export function planEndpoints(observed: ObservedEndpoints): Plan<Action> {
   const { service, endpoints } = observed;
   if (service === undefined) {
-    const isOurs = endpoints?.metadata.labels?.[MANAGED_BY] === MANAGER || observed.wasThere;
+    const isOurs = endpoints?.metadata.labels?.[ENDPOINTS_MANAGER_LABEL] === MANAGER || observed.wasThere;
     return { actions: endpoints === undefined || !isOurs ? [] : [{ kind: 'delete', endpoints }] };
   }
   if (!hasOwnEndpoints(service)) return { actions: [] };
@@ -64,16 +64,16 @@ function endpointsOf(service: Service, { pods, endpoints, triggerTime }: Observe
   const all = repackSubsets(subsetsOf(service, pods));
   const { subsets, isTruncated } = truncate(all);
   const { [HEADLESS_LABEL]: _, ...own } = labels;
-  const { [TRIGGER_TIME]: __, [OVER_CAPACITY]: ___, ...kept } = endpoints?.metadata.annotations ?? {};
+  const { [TRIGGER_TIME_ANNOTATION]: __, [OVER_CAPACITY]: ___, ...kept } = endpoints?.metadata.annotations ?? {};
   return {
     apiVersion: 'v1',
     kind: 'Endpoints',
     metadata: {
       ...(endpoints?.metadata ?? { name, namespace }),
-      labels: { ...own, ...(isHeadless(service) ? { [HEADLESS_LABEL]: '' } : {}), [MANAGED_BY]: MANAGER },
+      labels: { ...own, ...(isHeadless(service) ? { [HEADLESS_LABEL]: '' } : {}), [ENDPOINTS_MANAGER_LABEL]: MANAGER },
       annotations: {
         ...kept,
-        ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }),
+        ...(triggerTime === undefined ? {} : { [TRIGGER_TIME_ANNOTATION]: triggerTime }),
         ...(isTruncated ? { [OVER_CAPACITY]: 'truncated' } : {}),
       },
     },

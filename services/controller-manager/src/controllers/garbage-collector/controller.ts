@@ -10,13 +10,13 @@ import {
   type Result,
   resultOf,
 } from '@gantry/controller-runtime';
-import { equalJson, keyOf, type KubeObject, type OwnerReference } from '@gantry/objects';
+import { equalJson, keyOf, type KubeObject, ORPHAN_FINALIZER, type OwnerReference } from '@gantry/objects';
 import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-resources.ts';
 import type { GarbageMeter } from './meter.shell.ts';
 import { OwnerMemory } from './owner-memory.ts';
 import { ownerState } from './owner-state.shell.ts';
 import { cachedOwner, isWithinScope } from './owners.ts';
-import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, ORPHAN, planGarbage } from './plan.ts';
+import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
 import { unseenDependents } from './unseen-dependents.shell.ts';
 import { metadataPatch } from './writes.ts';
 
@@ -136,7 +136,7 @@ async function reconcile(
   if (last.length > 0 && !served.isSettled()) return { requeueAfterMs: UNSETTLED_MS };
   const first = plan.actions.filter(({ kind }) => kind !== 'removeFinalizer');
   await executeActions(first, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
-  if (last.some((action) => action.kind === 'removeFinalizer' && action.finalizer === ORPHAN)) {
+  if (last.some((action) => action.kind === 'removeFinalizer' && action.finalizer === ORPHAN_FINALIZER)) {
     const unseen = await unseenDependents(object, context, signal);
     const orphan = (dependent: KubeObject) => execute(object, { kind: 'orphan', dependent }, context, signal);
     await executeActions(unseen, orphan, { pace: 'full' }, signal);

@@ -1,5 +1,5 @@
 import type { Instant, Plan } from '@gantry/base';
-import type { KubeObject, OwnerReference } from '@gantry/objects';
+import { FOREGROUND_FINALIZER, type KubeObject, ORPHAN_FINALIZER, type OwnerReference } from '@gantry/objects';
 
 /** What is known of one owner that an object names. */
 export interface ObservedOwner {
@@ -35,9 +35,6 @@ export type Action =
 /** A kind that begins to be served queues its dependents; this covers a missed event. */
 const UNKNOWN_OWNER_MS = 60_000;
 
-export const FOREGROUND = 'foregroundDeletion';
-export const ORPHAN = 'orphan';
-
 /**
  * Deletes an object whose owners are gone, and continues its foreground or orphaning deletion. An owner of a kind that is not
  * served is looked up again after a while.
@@ -50,15 +47,15 @@ export function planGarbage(observed: ObservedGarbage, now: Instant): Plan<Actio
 function actionsFor(observed: ObservedGarbage): readonly Action[] {
   const { object } = observed;
   if (object.metadata.deletionTimestamp !== undefined) {
-    if (hasFinalizer(object, ORPHAN)) return planOrphaning(observed);
-    return hasFinalizer(object, FOREGROUND) ? planForeground(observed) : [];
+    if (hasFinalizer(object, ORPHAN_FINALIZER)) return planOrphaning(observed);
+    return hasFinalizer(object, FOREGROUND_FINALIZER) ? planForeground(observed) : [];
   }
   return planByOwners(observed);
 }
 
 /** Whether an object is being deleted and waits for its dependents. */
 export function isDeletingDependents(object: KubeObject): boolean {
-  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND);
+  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND_FINALIZER);
 }
 
 /** Whether an object keeps this owner in its foreground deletion. */
@@ -90,9 +87,9 @@ export function isInCircle(
 }
 
 function planOrphaning({ dependents }: ObservedGarbage): readonly Action[] {
-  if (dependents.length === 0) return [{ kind: 'removeFinalizer', finalizer: ORPHAN }];
+  if (dependents.length === 0) return [{ kind: 'removeFinalizer', finalizer: ORPHAN_FINALIZER }];
   const orphaned = dependents.map((dependent): Action => ({ kind: 'orphan', dependent }));
-  return [...orphaned, { kind: 'removeFinalizer', finalizer: ORPHAN }];
+  return [...orphaned, { kind: 'removeFinalizer', finalizer: ORPHAN_FINALIZER }];
 }
 
 function planForeground({ object, dependents, deadlock }: ObservedGarbage): readonly Action[] {
@@ -101,7 +98,7 @@ function planForeground({ object, dependents, deadlock }: ObservedGarbage): read
       (reference) => reference.uid === object.metadata.uid && isBlocking(reference),
     ),
   );
-  if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND }];
+  if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND_FINALIZER }];
   if (deadlock === 'circle') return [{ kind: 'unblockOwners' }];
   return dependents
     .filter((dependent) => !isDeletingDependents(dependent))
@@ -120,8 +117,8 @@ function planByOwners({ object, owners, dependents }: ObservedGarbage): readonly
   if (waiting.length > 0 && dependents.length > 0) {
     return [{ kind: 'delete', propagation: 'Foreground' }];
   }
-  if (hasFinalizer(object, ORPHAN)) return [{ kind: 'delete', propagation: 'Orphan' }];
-  return [{ kind: 'delete', propagation: hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background' }];
+  if (hasFinalizer(object, ORPHAN_FINALIZER)) return [{ kind: 'delete', propagation: 'Orphan' }];
+  return [{ kind: 'delete', propagation: hasFinalizer(object, FOREGROUND_FINALIZER) ? 'Foreground' : 'Background' }];
 }
 
 function hasFinalizer(object: KubeObject, finalizer: string): boolean {

@@ -1,7 +1,5 @@
-import { hasEnded, type Job, type Pod } from '@gantry/objects';
+import { hasEnded, type Job, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 
-/** Kept on a pod until its Job has counted it. */
-export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 /** Annotation and label of the pods of an Indexed Job. */
 export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 /** The `spec.managedBy` of Jobs that this controller runs; an absent one means the same. */

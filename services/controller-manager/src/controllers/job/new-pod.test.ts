@@ -1,6 +1,7 @@
+import { TRACKING_FINALIZER } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { exampleJob, sketchedPod } from '../../testing/job-objects.ts';
-import { COMPLETION_INDEX, TRACKING_FINALIZER } from './job-rules.ts';
+import { COMPLETION_INDEX } from './job-rules.ts';
 import { newJobPod } from './new-pod.ts';
 
 const FIELD = `metadata.labels['${COMPLETION_INDEX}']`;

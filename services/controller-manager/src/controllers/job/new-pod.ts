@@ -1,7 +1,7 @@
-import type { Container, Job, Pod } from '@gantry/objects';
+import { type Container, type Job, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { podFromTemplate } from '../pods/pod-template.ts';
 import { FAILURE_COUNT, failureCountsAfter, IGNORED_FAILURE_COUNT } from './index-counts.ts';
-import { COMPLETION_INDEX, limitsEachIndex, TRACKING_FINALIZER } from './job-rules.ts';
+import { COMPLETION_INDEX, limitsEachIndex } from './job-rules.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 /** The API server adds five characters to a generated name of a pod, which is also its host name. */

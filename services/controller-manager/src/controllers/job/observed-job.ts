@@ -1,12 +1,12 @@
 import { formatTime, type Instant } from '@gantry/base';
-import { type Job, labelSelectorFrom, type Pod } from '@gantry/objects';
+import { type Job, labelSelectorFrom, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { claimObjects } from '../ownership.ts';
 import { isActive, isReady, isTerminating } from '../pods/pod-state.ts';
 import { type BackoffRecord, nextBackoff } from './backoff.ts';
 import { judgePodFailure } from './failure-policy.ts';
 import { countJobIndexes, type IndexCounts } from './index-counts.ts';
 import { countIndexes } from './intervals.ts';
-import { hasFinalizer, isFailed, isIndexed, isSuspended, TRACKING_FINALIZER, validIndex } from './job-rules.ts';
+import { hasFinalizer, isFailed, isIndexed, isSuspended, validIndex } from './job-rules.ts';
 
 /** What the plan looks at. */
 export interface ObservedJob {

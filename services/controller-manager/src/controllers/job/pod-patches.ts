@@ -1,6 +1,5 @@
-import type { Job, Pod } from '@gantry/objects';
+import { type Job, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { adoptionPatch, releasePatch } from '../ownership.ts';
-import { TRACKING_FINALIZER } from './job-rules.ts';
 
 const REMOVAL = { '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] };
 

@@ -3,6 +3,7 @@ import {
   BOUND_BY_CONTROLLER,
   classOfClaim,
   compareQuantity,
+  DEFAULT_STORAGE_CLASS,
   ENGINE_LABEL,
   LOCAL_PATH,
   localPathOf,
@@ -48,7 +49,7 @@ export const LOCAL_PATH_CLASS: StorageClass = {
   kind: 'StorageClass',
   metadata: {
     name: 'local-path',
-    annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' },
+    annotations: { [DEFAULT_STORAGE_CLASS]: 'true' },
   },
   provisioner: LOCAL_PATH,
   reclaimPolicy: 'Delete',

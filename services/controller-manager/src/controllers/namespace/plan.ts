@@ -1,5 +1,11 @@
 import { append, formatTime, type Instant, type Plan } from '@gantry/base';
-import { equalJson, type KubeObject, type Namespace, type NamespaceCondition } from '@gantry/objects';
+import {
+  equalJson,
+  type KubeObject,
+  type Namespace,
+  type NamespaceCondition,
+  TRACKING_FINALIZER,
+} from '@gantry/objects';
 
 /** What a namespace still holds of one resource, read from the store. */
 export interface Content {
@@ -31,7 +37,6 @@ const LOOK_AGAIN_MS = 2000;
 export const FINALIZER = 'kubernetes';
 
 /** With it a pod waits until its Job has counted it. */
-const JOB_FINALIZER = 'batch.kubernetes.io/job-tracking';
 
 /**
  * Whether a pod holds back the deletion of everything else: not one that has ended and waits for its Job alone. A Job with a limit for
@@ -41,7 +46,7 @@ const JOB_FINALIZER = 'batch.kubernetes.io/job-tracking';
 export function holdsOthers({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata;
   const hasEnded = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
-  return !hasEnded || finalizers.some((finalizer) => finalizer !== JOB_FINALIZER);
+  return !hasEnded || finalizers.some((finalizer) => finalizer !== TRACKING_FINALIZER);
 }
 
 /**

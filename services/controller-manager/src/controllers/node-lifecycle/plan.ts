@@ -1,5 +1,23 @@
 import { append, formatTime, type Instant, type Plan } from '@gantry/base';
-import type { Node, NodeCondition, Pod, PodCondition, Taint } from '@gantry/objects';
+import {
+  ARCH_LABEL,
+  BETA_ARCH_LABEL,
+  BETA_OS_LABEL,
+  DISK_PRESSURE_TAINT,
+  MEMORY_PRESSURE_TAINT,
+  NETWORK_UNAVAILABLE_TAINT,
+  type Node,
+  NODE_TTL_ANNOTATION,
+  type NodeCondition,
+  NOT_READY_TAINT,
+  OS_LABEL,
+  PID_PRESSURE_TAINT,
+  type Pod,
+  type PodCondition,
+  type Taint,
+  UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
+} from '@gantry/objects';
 
 /** What the plan looks at. */
 export interface ObservedNode {
@@ -30,31 +48,26 @@ export type Action =
   | { readonly kind: 'recordNotReady' }
   | { readonly kind: 'recordRegistered' };
 
-const PREFIX = 'node.kubernetes.io/';
-const NOT_READY = `${PREFIX}not-ready`;
-const UNREACHABLE = `${PREFIX}unreachable`;
-const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 /** Labels that older clients select by follow the stable ones. */
 const LABEL_PAIRS = [
-  ['kubernetes.io/os', 'beta.kubernetes.io/os'],
-  ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
+  [OS_LABEL, BETA_OS_LABEL],
+  [ARCH_LABEL, BETA_ARCH_LABEL],
 ] as const;
-const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
 /** Conditions that an agent reports; unknown while it is silent. */
 const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** Taints that stand for a condition with this status. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
-  { type: 'Ready', status: 'False', key: NOT_READY },
-  { type: 'Ready', status: 'Unknown', key: UNREACHABLE },
-  { type: 'MemoryPressure', status: 'True', key: `${PREFIX}memory-pressure` },
-  { type: 'DiskPressure', status: 'True', key: `${PREFIX}disk-pressure` },
-  { type: 'NetworkUnavailable', status: 'True', key: `${PREFIX}network-unavailable` },
-  { type: 'PIDPressure', status: 'True', key: `${PREFIX}pid-pressure` },
+  { type: 'Ready', status: 'False', key: NOT_READY_TAINT },
+  { type: 'Ready', status: 'Unknown', key: UNREACHABLE_TAINT },
+  { type: 'MemoryPressure', status: 'True', key: MEMORY_PRESSURE_TAINT },
+  { type: 'DiskPressure', status: 'True', key: DISK_PRESSURE_TAINT },
+  { type: 'NetworkUnavailable', status: 'True', key: NETWORK_UNAVAILABLE_TAINT },
+  { type: 'PIDPressure', status: 'True', key: PID_PRESSURE_TAINT },
 ];
-const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
-const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY, UNREACHABLE]);
+const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE_TAINT]);
+const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY_TAINT, UNREACHABLE_TAINT]);
 
 /**
  * Keeps a node's conditions and taints in step with its heartbeat, and its pods not ready while the node is unknown. Each
@@ -73,8 +86,8 @@ export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   }
   const taints = taintsOf(node, conditions, observed.eviction, now);
   if (taints !== undefined) actions.push({ kind: 'setTaints', taints });
-  if (node.metadata.annotations?.[TTL_ANNOTATION] === undefined && node.metadata.deletionTimestamp === undefined) {
-    actions.push({ kind: 'annotate', annotations: { [TTL_ANNOTATION]: '0' } });
+  if (node.metadata.annotations?.[NODE_TTL_ANNOTATION] === undefined && node.metadata.deletionTimestamp === undefined) {
+    actions.push({ kind: 'annotate', annotations: { [NODE_TTL_ANNOTATION]: '0' } });
   }
   const labels = labelsOf(node);
   if (Object.keys(labels).length > 0) actions.push({ kind: 'label', labels });
@@ -151,7 +164,7 @@ function wantedTaints(
   const keys = CONDITION_TAINTS.filter(({ type, status }) => statusOf(conditions, type) === status).map(
     ({ key }) => key,
   );
-  if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE);
+  if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE_TAINT);
   const noSchedule = keys.map((key) => ({ key, effect: 'NoSchedule' }));
   // A node that is tainted as unreachable and turns out to be not ready, or the reverse, changes its taint without a delay.
   const mayEvict = eviction === 'allowed' || (eviction === 'delayed' && isEvicting(node));

@@ -1,4 +1,4 @@
-import type { Node } from '@gantry/objects';
+import { BETA_REGION_LABEL, BETA_ZONE_LABEL, type Node, REGION_LABEL, ZONE_LABEL } from '@gantry/objects';
 
 /** How fast nodes that are not ready are given the taint that evicts their pods. */
 export interface EvictionRates {
@@ -38,9 +38,8 @@ export type ZoneState = 'normal' | 'partial' | 'full';
 
 /** Identifies a node's zone: its region and zone by their labels, '' when it has neither. */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
-  const of = (kind: 'region' | 'zone') =>
-    labels[`failure-domain.beta.kubernetes.io/${kind}`] ?? labels[`topology.kubernetes.io/${kind}`] ?? '';
-  const [region, zone] = [of('region'), of('zone')];
+  const region = labels[BETA_REGION_LABEL] ?? labels[REGION_LABEL] ?? '';
+  const zone = labels[BETA_ZONE_LABEL] ?? labels[ZONE_LABEL] ?? '';
   return region === '' && zone === '' ? '' : JSON.stringify([region, zone]);
 }
 

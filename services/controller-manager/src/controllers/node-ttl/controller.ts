@@ -1,7 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
 import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
-import { keyOf, NODES } from '@gantry/objects';
-import { type Action, planTtl, stepOf, TTL_ANNOTATION } from './plan.ts';
+import { keyOf, NODE_TTL_ANNOTATION, NODES } from '@gantry/objects';
+import { type Action, planTtl, stepOf } from './plan.ts';
 
 /** Tells agents by an annotation of their nodes how long they may keep what they have read. Keys are nodes. */
 export function createNodeTtlController(): ControllerSpec {
@@ -15,7 +15,8 @@ export function createNodeTtlController(): ControllerSpec {
         resource: NODES,
         keys: (node, old) => {
           const of = node ?? old;
-          const isSame = node?.metadata.annotations?.[TTL_ANNOTATION] === old?.metadata.annotations?.[TTL_ANNOTATION];
+          const isSame =
+            node?.metadata.annotations?.[NODE_TTL_ANNOTATION] === old?.metadata.annotations?.[NODE_TTL_ANNOTATION];
           return of === undefined || (node !== undefined && old !== undefined && isSame) ? [] : [keyOf(of)];
         },
       },
@@ -29,7 +30,7 @@ export function createNodeTtlController(): ControllerSpec {
       if (now !== step) for (const node of nodes) enqueue(keyOf(node));
       step = now;
       const annotate = ({ ttlSeconds }: Action) => {
-        const merge = { metadata: { annotations: { [TTL_ANNOTATION]: String(ttlSeconds) } } };
+        const merge = { metadata: { annotations: { [NODE_TTL_ANNOTATION]: String(ttlSeconds) } } };
         return ignoreNotFound(client.patch(NODES, key, { merge }, signal));
       };
       return await carryOut(planTtl(cache.get(NODES, key), step), annotate, clock);

@@ -1,10 +1,10 @@
-import type { Node } from '@gantry/objects';
+import { type Node, NODE_TTL_ANNOTATION } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planTtl, stepOf, TTL_ANNOTATION } from './plan.ts';
+import { planTtl, stepOf } from './plan.ts';
 
 function node(ttl?: string): Node {
-  const annotations: Record<string, string> = ttl === undefined ? {} : { [TTL_ANNOTATION]: ttl };
+  const annotations: Record<string, string> = ttl === undefined ? {} : { [NODE_TTL_ANNOTATION]: ttl };
   return { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node', annotations } };
 }
 

@@ -1,8 +1,7 @@
 import type { Plan } from '@gantry/base';
-import type { Node } from '@gantry/objects';
+import { type Node, NODE_TTL_ANNOTATION } from '@gantry/objects';
 
 /** How long, in seconds, a node's agent may keep ConfigMaps and Secrets that it has read. */
-export const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
 export type Action = { readonly kind: 'annotate'; readonly ttlSeconds: number };
 
@@ -27,7 +26,7 @@ export function stepOf(nodes: number, step: number): number {
 export function planTtl(node: Node | undefined, step: number): Plan<Action> {
   const { ttlSeconds } = STEPS[step] ?? STEPS[0];
   if (node === undefined) return { actions: [] };
-  const { [TTL_ANNOTATION]: now } = node.metadata.annotations ?? {};
+  const { [NODE_TTL_ANNOTATION]: now } = node.metadata.annotations ?? {};
   const isRight = now !== undefined && /^[+-]?\d+$/.test(now) && Number(now) === ttlSeconds;
   return { actions: isRight ? [] : [{ kind: 'annotate', ttlSeconds }] };
 }

@@ -4,6 +4,7 @@ import {
   claimsOfPod,
   classOfClaim,
   classOfVolume,
+  DEFAULT_STORAGE_CLASS_MARKS,
   formatKey,
   hasEnded,
   keyOf,
@@ -14,11 +15,6 @@ import {
   type StorageClass,
 } from '@gantry/objects';
 import { recycledVolume } from './recycle.ts';
-
-const DEFAULT_CLASS = [
-  'storageclass.kubernetes.io/is-default-class',
-  'storageclass.beta.kubernetes.io/is-default-class',
-];
 
 /** Volumes, claims and the pods that use claims, as a term knows them; says which of them a change concerns. */
 export class KnownObjects {
@@ -109,7 +105,7 @@ export function claimKeyOf({ spec }: PersistentVolume): string {
 }
 
 function isDefault({ metadata }: StorageClass): boolean {
-  return DEFAULT_CLASS.some((annotation) => metadata.annotations?.[annotation] === 'true');
+  return DEFAULT_STORAGE_CLASS_MARKS.some((annotation) => metadata.annotations?.[annotation] === 'true');
 }
 
 function isUnbound({ metadata, spec }: PersistentVolumeClaim): boolean {

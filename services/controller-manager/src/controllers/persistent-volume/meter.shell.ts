@@ -1,5 +1,6 @@
 import { classOfClaim, type PersistentVolume, type PersistentVolumeClaim, type StorageClass } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
+import { HOST_PATH } from './provision.ts';
 
 /** What is counted at a scrape. */
 export interface CountedVolumes {
@@ -104,7 +105,6 @@ export function deleterOf({ spec }: PersistentVolume, storageClass: StorageClass
   return spec?.hostPath === undefined ? (storageClass?.provisioner ?? UNKNOWN) : HOST_PATH;
 }
 
-const HOST_PATH = 'kubernetes.io/host-path';
 const NFS = 'kubernetes.io/nfs';
 const UNKNOWN = 'N/A';
 

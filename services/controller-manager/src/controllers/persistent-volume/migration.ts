@@ -12,6 +12,11 @@ const DRIVERS: Readonly<Record<string, string>> = {
 /** On volumes and claims: the CSI driver that replaces the provisioner that they name. */
 export const MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
 
+/** Whether a provisioner is one of Kubernetes' own. */
+export function isInTree(provisioner: string): boolean {
+  return provisioner.startsWith('kubernetes.io/');
+}
+
 /** The driver that replaces a provisioner of Kubernetes' own; undefined for any other provisioner. */
 export function driverOf(provisioner: string): string | undefined {
   return Object.hasOwn(DRIVERS, provisioner) ? DRIVERS[provisioner] : undefined;

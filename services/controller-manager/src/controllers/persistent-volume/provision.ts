@@ -5,10 +5,10 @@ import {
   type StorageClass,
 } from '@gantry/objects';
 import { type Action, eventAbout } from './action.ts';
-import { driverOf, migratedAnnotations } from './migration.ts';
+import { driverOf, isInTree, migratedAnnotations } from './migration.ts';
 
-/** Kubernetes' own provisioner that it keeps turned off. */
-const HOST_PATH = 'kubernetes.io/host-path';
+/** Kubernetes' own provisioner that it keeps turned off, and the name of the volume plugin. */
+export const HOST_PATH = 'kubernetes.io/host-path';
 
 /** Asks for a volume: names the provisioner on the claim, for the one that watches for it. */
 export function planProvisioning(
@@ -28,8 +28,7 @@ export function planProvisioning(
       ),
     ];
   }
-  if (driver === undefined && provisioner.startsWith('kubernetes.io/'))
-    return failed(`no volume plugin matched name: ${provisioner}`);
+  if (driver === undefined && isInTree(provisioner)) return failed(`no volume plugin matched name: ${provisioner}`);
   const name = driver ?? provisioner;
   return [
     ...planProvisioner(claim, name),

@@ -1,10 +1,9 @@
 import { type PersistentVolume, PROVISIONED_BY } from '@gantry/objects';
 import { type Action, eventAbout, type Write } from './action.ts';
 import { planPhase } from './bind.ts';
-import { driverOf, MIGRATED_TO, migratedAnnotations } from './migration.ts';
+import { driverOf, isInTree, MIGRATED_TO, migratedAnnotations } from './migration.ts';
 import { isRecyclable, planRecycling, type Recycler } from './recycle.ts';
 
-const IN_TREE = 'kubernetes.io/';
 /** Holds a volume of one of Kubernetes' own provisioners until what it stands for is deleted. */
 const IN_TREE_PROTECTION = 'kubernetes.io/pv-controller';
 const EXTERNAL_PROTECTION = 'external-provisioner.volume.kubernetes.io/finalizer';
@@ -59,7 +58,7 @@ function planPolicy(volume: PersistentVolume, { users, recycler }: Remains): rea
 function planDeletion(volume: PersistentVolume): readonly Action[] {
   const failed = (message: string) => planFailure(volume, 'VolumeFailedDelete', message);
   const provisioner = volume.metadata.annotations?.[PROVISIONED_BY] ?? '';
-  if (provisioner !== '' && !provisioner.startsWith(IN_TREE)) return [];
+  if (provisioner !== '' && !isInTree(provisioner)) return [];
   if (provisioner !== '') return failed(`no volume plugin matched name: ${provisioner}`);
   const { csi, hostPath, nfs } = volume.spec ?? {};
   if (csi !== undefined) return [];
@@ -97,7 +96,7 @@ function protectedBy(
 ): readonly string[] {
   if (provisioner === undefined) return finalizers;
   if (driverOf(provisioner) !== undefined) return without(finalizers, IN_TREE_PROTECTION);
-  if (!provisioner.startsWith(IN_TREE)) return finalizers;
+  if (!isInTree(provisioner)) return finalizers;
   const own = without(finalizers, EXTERNAL_PROTECTION);
   if (policy !== 'Delete') return without(own, IN_TREE_PROTECTION);
   return own.includes(IN_TREE_PROTECTION) ? own : [...own, IN_TREE_PROTECTION];

@@ -1,8 +1,7 @@
 import type { Instant } from '@gantry/base';
-import { type Pod, sidecarNames } from '@gantry/objects';
+import { DELETION_COST_ANNOTATION, type Pod, sidecarNames } from '@gantry/objects';
 import { isActive, isReady, readySince } from '../pods/pod-state.ts';
 
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const MIN_INT32 = -(2 ** 31);
 const MAX_INT32 = 2 ** 31 - 1;
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
@@ -99,7 +98,7 @@ function magnitude(since: Instant, now: Instant): number {
 
 /** The annotation's number; 0 when it is absent or no integer of 32 bits as Kubernetes reads it. */
 function deletionCost(pod: Pod): number {
-  const text = pod.metadata.annotations?.[DELETION_COST];
+  const text = pod.metadata.annotations?.[DELETION_COST_ANNOTATION];
   if (text === undefined || !/^(-\d+|0|[1-9]\d*)$/.test(text)) return 0;
   const cost = Number(text);
   return cost >= MIN_INT32 && cost <= MAX_INT32 ? cost : 0;

@@ -9,8 +9,11 @@ import {
 import { controllerReference } from '../ownership.ts';
 import { shortHash } from '../template-hash.ts';
 
-/** The label of a revision with the hash in its name: that of StatefulSets, and that of DaemonSets, whose pods have it too. */
-export type HashLabel = 'controller.kubernetes.io/hash' | 'controller-revision-hash';
+/** The label of a StatefulSet's revision with the hash in its name. */
+export const STATEFUL_SET_HASH = 'controller.kubernetes.io/hash';
+
+/** That label, or the one of DaemonSets, whose pods have it too. */
+export type HashLabel = typeof STATEFUL_SET_HASH | 'controller-revision-hash';
 
 /** What a new revision is made from. */
 export interface RevisionInput {

@@ -2,8 +2,6 @@ import { hasEnded, type Pod, type Service } from '@gantry/objects';
 
 /** Marks objects of a Service without an address of its own. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
-/** When the change happened from which these endpoints follow; for measuring how long that takes. */
-export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** Whether the controllers write the endpoints of a Service: it selects pods, and is not a name of another host. */
 export function hasOwnEndpoints({ spec }: Service): boolean {

@@ -7,11 +7,10 @@ import {
   type KubeObject,
   type ObjectKey,
   SERVICE_NAME_LABEL,
+  SLICE_MANAGER_LABEL,
 } from '@gantry/objects';
 import { controllerReference } from '../ownership.ts';
 import type { SliceChanges } from './packing.ts';
-
-export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 
 /** A write of a slice. */
 export type SliceAction =
@@ -21,7 +20,7 @@ export type SliceAction =
 
 /** The slices that this manager keeps for a Service, but those that are being deleted, by name. */
 export function slicesOf({ namespace, name }: ObjectKey, manager: string, cache: Cache): readonly EndpointSlice[] {
-  const labels = { [SERVICE_NAME_LABEL]: name, [MANAGED_BY_LABEL]: manager };
+  const labels = { [SERVICE_NAME_LABEL]: name, [SLICE_MANAGER_LABEL]: manager };
   return cache
     .labelled(ENDPOINT_SLICES, namespace, { [SERVICE_NAME_LABEL]: name })
     .filter(
@@ -36,7 +35,7 @@ export function slicesOf({ namespace, name }: ObjectKey, manager: string, cache:
 export function watchSlices(manager: string, isOwnWrite: (slice: KubeObject) => boolean): WatchSpec<EndpointSlice> {
   const keyOf = (slice: EndpointSlice | undefined): readonly ObjectKey[] => {
     const { namespace = '', labels = {} } = slice?.metadata ?? {};
-    const { [SERVICE_NAME_LABEL]: name = '', [MANAGED_BY_LABEL]: by } = labels;
+    const { [SERVICE_NAME_LABEL]: name = '', [SLICE_MANAGER_LABEL]: by } = labels;
     return name === '' || by !== manager ? [] : [{ namespace, name }];
   };
   return {

@@ -3,7 +3,7 @@ import { cloneJson, type ControllerRevision, equalJson, type StatefulSet, STATEF
 import { selectorOf } from '../owned-objects.ts';
 import { type Claim, claimObjects } from '../ownership.ts';
 import { findPresent } from '../revisions/history.ts';
-import { isRevisionOf, newRevision, sortRevisions, templateOf } from '../revisions/revision.ts';
+import { isRevisionOf, newRevision, sortRevisions, STATEFUL_SET_HASH, templateOf } from '../revisions/revision.ts';
 import type { TemplateRevision } from './identity.ts';
 
 /** The two revisions that a set's pods are made from, and what its history lacks. */
@@ -54,7 +54,7 @@ function revisionToCreate(set: StatefulSet, number: number): ControllerRevision 
     template: set.spec?.template ?? {},
     number,
     collisionCount: set.status?.collisionCount ?? 0,
-    hashLabel: 'controller.kubernetes.io/hash',
+    hashLabel: STATEFUL_SET_HASH,
   });
 }
 

@@ -1,5 +1,11 @@
 import type { Plan } from '@gantry/base';
-import type { Secret, ServiceAccount, TokenRequest } from '@gantry/objects';
+import {
+  ACCOUNT_NAME_ANNOTATION,
+  type Secret,
+  type ServiceAccount,
+  TOKEN_SECRET,
+  type TokenRequest,
+} from '@gantry/objects';
 
 /** What the plan looks at. `account` is verified to be absent at the store when it is undefined. */
 export interface ObservedTokenSecret {
@@ -28,13 +34,11 @@ export interface DeletedTokenSecret {
   readonly accountUid: string | undefined;
 }
 
-export const TOKEN_SECRET = 'kubernetes.io/service-account-token';
-const NAME = 'kubernetes.io/service-account.name';
 const UID = 'kubernetes.io/service-account.uid';
 
 /** The name of the account that a token secret is for; undefined for other secrets. */
 export function accountNameOf(secret: Secret): string | undefined {
-  const name = secret.metadata.annotations?.[NAME] ?? '';
+  const name = secret.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION] ?? '';
   return secret.type === TOKEN_SECRET && name !== '' ? name : undefined;
 }
 

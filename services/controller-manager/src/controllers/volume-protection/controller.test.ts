@@ -1,4 +1,12 @@
-import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
+import {
+  ATTRIBUTES_PROTECTION,
+  CLAIM_PROTECTION,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  VOLUME_ATTRIBUTES_CLASSES,
+  VOLUME_PROTECTION,
+} from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from '../garbage-collector/controller.ts';
@@ -8,7 +16,6 @@ import {
   createClaimProtectionController,
   volumeProtectionController,
 } from './controller.ts';
-import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from './plan.ts';
 import { garbageMeter } from '../garbage-collector/meter.shell.ts';
 import { createMetrics } from '@gantry/service';
 

@@ -1,5 +1,7 @@
 import type { Plan } from '@gantry/base';
 import {
+  ATTRIBUTES_PROTECTION,
+  CLAIM_PROTECTION,
   type KubeObject,
   type ObjectKey,
   PERSISTENT_VOLUME_CLAIMS,
@@ -7,6 +9,7 @@ import {
   PODS,
   type Resource,
   VOLUME_ATTRIBUTES_CLASSES,
+  VOLUME_PROTECTION,
 } from '@gantry/objects';
 import { ignoreNotFound } from '@gantry/client';
 import {
@@ -18,16 +21,7 @@ import {
   watchSelf,
 } from '@gantry/controller-runtime';
 import { ClaimUses } from './claim-uses.shell.ts';
-import {
-  type Action,
-  ATTRIBUTES_PROTECTION,
-  CLAIM_PROTECTION,
-  classesOfClaim,
-  isClassUsed,
-  isVolumeUsed,
-  planProtection,
-  VOLUME_PROTECTION,
-} from './plan.ts';
+import { type Action, classesOfClaim, isClassUsed, isVolumeUsed, planProtection } from './plan.ts';
 
 const global = (name: string): ObjectKey => ({ namespace: '', name });
 

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
+import {
+  ATTRIBUTES_PROTECTION,
+  CLAIM_PROTECTION,
+  type PersistentVolumeClaim,
+  type Pod,
+  type VolumeAttributesClass,
+} from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, isClaimUsed, isClassUsed, planProtection } from './plan.ts';
+import { isClaimUsed, isClassUsed, planProtection } from './plan.ts';
 
 const claim: PersistentVolumeClaim = {
   apiVersion: 'v1',

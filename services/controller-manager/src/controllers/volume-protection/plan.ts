@@ -8,10 +8,6 @@ import {
 } from '@gantry/objects';
 import { controllerOf } from '../ownership.ts';
 
-export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
-export const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
-export const ATTRIBUTES_PROTECTION = 'kubernetes.io/vac-protection';
-
 /** Writes the object with our finalizer, or without it, so that it can be deleted. */
 export interface Action<T extends KubeObject> {
   readonly kind: 'protect' | 'release';

@@ -12,9 +12,9 @@ import {
   REPLICA_SETS,
   type ReplicaSet,
   STATEFUL_SETS,
+  TRACKING_FINALIZER,
 } from '@gantry/objects';
 import { REVISION } from '../../controllers/deployment/annotations.ts';
-import { TRACKING_FINALIZER } from '../../controllers/job/job-rules.ts';
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
-import { isTolerated } from '@gantry/objects';
+import { isTolerated, UNSCHEDULABLE_TAINT } from '@gantry/objects';
 import { type FilterPlugin, nodePasses } from '../../framework/plugin.ts';
 
 const REASON = ['node(s) were unschedulable'];
-const CORDON = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+const CORDON = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' };
 
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
   node.spec?.unschedulable === true && !isTolerated(CORDON, pod.spec?.tolerations) ? REASON : [];
