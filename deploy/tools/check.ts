@@ -43,6 +43,7 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'format', command: [bin('biome'), 'format', '.'] },
   { name: 'layers', command: [process.execPath, 'deploy/tools/check-layers.ts'] },
+  { name: 'names', command: [process.execPath, 'deploy/tools/check-names.ts'] },
   { name: 'words', command: [process.execPath, 'deploy/tools/check-words.ts'] },
   { name: 'documents', command: [process.execPath, 'deploy/tools/check-documents.ts'] },
   {
