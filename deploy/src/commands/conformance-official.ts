@@ -54,7 +54,7 @@ await runCommand(async () => {
   await progress.step('images of the tests', async (note) => {
     const asks = environment['GANTRY_IMAGES'] === 'stand-ins' ? 'none' : 'registry';
     const sources = { root, program: program.folder };
-    const { pulled, made } = await ensureImages(shell, clock, sources, program.images, asks, note);
+    const { pulled, made } = await ensureImages(shell, clock, { sources, table: program.images, asks }, note);
     note(`${pulled} pulled, ${made} made, the others were there`);
   });
   if (options.mode === 'prepare') return 0;

@@ -22,16 +22,19 @@ const SERVE_MS = 30_000;
 const POLL_MS = 200;
 const MADE_OF = 'gantry.made-of';
 
-/**
- * Makes sure that the engine has the images of the table: pulled where a registry answers, else made, each proved once when
- * it is made. `asks`: `none` asks no registry.
- */
+/** What images there must be, and where they come from. */
+export interface ImageNeeds {
+  readonly sources: ImageSources;
+  readonly table: readonly ImageEntry[];
+  /** `none` asks no registry. */
+  readonly asks: 'registry' | 'none';
+}
+
+/** Makes sure that the engine has the images of the table: pulled where a registry answers, else made, each proved once when made. */
 export async function ensureImages(
   shell: Shell,
   clock: Clock,
-  sources: ImageSources,
-  table: readonly ImageEntry[],
-  asks: 'registry' | 'none',
+  { sources, table, asks }: ImageNeeds,
   note: (text: string) => void,
 ): Promise<{ readonly pulled: number; readonly made: number }> {
   const missing: ImageEntry[] = [];

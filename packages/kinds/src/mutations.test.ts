@@ -152,7 +152,11 @@ describe('mutations of valid objects', () => {
         for (const type of ['merge-patch+json', 'strategic-merge-patch+json']) {
           seen.add(
             outcome(() => {
-              const patched = applyPatch(`application/${type}`, old, Buffer.from(text), definition, 'Ignore');
+              const patched = applyPatch(
+                old,
+                { type: `application/${type}`, bytes: Buffer.from(text) },
+                { definition, mode: 'Ignore' },
+              );
               const object = patched.object as unknown as KubeObject;
               definition.strategy.applyDefaults?.(object);
               definition.strategy.prepareForUpdate?.(object, cloneJson(old), context);

@@ -67,7 +67,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const owner = { cluster: config.clusterId, node: self.name };
   logger.info({ node: self.name, engine: engine.id, version: engine.version, address: self.address }, 'agent starts');
   if (self.container !== undefined) await checkPropagation(self.shared.path);
-  privilege = await enginePrivilege(self.state.path, engine, runtime, config.sandboxImage, owner, signal);
+  privilege = await enginePrivilege(self.state.path, engine, { runtime, image: config.sandboxImage, owner }, signal);
 
   const certificates = certificatesOf(self, environment);
   const bootstrap = bootstrapRequester(config, clock, random);

@@ -42,9 +42,10 @@ await runMain(async () => {
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
-      connectDocker(config.dockerSocket, privilege, systemClock, warn, config.cgroupDir, (call, seconds) =>
-        requests.observe(seconds, { call }),
-      ),
+      connectDocker(config.dockerSocket, privilege, systemClock, warn, {
+        cgroupDir: config.cgroupDir,
+        observe: (call, seconds) => requests.observe(seconds, { call }),
+      }),
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),

@@ -29,6 +29,20 @@ export const PATCH_TYPES = [
 /** More operations in one JSON patch are refused. */
 const MAX_OPERATIONS = 10_000;
 
+/** A patch as it is sent: its media type, perhaps with parameters, and its bytes. */
+export interface Patch {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a patched object is read as. */
+export interface PatchOptions {
+  readonly definition: ResourceDefinition;
+  readonly mode: FieldValidation;
+  /** Another than the definition's for subresources of their own kind. */
+  readonly schema?: SchemaRef | undefined;
+}
+
 export interface PatchedObject {
   readonly object: JsonObject;
   /** Texts for `Warning: 299` headers. */
@@ -45,18 +59,14 @@ interface Merged {
 
 /**
  * `original` with a patch applied, decoded as a request body would be: canonical form, normalised shape, unknown fields dropped.
- * `schema` is another than the definition's for subresources of their own kind. `original` is left alone.
- * Throws StatusError: BadRequest for what is no patch, Invalid for one that does not fit, UnsupportedMediaType.
+ * `original` is left alone. Throws StatusError: BadRequest for what is no patch, Invalid for one that does not fit, UnsupportedMediaType.
  */
 export function applyPatch(
-  patchType: string,
   original: KubeObject,
-  patch: Uint8Array,
-  definition: ResourceDefinition,
-  mode: FieldValidation,
-  schema: SchemaRef = definition.schema,
+  patch: Patch,
+  { definition, mode, schema = definition.schema }: PatchOptions,
 ): PatchedObject {
-  const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema, mode);
+  const merged = merge(patch, original, schema, mode);
   const { document, shown, dialect } = merged;
   if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
   if (losesVersion(document, original, definition, dialect)) return unread(merged, document, original, mode);
@@ -102,21 +112,15 @@ function unread(
   return { object: { apiVersion, kind, metadata: {} }, warnings: mode === 'Warn' ? unknown : [] };
 }
 
-function merge(
-  patchType: string,
-  original: KubeObject,
-  patch: Uint8Array,
-  schema: SchemaRef,
-  mode: FieldValidation,
-): Merged {
-  switch (patchType) {
+function merge({ type, bytes }: Patch, original: KubeObject, schema: SchemaRef, mode: FieldValidation): Merged {
+  switch (type.split(';')[0]?.trim()) {
     case 'application/json-patch+json':
-      return jsonPatched(original, patch, mode);
+      return jsonPatched(original, bytes, mode);
     case 'application/merge-patch+json':
-      return mergePatched(original, patch);
+      return mergePatched(original, bytes);
     case 'application/strategic-merge-patch+json':
       if (schemaOf(schema).custom !== undefined) throw notForCustomResources();
-      return strategicallyMerged(original, patch, schema);
+      return strategicallyMerged(original, bytes, schema);
     default:
       throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }

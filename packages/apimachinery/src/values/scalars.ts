@@ -157,7 +157,7 @@ function parseTime(text: string, decimals: 0 | 6): string | null {
   if (parts === null) throw new ContentError(describeTimeError(text, layout));
   const [, year, month, day, hour, minute, second, fraction = '', , sign, offsetHours = '0', offsetMinutes = '0'] =
     parts;
-  const range = outOfRange(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second));
+  const range = outOfRange(parts);
   if (range !== undefined) throw new ContentError(`parsing time ${JSON.stringify(text)}: ${range} out of range`);
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -1 : 1);
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - offset * 60_000;
@@ -166,7 +166,10 @@ function parseTime(text: string, decimals: 0 | 6): string | null {
   return decimals === 0 ? `${whole}Z` : `${whole}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }
 
-function outOfRange(year: number, month: number, day: number, hour: number, minute: number, second: number) {
+/** Which part of a time in the form of TIME cannot be; undefined where all can. */
+function outOfRange(parts: RegExpExecArray): 'month' | 'hour' | 'minute' | 'second' | 'day' | undefined {
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const [hour, minute, second] = [Number(parts[4]), Number(parts[5]), Number(parts[6])];
   if (month < 1 || month > 12) return 'month';
   if (hour > 23) return 'hour';
   if (minute > 59) return 'minute';

@@ -19,6 +19,15 @@ interface EntrySize {
   readonly value: Estimate;
 }
 
+/** A call with the costs of its arguments. */
+interface PricedCall {
+  readonly expr: CallExpr;
+  readonly name: string;
+  readonly target: CostNode | undefined;
+  readonly args: readonly CostNode[];
+  readonly costs: readonly Estimate[];
+}
+
 interface Local {
   readonly path: readonly string[];
   readonly size: Estimate | undefined;
@@ -124,10 +133,11 @@ class Estimator {
     const target = hasTarget && expr.target !== undefined ? this.#node(expr.target) : undefined;
     const overloads = reference?.kind === 'call' ? reference.overloads.map(({ id }) => id) : ['select_optional_field'];
     const name = reference?.kind === 'call' ? reference.name : expr.function;
+    const call = { expr, name, target, args: nodes, costs };
     let total: Estimate = LIMITLESS;
     let size: Estimate | undefined;
     for (const id of overloads) {
-      const estimate = this.#overload(expr, name, id, target, nodes, costs);
+      const estimate = this.#overload(id, call);
       total = either(total, estimate.cost);
       if (estimate.size !== undefined) size = size === undefined ? estimate.size : either(size, estimate.size);
       const [container] = expr.args;
@@ -141,14 +151,7 @@ class Estimator {
     return plus(targetCost, total);
   }
 
-  #overload(
-    expr: CallExpr,
-    name: string,
-    id: string,
-    target: CostNode | undefined,
-    args: readonly CostNode[],
-    costs: readonly Estimate[],
-  ): CallEstimate {
+  #overload(id: string, { expr, name, target, args, costs }: PricedCall): CallEstimate {
     const [a, b, c] = costs;
     if (id === 'logical_and' || id === 'logical_or') {
       return { cost: { min: a?.min ?? 0, max: plus(a ?? ZERO, b ?? ZERO).max } };

@@ -209,7 +209,7 @@ export class FakeObjectClient extends ObjectCalls {
           return this.#update(write.resource, write.key, applied, write.subresource);
         }
         const bytes = new TextEncoder().encode(JSON.stringify(write.patch));
-        const patched = applyPatch(write.patchType, old, bytes, definition, 'Ignore');
+        const patched = applyPatch(old, { type: write.patchType, bytes }, { definition, mode: 'Ignore' });
         return this.#update(write.resource, write.key, patched.object as unknown as KubeObject, write.subresource);
       }
       case 'delete':

@@ -246,14 +246,8 @@ class RulesRun {
       const failure = yield* this.#evaluate(program, rule, shownPath, type, bindings);
       if (this.#budget < 0) return;
       if (failure !== 'false') continue;
-      yield* this.#addFailure(
-        compiled,
-        shownPath,
-        node.schema,
-        value,
-        bindings,
-        compiled.usesOldSelf ? undefined : correlation,
-      );
+      const ratchet = compiled.usesOldSelf ? undefined : correlation;
+      yield* this.#addFailure(compiled, { path: shownPath, schema: node.schema, value }, bindings, ratchet);
       if (this.#budget < 0) return;
     }
   }
@@ -298,9 +292,7 @@ class RulesRun {
   /** Values that have not changed are let be: the rule may have come after them. */
   *#addFailure(
     compiled: CompiledRule,
-    path: string,
-    schema: JsonSchema,
-    value: unknown,
+    { path, schema, value }: { readonly path: string; readonly schema: JsonSchema; readonly value: unknown },
     bindings: Bindings,
     ratchet: Correlation | undefined,
   ): Pieces<void> {

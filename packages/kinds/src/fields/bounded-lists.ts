@@ -22,23 +22,28 @@ export function validateEach<T>(
   return items.flatMap((item, i) => each(item, `${path}[${i}]`));
 }
 
-/** The same for entries that are told apart by a key. `printed` is the key as it is shown, the key itself when absent. */
+/** The key by which entries of a list are told apart; `printed` is what an error shows, the key itself when absent. */
+export interface EntryKey<T> {
+  readonly of: (item: T) => string;
+  readonly printed?: (item: T) => unknown;
+}
+
+/** The same for entries that are told apart by a key. */
 export function validateDistinct<T>(
   list: readonly T[] | undefined,
   max: number,
   path: string,
   each: (item: T, path: string) => readonly FieldError[],
-  keyOf: (item: T) => string,
-  printed: (item: T) => unknown = keyOf,
+  key: EntryKey<T>,
 ): FieldError[] {
   const items = list ?? [];
   const errors = validateEach(items, max, path, each);
   if (items.length > max) return errors;
   const seen = new Set<string>();
   items.forEach((item, i) => {
-    const key = keyOf(item);
-    if (seen.has(key)) errors.push(duplicate(`${path}[${i}]`, printed(item)));
-    seen.add(key);
+    const text = key.of(item);
+    if (seen.has(text)) errors.push(duplicate(`${path}[${i}]`, key.printed === undefined ? text : key.printed(item)));
+    seen.add(text);
   });
   return errors;
 }

@@ -202,11 +202,9 @@ describe('applyPatch', () => {
     const text = typeof patch === 'string' ? patch : JSON.stringify(patch);
     try {
       const { object, warnings } = applyPatch(
-        `application/${type}`,
         original,
-        new TextEncoder().encode(text),
-        definition,
-        mode,
+        { type: `application/${type}`, bytes: new TextEncoder().encode(text) },
+        { definition, mode },
       );
       return JSON.stringify([(object as unknown as { spec?: { replicas?: number } }).spec?.replicas, warnings]);
     } catch (error) {
@@ -317,7 +315,7 @@ describe('applyPatch', () => {
     let answer = '200';
     try {
       const bytes = new TextEncoder().encode(JSON.stringify(patch));
-      applyPatch('application/merge-patch+json', original, bytes, custom, 'Warn');
+      applyPatch(original, { type: 'application/merge-patch+json', bytes }, { definition: custom, mode: 'Warn' });
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       answer = `${error.code} ${error.message}`;
@@ -338,8 +336,11 @@ describe('applyPatch', () => {
     const schema = { properties: { spec: { bogus: 1 } } };
     const patch = { spec: { versions: [{ name: 'v1', schema: { openAPIV3Schema: schema } }] } };
     const warnings = (type: string) =>
-      applyPatch(`application/${type}`, original, new TextEncoder().encode(JSON.stringify(patch)), definition, 'Warn')
-        .warnings;
+      applyPatch(
+        original,
+        { type: `application/${type}`, bytes: new TextEncoder().encode(JSON.stringify(patch)) },
+        { definition, mode: 'Warn' },
+      ).warnings;
     const path = 'spec.versions[0].schema.openAPIV3Schema.properties';
     expect(warnings('strategic-merge-patch+json')).toEqual([`unknown field "${path}.bogus"`]);
     expect(warnings('merge-patch+json')).toEqual([`unknown field "${path}.spec.bogus"`]);
@@ -366,8 +367,9 @@ describe('applyPatch', () => {
 it('reports unknown fields in order of their names', () => {
   const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
   const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
-  const patch = new TextEncoder().encode('{"spec":{"b":1,"a":2}}');
-  expect(applyPatch('application/merge-patch+json', original, patch, deployments, 'Warn').warnings).toEqual([
+  const bytes = new TextEncoder().encode('{"spec":{"b":1,"a":2}}');
+  const patch = { type: 'application/merge-patch+json', bytes };
+  expect(applyPatch(original, patch, { definition: deployments, mode: 'Warn' }).warnings).toEqual([
     'unknown field "spec.a"',
     'unknown field "spec.b"',
   ]);
@@ -377,7 +379,11 @@ it('refuses a merge patch that is nothing', () => {
   const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
   const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
   const nothing = (type: string) =>
-    applyPatch(`application/${type}`, original, new TextEncoder().encode('null'), deployments, 'Warn');
+    applyPatch(
+      original,
+      { type: `application/${type}`, bytes: new TextEncoder().encode('null') },
+      { definition: deployments, mode: 'Warn' },
+    );
   expect(() => nothing('merge-patch+json')).toThrow('Invalid JSON Patch');
   expect(nothing('strategic-merge-patch+json').object.metadata).toEqual({ name: 'x' });
 });
@@ -386,7 +392,11 @@ describe('a patch that takes the version away', () => {
   const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
   const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
   const apply = (type: string, patch: unknown, mode: 'Strict' | 'Warn') =>
-    applyPatch(`application/${type}`, original, new TextEncoder().encode(JSON.stringify(patch)), deployments, mode);
+    applyPatch(
+      original,
+      { type: `application/${type}`, bytes: new TextEncoder().encode(JSON.stringify(patch)) },
+      { definition: deployments, mode },
+    );
 
   it.each([
     ['merge-patch+json', { apiVersion: null }],

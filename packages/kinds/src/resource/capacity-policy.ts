@@ -51,7 +51,7 @@ function validateValues(chosen: string, capacity: string, values: readonly strin
   const each = (value: string, at: string) =>
     isMore(value, capacity) ? [larger(at, value, 'option', capacity)] : ([] as FieldError[]);
   const keyOf = (value: string) => String(ceiling(value));
-  append(errors, validateDistinct(values, MAX_OPTIONS, path, each, keyOf));
+  append(errors, validateDistinct(values, MAX_OPTIONS, path, each, { of: keyOf }));
   const known = values.some((value) => compareQuantity(parseQuantity(value), parseQuantity(chosen)) === 0);
   if (known && values.length <= MAX_OPTIONS) return errors;
   const detail = 'default value is not valid according to the requestPolicy';

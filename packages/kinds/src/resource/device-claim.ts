@@ -47,7 +47,9 @@ export function validateClaimSpec(spec: ResourceClaimSpec | undefined, path: str
   const at = `${path}.devices`;
   const names = requestNames(devices);
   return [
-    ...validateDistinct(devices.requests, MAX_REQUESTS, `${at}.requests`, validateRequest, ({ name }) => name ?? ''),
+    ...validateDistinct(devices.requests, MAX_REQUESTS, `${at}.requests`, validateRequest, {
+      of: ({ name }) => name ?? '',
+    }),
     ...validateEach(devices.constraints, MAX_CONSTRAINTS, `${at}.constraints`, (one, where) =>
       validateConstraint(one, where, names),
     ),
@@ -71,7 +73,10 @@ function validateRequest({ name = '', exactly, firstAvailable = [] }: DeviceRequ
     ...validateExact(request, at),
   ];
   const at = `${path}.firstAvailable`;
-  return [...errors, ...validateDistinct(firstAvailable, MAX_ALTERNATIVES, at, each, (request) => request.name ?? '')];
+  return [
+    ...errors,
+    ...validateDistinct(firstAvailable, MAX_ALTERNATIVES, at, each, { of: (request) => request.name ?? '' }),
+  ];
 }
 
 function validateExact(request: ExactDeviceRequest | DeviceSubRequest, path: string): FieldError[] {
@@ -117,7 +122,7 @@ export function validateReferences(
   names: ReadonlySet<string>,
 ): FieldError[] {
   const each = (name: string, at: string) => validateReference(name, at, names);
-  return validateDistinct(references, MAX_REQUESTS, path, each, (name) => name);
+  return validateDistinct(references, MAX_REQUESTS, path, each, { of: (name) => name });
 }
 
 export function validateReference(name: string, path: string, names: ReadonlySet<string>): FieldError[] {

@@ -58,8 +58,13 @@ export function validateClaimStatus(object: ResourceResourceClaim, old: Resource
   const allocated = new Set((allocation?.devices?.results ?? []).map(deviceKey));
   const each = (device: AllocatedDeviceStatus, at: string) => validateDevice(device, at, allocated);
   const errors = [
-    ...validateDistinct(reservedFor, MAX_RESERVED, 'status.reservedFor', validateConsumer, ({ uid }) => uid ?? ''),
-    ...validateDistinct(devices, Number.POSITIVE_INFINITY, 'status.devices', each, deviceKey, printedDevice),
+    ...validateDistinct(reservedFor, MAX_RESERVED, 'status.reservedFor', validateConsumer, {
+      of: ({ uid }) => uid ?? '',
+    }),
+    ...validateDistinct(devices, Number.POSITIVE_INFINITY, 'status.devices', each, {
+      of: deviceKey,
+      printed: printedDevice,
+    }),
   ];
   if (reservedFor.length > 0 && allocation === undefined) {
     errors.push(forbidden('status.reservedFor', 'may not be specified when `allocated` is not set'));
@@ -155,7 +160,10 @@ function validateNetwork(data: NetworkDeviceData, path: string): FieldError[] {
   if (hardwareAddress.length > MAX_HARDWARE_ADDRESS) {
     errors.push(tooLong(`${path}.hardwareAddress`, MAX_HARDWARE_ADDRESS));
   }
-  return [...errors, ...validateDistinct(ips, MAX_ADDRESSES, `${path}.ips`, validateInterfaceAddress, (ip) => ip)];
+  return [
+    ...errors,
+    ...validateDistinct(ips, MAX_ADDRESSES, `${path}.ips`, validateInterfaceAddress, { of: (ip) => ip }),
+  ];
 }
 
 const CIDR_FORM = /^([0-9a-fA-F:.]+)\/([0-9]{1,3})$/;

@@ -59,7 +59,9 @@ export function validateDevice(
   }
   const setOf = ({ counterSet }: DeviceCounterConsumption) => counterSet ?? '';
   append(errors, [
-    ...validateDistinct(device.consumesCounters, MAX_CONSUMPTIONS, `${path}.consumesCounters`, validateUse, setOf),
+    ...validateDistinct(device.consumesCounters, MAX_CONSUMPTIONS, `${path}.consumesCounters`, validateUse, {
+      of: setOf,
+    }),
     ...(selection === 'device' ? validateOwnNodes(device, path) : validateNoNodes(device, path)),
   ]);
   return [...errors, ...validateBindingConditions(device, path)];

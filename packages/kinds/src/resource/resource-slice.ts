@@ -62,8 +62,8 @@ function validateSpec(spec: Partial<ResourceSliceSpec> = {}, old: ResourceSliceS
   const max = advanced ? MAX_ADVANCED_DEVICES : MAX_DEVICES;
   return [
     ...errors,
-    ...validateDistinct(devices, max, 'spec.devices', each, name),
-    ...validateDistinct(sharedCounters, MAX_COUNTER_SETS, 'spec.sharedCounters', validateCounterSet, name),
+    ...validateDistinct(devices, max, 'spec.devices', each, { of: name }),
+    ...validateDistinct(sharedCounters, MAX_COUNTER_SETS, 'spec.sharedCounters', validateCounterSet, { of: name }),
   ];
 }
 

@@ -38,7 +38,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       await base.remove();
       made.push(name);
     },
-    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, cgroupDir),
+    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, { cgroupDir }),
     makeFolder: () => mkdtemp(join(volume.Mountpoint, 'folder-')),
     cluster,
     network: cluster,

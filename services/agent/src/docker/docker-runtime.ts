@@ -31,18 +31,23 @@ export interface DockerRuntime extends Runtime {
 /** Where the engine's control groups are, for a process on its host. */
 const CGROUP_FOLDER = '/sys/fs/cgroup';
 
+export interface DockerOptions {
+  /** The folder of the engine's control groups, where it is another than on the engine's host. */
+  readonly cgroupDir?: string;
+  /** Called for every request. */
+  readonly observe?: RequestObserver;
+}
+
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `warn` is called for failures that no caller receives, `observe` for every request; `cgroupDir` is the folder of the
- * engine's control groups.
+ * `clock`. `warn` is called for failures that no caller receives.
  */
 export function connectDocker(
   socketPath: string,
   privilege: () => EnginePrivilege,
   clock: Clock,
   warn: (message: string) => void,
-  cgroupDir: string = CGROUP_FOLDER,
-  observe: RequestObserver = () => undefined,
+  { cgroupDir = CGROUP_FOLDER, observe = () => undefined }: DockerOptions = {},
 ): DockerRuntime {
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);

@@ -18,15 +18,14 @@ export function dockerStreams(calls: EngineCalls, execs: DockerExecs, clock: Clo
   const dialer = new NamespaceDialer(clock);
   return {
     execStream: (id, command, options, input, signal) => execs.stream(id, command, options, input, signal),
-    attach: (id, options, input, signal) => attach(calls, clock, id, options, input, signal),
+    attach: (id, options, input, signal) => attach({ calls, clock }, id, options, input, signal),
     connect: (id, port, signal) => connect(calls, dialer, id, port, signal),
     killLeftovers: (id, signal) => execs.killLeftovers(id, signal),
   };
 }
 
 async function* attach(
-  calls: EngineCalls,
-  clock: Clock,
+  { calls, clock }: { readonly calls: EngineCalls; readonly clock: Clock },
   id: string,
   { stdin, stdout, stderr }: Omit<StreamOptions, 'terminal'>,
   input: AsyncIterable<ProcessInput>,

@@ -116,7 +116,9 @@ describe('with an engine that accepts connections and never answers', () => {
     server.listen(join(folder, 'engine.sock'));
     await once(server, 'listening');
     clock = new ManualClock();
-    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, silent, join(folder, 'no-groups'));
+    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, silent, {
+      cgroupDir: join(folder, 'no-groups'),
+    });
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();

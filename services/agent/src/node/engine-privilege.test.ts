@@ -23,7 +23,7 @@ it('an engine is probed once for each version, and again where the result is of 
   const owner = { cluster: 'c', node: 'n' };
   const file = join(folder, 'engine.json');
   const found = (version = ENGINE.version) =>
-    enginePrivilege(folder, { ...ENGINE, version }, runtime, 'pause', owner, signal);
+    enginePrivilege(folder, { ...ENGINE, version }, { runtime, image: 'pause', owner }, signal);
 
   expect([await found(), await found(), probes]).toEqual(['sys-resource-unknown', 'sys-resource-unknown', 1]);
   expect([await found('29.0.0'), probes]).toEqual(['sys-resource-unknown', 2]);

@@ -15,13 +15,19 @@ interface ProbeResult {
   readonly privilege: EnginePrivilege;
 }
 
+/** With what an engine is probed. */
+interface ProbeOptions {
+  readonly runtime: Runtime;
+  readonly image: string;
+  /** Whose the probe's container is. */
+  readonly owner: Owner;
+}
+
 /** The privilege that the engine gives: probed once per engine and version, stored in the state folder. */
 export async function enginePrivilege(
   folder: string,
   engine: EngineInfo,
-  runtime: Runtime,
-  image: string,
-  owner: Owner,
+  { runtime, image, owner }: ProbeOptions,
   signal: AbortSignal,
 ): Promise<EnginePrivilege> {
   const file = join(folder, 'engine.json');

@@ -9,7 +9,7 @@ import { containerSpec, type ContainerSpecInput } from '../spec/container-spec.t
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
-import { runHook } from '../probes/run-hook.ts';
+import { type HookTarget, runHook } from '../probes/run-hook.ts';
 import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
@@ -79,7 +79,7 @@ export async function startContainer(
     'finish',
   );
   record('Normal', 'Started', 'Container started');
-  return { id, ...(await runPostStart(pod, container, id, podAddress, services, signal)) };
+  return { id, ...(await runPostStart(pod, { container, containerId: id, address: podAddress }, services, signal)) };
 }
 
 /** The container's image, with those of its image volumes in place. */
@@ -136,9 +136,7 @@ async function securityOf(
 /** The container's postStart hook, if it has one. Its failure is not the start's: the container runs, and is to be stopped. */
 async function runPostStart(
   pod: Pod,
-  container: Container,
-  containerId: string,
-  address: string,
+  { container, containerId, address }: Pick<HookTarget, 'container' | 'containerId' | 'address'>,
   { runtime, clock }: WorkerServices,
   signal: AbortSignal,
 ): Promise<{ readonly hookFailure?: Error }> {

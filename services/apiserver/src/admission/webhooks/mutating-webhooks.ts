@@ -113,14 +113,8 @@ function patchedObject(
   schema: string | undefined,
 ): KubeObject {
   try {
-    const { object: changed } = applyPatch(
-      'application/json-patch+json',
-      object,
-      patch,
-      as,
-      'Ignore',
-      schema ?? as.schema,
-    );
+    const json = { type: 'application/json-patch+json', bytes: patch };
+    const { object: changed } = applyPatch(object, json, { definition: as, mode: 'Ignore', schema });
     const result = changed as unknown as KubeObject;
     if (schema !== undefined) return result;
     as.strategy.applyDefaults?.(result);

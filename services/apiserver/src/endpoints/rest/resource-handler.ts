@@ -58,7 +58,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       if (parseBoolean(exchange.query, 'export') === true) throw StatusError.badRequest(NO_EXPORT);
       const resourceVersion = exchange.query.get('resourceVersion') ?? '';
       const response = await registry.get(requestContext(exchange), targetOf(route), resourceVersion);
-      await sendObject(exchange, 200, response, form, route.definition, tables);
+      await sendObject(exchange, response, { code: 200, form, definition: route.definition, tables });
     },
     list: async (exchange, route) => {
       const form = formOf(exchange, route, 'streams');
@@ -79,14 +79,15 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
       const response = await registry.create(requestContext(exchange), targetOf(route), body, options);
-      await sendObject(exchange, 201, response, form, route.definition, tables);
+      await sendObject(exchange, response, { code: 201, form, definition: route.definition, tables });
     },
     update: async (exchange, route) => {
       const form = formOf(exchange, route, 'single');
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
       const { response, created } = await registry.update(requestContext(exchange), targetOf(route), body, options);
-      await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
+      const code = created ? 201 : 200;
+      await sendObject(exchange, response, { code, form, definition: route.definition, tables });
     },
     patch: async (exchange, route) => {
       const type = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
@@ -95,7 +96,8 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
       const { response, created } = await registry.patch(requestContext(exchange), targetOf(route), sent, options);
-      await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
+      const code = created ? 201 : 200;
+      await sendObject(exchange, response, { code, form, definition: route.definition, tables });
     },
     delete: (exchange, route) => deleteOne(dependencies, exchange, route),
     deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),
@@ -253,7 +255,7 @@ async function deleteOne(
   const { response, gone } = await registry.delete(requestContext(exchange), targetOf(route), body);
   if (!gone || definition.strategy.deletionResponse === 'object') {
     const code = !gone && orphanDependents === false ? 202 : 200;
-    await sendObject(exchange, code, response, form, definition, tables);
+    await sendObject(exchange, response, { code, form, definition, tables });
     return;
   }
   await sendStatus(exchange, deletedStatus(route, response.object), 200);

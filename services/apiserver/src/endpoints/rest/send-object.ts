@@ -7,14 +7,19 @@ import { isJsonOnly, noProtobuf, partialFrameOf } from './custom-protobuf.ts';
 import { encodeJson, sendBytes, wantsPretty } from '../../http/respond.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
+/** How an object is sent. */
+export interface ObjectOutput {
+  readonly code: number;
+  readonly form: OutputForm;
+  readonly definition: ResourceDefinition;
+  readonly tables: Tables;
+}
+
 /** Sends one object in the form that was asked for; its shared bytes as they are where the form allows. */
 export async function sendObject(
   exchange: Exchange,
-  code: number,
   response: ObjectResponse,
-  form: OutputForm,
-  definition: ResourceDefinition,
-  tables: Tables,
+  { code, form, definition, tables }: ObjectOutput,
 ): Promise<void> {
   switch (form.shape) {
     case 'table': {

@@ -80,7 +80,7 @@ export function patched(
   { target, options }: WriteRequest,
 ): { readonly object: KubeObject; readonly warnings: readonly string[] } {
   const { definition } = target;
-  const { object, warnings } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation);
+  const { object, warnings } = applyPatch(original, patch, { definition, mode: options.fieldValidation });
   return { object: withDefaults(definition, object as unknown as KubeObject), warnings };
 }
 
@@ -91,6 +91,6 @@ export function patchedScale(
   { request: { target, options }, schema }: { readonly request: WriteRequest; readonly schema: string },
 ): KubeObject {
   const { definition } = target;
-  const { object } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation, schema);
+  const { object } = applyPatch(original, patch, { definition, mode: options.fieldValidation, schema });
   return object as unknown as KubeObject;
 }

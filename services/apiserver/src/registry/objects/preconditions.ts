@@ -14,37 +14,28 @@ export function checkDeletePreconditions(
   const { uid, resourceVersion } = preconditions;
   const { name = '' } = object.metadata;
   if (uid !== undefined && uid !== object.metadata.uid) {
-    throw conflict(
-      definition,
-      name,
-      'UID',
-      uid,
-      object.metadata.uid ?? '',
-      'The object might have been deleted and then recreated',
-    );
+    const found = object.metadata.uid ?? '';
+    const hint = 'The object might have been deleted and then recreated';
+    throw conflict(definition, name, { what: 'UID', asked: uid, found, hint });
   }
   if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
-    const current = object.metadata.resourceVersion ?? '';
-    throw conflict(
-      definition,
-      name,
-      'ResourceVersion',
-      resourceVersion,
-      current,
-      'The object might have been modified',
-    );
+    const found = object.metadata.resourceVersion ?? '';
+    const hint = 'The object might have been modified';
+    throw conflict(definition, name, { what: 'ResourceVersion', asked: resourceVersion, found, hint });
   }
 }
 
+/** A precondition that does not hold. */
+interface Mismatch {
+  readonly what: 'UID' | 'ResourceVersion';
+  readonly asked: string;
+  readonly found: string;
+  /** What may have happened. */
+  readonly hint: string;
+}
+
 /** Namespaces and custom resource definitions have other messages than all other kinds. */
-function conflict(
-  definition: ResourceDefinition,
-  name: string,
-  what: 'UID' | 'ResourceVersion',
-  asked: string,
-  found: string,
-  hint: string,
-): StatusError {
+function conflict(definition: ResourceDefinition, name: string, { what, asked, found, hint }: Mismatch): StatusError {
   const isNamespace = definition.group === '' && definition.resource === 'namespaces';
   if (isNamespace || definition.strategy.markForDeletion !== undefined) {
     const why = `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`;

@@ -32,6 +32,15 @@ const CATCH_UP_MS = 1000;
 /** How long a read waits for a version that the client has seen elsewhere. */
 const NOT_OLDER_MS = 3000;
 
+/** A list that is being answered: what was asked for, and what that selects. */
+interface Listing {
+  readonly definition: ResourceDefinition;
+  readonly request: ListRequest;
+  /** What keys of the resource in the namespace begin with. */
+  readonly prefix: string;
+  readonly filter: Filter;
+}
+
 /** Gets, lists and watches: from the cache where it is fresh enough, from the store otherwise. */
 export class Reader {
   readonly #deps: RegistryDependencies;
@@ -84,17 +93,16 @@ export class Reader {
   async select(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListResponse> {
     const filter = filterOf(definition, request);
     const prefix = namespacePrefix(definition, request.namespace);
-    if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, filter);
+    const listing = { definition, request, prefix, filter };
+    if (request.continueToken !== '') return this.#continue(context, listing);
     const version = parseResourceVersion(request.resourceVersion, 'invalid resource version: ');
     // A limited list that names a version means exactly that one where it does not say otherwise.
     const exact =
       request.resourceVersionMatch === 'Exact' || (request.resourceVersionMatch === '' && request.limit > 0);
-    if (exact && version !== undefined) {
-      return this.#exact(context, definition, request, prefix, filter, version);
-    }
+    if (exact && version !== undefined) return this.#exact(context, listing, version);
     const limit = request.resourceVersion === '0' ? 0 : request.limit;
     const cached = await this.#fresh(request.resourceVersion, context.signal);
-    if (!cached) return this.#pageFromStore(context, definition, request, prefix, filter, {});
+    if (!cached) return this.#pageFromStore(context, listing, {});
     const { cache } = this.#deps;
     const resource = cache.resource(definition);
     const { revision } = cache;
@@ -158,38 +166,25 @@ export class Reader {
     throw tooLargeVersion(text, listVersion(cache.revision));
   }
 
-  async #exact(
-    context: RequestContext,
-    definition: ResourceDefinition,
-    request: ListRequest,
-    prefix: string,
-    filter: Filter,
-    version: number,
-  ): Promise<ListResponse> {
+  async #exact(context: RequestContext, listing: Listing, version: number): Promise<ListResponse> {
+    const { definition, request, prefix, filter } = listing;
     const old = tooOld(version);
     if (old !== undefined) throw old;
     await this.#mustReach(version, context.signal, request.resourceVersion);
     const revision = revisionOf(version);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
-    if (entries === undefined) return this.#pageFromStore(context, definition, request, prefix, filter, { revision });
+    if (entries === undefined) return this.#pageFromStore(context, listing, { revision });
     const shown = await this.#allShown(definition, entries);
     return listResponse(pageOf(shown, prefix, undefined, filter, request.limit), listVersion(revision), prefix, filter);
   }
 
-  async #continue(
-    context: RequestContext,
-    definition: ResourceDefinition,
-    request: ListRequest,
-    prefix: string,
-    filter: Filter,
-  ): Promise<ListResponse> {
+  async #continue(context: RequestContext, listing: Listing): Promise<ListResponse> {
+    const { definition, request, prefix, filter } = listing;
     const { startKey, resourceVersion } = startOf(request.continueToken, prefix);
     if (request.resourceVersion !== '' && request.resourceVersion !== '0') {
       throw StatusError.badRequest('specifying resource version is not allowed when using continue');
     }
-    if (resourceVersion === undefined) {
-      return this.#pageFromStore(context, definition, request, prefix, filter, { startKey });
-    }
+    if (resourceVersion === undefined) return this.#pageFromStore(context, listing, { startKey });
     const revision = revisionOf(resourceVersion);
     await this.#mustReach(resourceVersion, context.signal);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
@@ -201,7 +196,7 @@ export class Reader {
       const shown = await this.#allShown(definition, entries);
       return listResponse(pageOf(shown, prefix, startKey, filter, request.limit), resourceVersion, prefix, filter);
     }
-    return this.#pageFromStore(context, definition, request, prefix, filter, { startKey, revision });
+    return this.#pageFromStore(context, listing, { startKey, revision });
   }
 
   /** The snapshot that is valid at `revision`, when the cache still has it. */
@@ -215,10 +210,7 @@ export class Reader {
   /** A page read from the store; goes on reading until the limit is full or nothing is left. */
   async #pageFromStore(
     context: RequestContext,
-    definition: ResourceDefinition,
-    request: ListRequest,
-    prefix: string,
-    filter: Filter,
+    { definition, request, prefix, filter }: Listing,
     at: { readonly startKey?: string; readonly revision?: number },
   ): Promise<ListResponse> {
     const { store } = this.#deps;

@@ -236,7 +236,8 @@ export const bodyCases: readonly ParserCase[] = [
   ),
   ...casesOf('apimachinery/applyPatch json patch', MAX_BODY, PATCH_BODIES, (text) => {
     const bytes = bytesOf(text);
-    return () => applyPatch('application/json-patch+json', STORED, bytes, CONFIG_MAP, 'Strict');
+    return () =>
+      applyPatch(STORED, { type: 'application/json-patch+json', bytes }, { definition: CONFIG_MAP, mode: 'Strict' });
   }),
   ...casesOf('apimachinery/applyJsonPatch', MAX_BODY, { adds: (size) => `${size}` }, (text) => {
     const operations = Array.from(
@@ -247,11 +248,17 @@ export const bodyCases: readonly ParserCase[] = [
   }),
   ...casesOf('apimachinery/applyPatch merge patch', MAX_BODY, OBJECTS, (text) => {
     const bytes = bytesOf(text);
-    return () => applyPatch('application/merge-patch+json', STORED, bytes, CONFIG_MAP, 'Strict');
+    return () =>
+      applyPatch(STORED, { type: 'application/merge-patch+json', bytes }, { definition: CONFIG_MAP, mode: 'Strict' });
   }),
   ...casesOf('apimachinery/applyPatch strategic merge patch', MAX_BODY, STRATEGIC_BODIES, (text) => {
     const bytes = bytesOf(text);
-    return () => applyPatch('application/strategic-merge-patch+json', RUNNING, bytes, POD, 'Strict');
+    return () =>
+      applyPatch(
+        RUNNING,
+        { type: 'application/strategic-merge-patch+json', bytes },
+        { definition: POD, mode: 'Strict' },
+      );
   }),
   ...Object.entries(PROTOBUF_BODIES).map(
     ([shape, of]): ParserCase => ({
