@@ -50,6 +50,13 @@ export function defaultMatchResources(match: MatchResources | undefined): void {
   defaultRules(match.excludeResourceRules);
 }
 
+/** What both kinds of admission policies leave to the server. */
+export function defaultPolicy(policy: { spec?: { failurePolicy?: string; matchConstraints?: MatchResources } }): void {
+  const spec = (policy.spec ??= {});
+  spec.failurePolicy ??= 'Fail';
+  defaultMatchResources(spec.matchConstraints);
+}
+
 /** A value that must be one of a few; nothing is wrong when it is absent. */
 export function oneOf(path: string, value: string | undefined, supported: readonly string[]): FieldError[] {
   return value === undefined || supported.includes(value) ? [] : [notSupported(path, value, supported)];

@@ -1,7 +1,7 @@
 import { MUTATING_ADMISSION_POLICIES } from '@gantry/objects';
 import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
 import { admissionConfiguration } from './admission-configuration.ts';
-import { defaultMatchResources } from './match-resources.ts';
+import { defaultPolicy } from './match-resources.ts';
 import { paramKindColumn, validateMutatingPolicy } from './policies.ts';
 
 export const mutatingAdmissionPolicies = defineResource(MUTATING_ADMISSION_POLICIES, {
@@ -9,11 +9,7 @@ export const mutatingAdmissionPolicies = defineResource(MUTATING_ADMISSION_POLIC
   schema: 'admissionregistration.v1.MutatingAdmissionPolicy',
   strategy: {
     ...admissionConfiguration,
-    applyDefaults: (object) => {
-      const spec = (object.spec ??= {});
-      spec.failurePolicy ??= 'Fail';
-      defaultMatchResources(spec.matchConstraints);
-    },
+    applyDefaults: defaultPolicy,
     validateCreate: ({ spec }) => validateMutatingPolicy(spec ?? {}, undefined),
     validateUpdate: ({ spec }, old) => validateMutatingPolicy(spec ?? {}, old.spec ?? {}),
   },

@@ -6,7 +6,7 @@ import {
 } from '@gantry/objects';
 import { METADATA_AND_SPEC, PART_VERBS, ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
 import { admissionConfiguration } from './admission-configuration.ts';
-import { defaultMatchResources } from './match-resources.ts';
+import { defaultPolicy } from './match-resources.ts';
 import { paramKindColumn, validateValidatingPolicy } from './policies.ts';
 import { validateConditions } from '../fields/conditions.ts';
 import { restoreField } from '../fields/restore-field.ts';
@@ -31,11 +31,7 @@ export const validatingAdmissionPolicies = defineResource(VALIDATING_ADMISSION_P
   schema: 'admissionregistration.v1.ValidatingAdmissionPolicy',
   strategy: {
     ...admissionConfiguration,
-    applyDefaults: (object) => {
-      const spec = (object.spec ??= {});
-      spec.failurePolicy ??= 'Fail';
-      defaultMatchResources(spec.matchConstraints);
-    },
+    applyDefaults: defaultPolicy,
     prepareForCreate: (object) => {
       object.status = {};
     },

@@ -1,20 +1,12 @@
 import type { Authorizer, PathAuthorizer } from '../auth/authz/authorizer.ts';
+import type { AuditedRequest } from '../audit/index.ts';
 import { parseBoolean } from '../http/query.ts';
 import type { AuthenticatedExchange } from './authenticated-exchange.ts';
 import { verbOfMethod } from './request-info.ts';
 
 /** The attributes of a request by the form of its path alone, whether anything is served there or not. */
 export type RequestAttributes =
-  | {
-      readonly kind: 'resource';
-      readonly verb: string;
-      readonly group: string;
-      readonly version: string;
-      readonly resource: string;
-      readonly subresource: string;
-      readonly namespace: string;
-      readonly name: string;
-    }
+  | Extract<AuditedRequest, { readonly kind: 'resource' }>
   | { readonly kind: 'path'; readonly verb: string };
 
 /** Verbs that stand before the resource in old paths. */

@@ -108,34 +108,24 @@ export async function mayAdopt<O extends KubeObject>(
 
 type Patcher = Pick<ObjectWriter, 'patch'>;
 
-/** Makes `owner` the controller. An object that is gone or has another controller by now is queued by its own event. */
-export async function adopt<T extends KubeObject>(
+/** Writes the owners of an object. One that is gone or has another controller by now is queued by its own event. */
+type WriteOwners = <T extends KubeObject>(
   client: Patcher,
   resource: Resource<T>,
   object: NoInfer<T>,
   owner: KubeObject,
   signal: AbortSignal,
-): Promise<void> {
-  await patchOwners(client, resource, object, adoptionPatch(object, owner), signal);
-}
+) => Promise<void>;
 
-/** Takes `owner` off the object's owners; as tolerant as `adopt`. */
-export async function release<T extends KubeObject>(
-  client: Patcher,
-  resource: Resource<T>,
-  object: NoInfer<T>,
-  owner: KubeObject,
-  signal: AbortSignal,
-): Promise<void> {
-  await patchOwners(client, resource, object, releasePatch(object, owner), signal);
-}
+/** Makes `owner` the controller. */
+export const adopt: WriteOwners = writeOwners(adoptionPatch);
 
-async function patchOwners<T extends KubeObject>(
-  client: Patcher,
-  resource: Resource<T>,
-  object: NoInfer<T>,
-  patch: object,
-  signal: AbortSignal,
-): Promise<void> {
-  await ignoreReasons(client.patch(resource, keyOf(object), { strategic: patch }, signal), ['NotFound', 'Invalid']);
+/** Takes `owner` off the object's owners. */
+export const release: WriteOwners = writeOwners(releasePatch);
+
+function writeOwners(patchOf: (object: KubeObject, owner: KubeObject) => object): WriteOwners {
+  return async (client, resource, object, owner, signal) => {
+    const patch = { strategic: patchOf(object, owner) };
+    await ignoreReasons(client.patch(resource, keyOf(object), patch, signal), ['NotFound', 'Invalid']);
+  };
 }

@@ -74,7 +74,7 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
   for (const set of claim.release) draft.actions.push({ kind: 'release', set });
   // What is adopted has to be seen as ours before it is changed.
   if (claim.adopt.length > 0) return { actions: draft.actions };
-  if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countStatus(draft));
+  if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countedStatus(draft));
   else {
     notePause(draft);
     const request = rollbackRequest(deployment);
@@ -129,12 +129,12 @@ function planScaling(draft: Draft): void {
   syncNewSet(draft);
   resize(draft, proportionalSizes(draft.deployment, draft.newSet, draft.old), draft.all);
   if (draft.deployment.spec?.paused === true && rollbackRequest(draft.deployment) === undefined) cleanHistory(draft);
-  finish(draft, countStatus(draft));
+  finish(draft, countedStatus(draft));
 }
 
 /** A rollback needs a set of the present template, so that the present revision is one to return to. */
 function planRollback(draft: Draft, request: bigint): void {
-  if (ensureNewSet(draft) === undefined) finish(draft, countStatus(draft));
+  if (ensureNewSet(draft) === undefined) finish(draft, countedStatus(draft));
   else draft.actions.push({ kind: 'rollBack', rollback: rollBack(draft.deployment, draft.all, request) });
 }
 
@@ -233,7 +233,7 @@ function resize(draft: Draft, sizes: readonly Resize[], annotate: readonly Repli
 }
 
 function cleanWhenComplete(draft: Draft): void {
-  if (isComplete(draft.deployment, countStatus(draft))) cleanHistory(draft);
+  if (isComplete(draft.deployment, countedStatus(draft))) cleanHistory(draft);
 }
 
 /** Plans the deletion of the oldest empty sets beyond the history limit. */
@@ -252,11 +252,7 @@ function cleanHistory(draft: Draft): void {
 function rollout(draft: Draft): DeploymentStatus {
   // One that is about to be created counts, as in Kubernetes: a rollout of no pods is complete with it.
   const created = draft.actions.find((action) => action.kind === 'createSet')?.set;
-  return rolloutStatus(draft.deployment, draft.all, draft.newSet ?? created, draft.conditions, draft.now);
-}
-
-function countStatus(draft: Draft): DeploymentStatus {
-  return countedStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now);
+  return rolloutStatus({ ...draft, newSet: draft.newSet ?? created });
 }
 
 function finish(draft: Draft, status: DeploymentStatus): void {

@@ -45,27 +45,33 @@ const progressing = (reason: string, since: number, status = 'True'): Deployment
   lastUpdateTime: time(since),
   lastTransitionTime: time(since),
 });
+const rollout = (
+  of: Deployment,
+  all: readonly ReplicaSet[],
+  newSet?: ReplicaSet,
+  conditions: readonly DeploymentCondition[] = [],
+) => ({ deployment: of, all, newSet, conditions, now: NOW });
 const of = (conditions: readonly DeploymentCondition[] | undefined, type: string) =>
   conditions?.find((condition) => condition.type === type);
 
 describe('the counts of a Deployment', () => {
   it('are unavailable pods of those that its sets shall have, also before any exists', () => {
-    const status = countedStatus(deployment(), [set('a', 3)], undefined, [], NOW);
+    const status = countedStatus(rollout(deployment(), [set('a', 3)]));
     expect(status).toMatchObject({ unavailableReplicas: 3 });
     const shrinking = set('a', 1, { replicas: 3, availableReplicas: 3 });
-    expect(countedStatus(deployment(), [shrinking], undefined, [], NOW)).not.toHaveProperty('unavailableReplicas');
+    expect(countedStatus(rollout(deployment(), [shrinking]))).not.toHaveProperty('unavailableReplicas');
   });
 
   it('are no terminating pods where a set does not report them, unless it has no status yet', () => {
     const counted = set('a', 1, { observedGeneration: 1, terminatingReplicas: 2 });
     const fresh = set('b', 1);
     const silent = set('c', 1, { observedGeneration: 1 });
-    expect(countedStatus(deployment(), [counted, fresh], fresh, [], NOW).terminatingReplicas).toBe(2);
-    expect(countedStatus(deployment(), [counted, silent], silent, [], NOW)).not.toHaveProperty('terminatingReplicas');
+    expect(countedStatus(rollout(deployment(), [counted, fresh], fresh)).terminatingReplicas).toBe(2);
+    expect(countedStatus(rollout(deployment(), [counted, silent], silent))).not.toHaveProperty('terminatingReplicas');
   });
 
   it('are enough where no pods are wanted', () => {
-    const conditions = countedStatus(deployment({ replicas: 0 }), [], undefined, [], NOW).conditions;
+    const conditions = countedStatus(rollout(deployment({ replicas: 0 }), [])).conditions;
     expect(of(conditions, 'Available')).toMatchObject({ status: 'True', reason: 'MinimumReplicasAvailable' });
   });
 });
@@ -73,9 +79,9 @@ describe('the counts of a Deployment', () => {
 describe('the progress of a rollout', () => {
   const stuck = set('site-1', 3, { replicas: 3, availableReplicas: 1 });
   const before = { replicas: 3, updatedReplicas: 3, availableReplicas: 1 };
-  const rollout = (since: DeploymentCondition, change: Parameters<typeof deployment>[0] = {}) =>
+  const progressOf = (since: DeploymentCondition, change: Parameters<typeof deployment>[0] = {}) =>
     of(
-      rolloutStatus(deployment({ status: before, ...change }), [stuck], stuck, [since], NOW).conditions,
+      rolloutStatus(rollout(deployment({ status: before, ...change }), [stuck], stuck, [since])).conditions,
       'Progressing',
     );
 
@@ -87,16 +93,16 @@ describe('the progress of a rollout', () => {
     ['ProgressDeadlineExceeded', 'False', -1, 'ProgressDeadlineExceeded'],
     ['FoundNewReplicaSet', 'True', -1, 'FoundNewReplicaSet'],
   ])('%s (%s) for %i seconds becomes %s', (reason, status, since, expected) => {
-    expect(rollout(progressing(reason, since, status))).toMatchObject({ reason: expected });
+    expect(progressOf(progressing(reason, since, status))).toMatchObject({ reason: expected });
   });
 
   it('restarts the deadline with the same reason, and keeps the time of the transition', () => {
-    const found = rollout(progressing('ReplicaSetUpdated', -50), { status: { ...before, availableReplicas: 0 } });
+    const found = progressOf(progressing('ReplicaSetUpdated', -50), { status: { ...before, availableReplicas: 0 } });
     expect(found).toMatchObject({ lastUpdateTime: time(0), lastTransitionTime: time(-50) });
   });
 
   it('is not reported without a deadline', () => {
-    expect(rollout(progressing('ReplicaSetUpdated', -50), { deadline: 2147483647 })).toBeUndefined();
+    expect(progressOf(progressing('ReplicaSetUpdated', -50), { deadline: 2147483647 })).toBeUndefined();
   });
 
   it('is looked at again when the deadline passes, but not while paused or after the end', () => {
@@ -115,7 +121,7 @@ describe('a failure of a set', () => {
       conditions: [{ type: 'ReplicaFailure', status: 'True', reason, message: name, lastTransitionTime: time(-30) }],
     });
   const reported = (all: readonly ReplicaSet[], newSet: ReplicaSet | undefined) =>
-    of(rolloutStatus(deployment(), all, newSet, [], NOW).conditions, 'ReplicaFailure');
+    of(rolloutStatus(rollout(deployment(), all, newSet)).conditions, 'ReplicaFailure');
 
   it('is reported with its own times, that of the new set first', () => {
     const [old, fresh] = [failing('old', 'FailedDelete'), failing('fresh', 'FailedCreate')];

@@ -23,14 +23,18 @@ const UNAVAILABLE: ConditionValue = {
   message: 'Deployment does not have minimum availability.',
 };
 
-/** Counts and the Available condition, from the sets' statuses; `conditions` are those to start from. */
-export function countedStatus(
-  deployment: Deployment,
-  all: readonly ReplicaSet[],
-  newSet: ReplicaSet | undefined,
-  conditions: readonly DeploymentCondition[],
-  now: Instant,
-): DeploymentStatus {
+/** What a status is computed from. */
+export interface Rollout {
+  readonly deployment: Deployment;
+  readonly all: readonly ReplicaSet[];
+  readonly newSet: ReplicaSet | undefined;
+  /** Those to start from. */
+  readonly conditions: readonly DeploymentCondition[];
+  readonly now: Instant;
+}
+
+/** Counts and the Available condition, from the sets' statuses. */
+export function countedStatus({ deployment, all, newSet, conditions, now }: Rollout): DeploymentStatus {
   const available = sum(all, (set) => set.status?.availableReplicas);
   const counts = {
     replicas: sum(all, (set) => set.status?.replicas),
@@ -59,14 +63,9 @@ function terminatingReplicas(all: readonly ReplicaSet[]): number | undefined {
 }
 
 /** The status of a rollout: counts, progress against the deadline, and failures of its sets. */
-export function rolloutStatus(
-  deployment: Deployment,
-  all: readonly ReplicaSet[],
-  newSet: ReplicaSet | undefined,
-  conditions: readonly DeploymentCondition[],
-  now: Instant,
-): DeploymentStatus {
-  const status = countedStatus(deployment, all, newSet, conditions, now);
+export function rolloutStatus(rollout: Rollout): DeploymentStatus {
+  const { deployment, all, newSet, conditions, now } = rollout;
+  const status = countedStatus(rollout);
   let out: readonly DeploymentCondition[] = status.conditions ?? [];
   const current = conditionOf(conditions, 'Progressing');
   const isResync = status.replicas === status.updatedReplicas && isAboutEnd(current, newSet);
