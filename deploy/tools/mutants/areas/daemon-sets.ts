@@ -92,6 +92,14 @@ export const DAEMON_SET_MUTANTS: readonly Mutant[] = [
     protects: 'the rest of a zone from the pods of many lost nodes at once',
   },
   {
+    name: 'an eviction that is scheduled is not reported as cancelled when its pod is deleted',
+    file: `${TAINTS}/controller.ts`,
+    text: 'isOnTainted || scheduled.has(formatKey(key))',
+    replacement: 'isOnTainted',
+    tests: [`${TAINTS}/controller.test.ts`],
+    protects: 'what is remembered of pods that are gone',
+  },
+  {
     name: 'a toleration of a taint without a time never runs out',
     file: `${TAINTS}/plan.ts`,
     text: 'const since = scheduled?.since ?? now;',

@@ -52,6 +52,13 @@ describe('an eviction that is scheduled', () => {
   const told = ({ events }: ControllerHarness) =>
     events('Pod').map(({ reason, message }) => `${reason ?? ''}: ${message ?? ''}`);
 
+  it('is reported as cancelled when the pod is deleted before', async () => {
+    const harness = await start();
+    await harness.client.delete(PODS, KEY, {}, harness.stop.signal);
+    await harness.clock.advance(1000);
+    expect(told(harness)).toEqual(['TaintManagerEviction: Cancelling deletion of Pod a/p']);
+  });
+
   it('happens when the toleration has run out, though the taint has no time and the pod changes', async () => {
     const metrics = createMetrics();
     const harness = await start(metrics);
