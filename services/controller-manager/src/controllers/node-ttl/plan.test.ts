@@ -1,29 +1,37 @@
+import { readFileSync } from 'node:fs';
 import { type Node, NODE_TTL_ANNOTATION } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planTtl, stepOf } from './plan.ts';
+
+interface Case {
+  readonly name: string;
+  /** The size of the cluster, and its step before. */
+  readonly nodes: number;
+  readonly step: number;
+  /** What the node has. */
+  readonly annotation?: string;
+  readonly gone?: boolean;
+  /** The seconds that are written. */
+  readonly want: readonly number[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
 
 function node(ttl?: string): Node {
   const annotations: Record<string, string> = ttl === undefined ? {} : { [NODE_TTL_ANNOTATION]: ttl };
   return { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node', annotations } };
 }
 
-const secondsAt = (step: number) => planTtl(node(), step).actions[0]?.ttlSeconds;
-
 describe('how long agents may keep what they have read', () => {
-  it.each([
-    [0, 0, 0],
-    [100, 0, 0],
-    [101, 0, 15],
-    [501, 0, 30],
-    [5000, 0, 300],
-    [95, 1, 15],
-    [89, 1, 0],
-    [89, 4, 0],
-    [1850, 4, 300],
-    [1799, 4, 60],
-  ])('with %i nodes after step %i: %i s', (nodes, before, seconds) => {
-    expect(secondsAt(stepOf(nodes, before))).toBe(seconds);
+  it.each(CASES)('$name', ({ nodes, step, annotation, gone = false, want }) => {
+    const now = stepOf(nodes, step);
+    const { actions } = planTtl(gone ? undefined : node(annotation), now);
+    expect(actions).toEqual(want.map((ttlSeconds) => ({ kind: 'annotate', ttlSeconds })));
+    // When that is done there is nothing more to do.
+    for (const { ttlSeconds } of actions) {
+      expect(planTtl(node(String(ttlSeconds)), stepOf(nodes, now)).actions).toEqual([]);
+    }
   });
 
   it('does not depend on the order in which nodes come', () => {
@@ -36,13 +44,9 @@ describe('how long agents may keep what they have read', () => {
     );
   });
 
-  it.each([
-    [node('0'), 0, 'right'],
-    [node(), 0, 'wrong'],
-    [node('15'), 0, 'wrong'],
-    [node('x'), 0, 'wrong'],
-    [undefined, 0, 'right'],
-  ])('is written where it is not so', (of, step, is) => {
-    expect(planTtl(of, step).actions).toEqual(is === 'right' ? [] : [{ kind: 'annotate', ttlSeconds: 0 }]);
+  it('is written for a node without annotations', () => {
+    expect(planTtl({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node' } }, 0).actions).toEqual([
+      { kind: 'annotate', ttlSeconds: 0 },
+    ]);
   });
 });

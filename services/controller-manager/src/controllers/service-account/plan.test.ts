@@ -1,28 +1,45 @@
+import { readFileSync } from 'node:fs';
 import type { Namespace, ServiceAccount } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { planDefaultAccount } from './plan.ts';
 
-const namespace: Namespace = {
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name: 'a' },
-  status: { phase: 'Active' },
-};
-const account: ServiceAccount = {
-  apiVersion: 'v1',
-  kind: 'ServiceAccount',
-  metadata: { name: 'default', namespace: 'a' },
-};
+interface Case {
+  readonly name: string;
+  /** None of the name when it is missing. */
+  readonly namespace?: { readonly phase?: string; readonly deleting?: boolean };
+  readonly account?: { readonly deleting?: boolean };
+  readonly want: readonly string[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const deletion = ({ deleting = false }: { readonly deleting?: boolean }) =>
+  deleting ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};
+
+function namespaceOf({ namespace }: Case): Namespace | undefined {
+  if (namespace === undefined) return undefined;
+  const status = namespace.phase === undefined ? {} : { status: { phase: namespace.phase } };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a', ...deletion(namespace) }, ...status };
+}
+
+function accountOf({ account }: Case): ServiceAccount | undefined {
+  if (account === undefined) return undefined;
+  const metadata = { name: 'default', namespace: 'a', ...deletion(account) };
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
+}
 
 describe('planning the default account', () => {
-  it('makes it where it is missing, once', () => {
-    expect(planDefaultAccount(namespace, undefined).actions).toEqual([{ kind: 'create', account }]);
-    expect(planDefaultAccount(namespace, account).actions).toEqual([]);
+  it.each(CASES)('$name', (one) => {
+    const namespace = namespaceOf(one);
+    const { actions } = planDefaultAccount(namespace, accountOf(one));
+    const made = actions.map(({ kind, account: { metadata } }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    expect(made).toEqual(one.want);
+    // When that is done there is nothing more to do.
+    for (const { account } of actions) expect(planDefaultAccount(namespace, account).actions).toEqual([]);
   });
 
-  it('makes none in a namespace that is gone or going', () => {
-    const going = { ...namespace, metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' } };
-    expect(planDefaultAccount(going, undefined).actions).toEqual([]);
-    expect(planDefaultAccount(undefined, undefined).actions).toEqual([]);
+  it('makes an account with nothing but its name', () => {
+    const namespace: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } };
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'a' } };
+    expect(planDefaultAccount(namespace, undefined)).toEqual({ actions: [{ kind: 'create', account }] });
   });
 });
