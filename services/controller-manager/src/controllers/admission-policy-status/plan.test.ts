@@ -1,27 +1,57 @@
+import { readFileSync } from 'node:fs';
 import type { ValidatingAdmissionPolicy } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { planPolicyStatus } from './plan.ts';
 
-const policy = (expression: string, status?: ValidatingAdmissionPolicy['status']): ValidatingAdmissionPolicy => ({
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingAdmissionPolicy',
-  metadata: { name: 'p', generation: 2 },
-  spec: {
-    matchConstraints: {
-      resourceRules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+type Status = NonNullable<ValidatingAdmissionPolicy['status']>;
+
+interface Case {
+  readonly name: string;
+  readonly generation?: number;
+  /** There is no policy when they are missing. */
+  readonly expressions?: readonly string[];
+  readonly status?: Status;
+  /** Warnings are those fields that have one. */
+  readonly want: readonly { readonly observedGeneration: number; readonly warnings: readonly string[] }[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+
+function policyOf({ generation, expressions, status }: Case): ValidatingAdmissionPolicy | undefined {
+  if (expressions === undefined) return undefined;
+  const matched = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] };
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'p', ...(generation === undefined ? {} : { generation }) },
+    spec: {
+      matchConstraints: { resourceRules: [matched] },
+      validations: expressions.map((expression) => ({ expression })),
     },
-    validations: [{ expression }],
-  },
-  ...(status === undefined ? {} : { status }),
-});
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function describeStatus({ observedGeneration, typeChecking }: Status) {
+  return { observedGeneration, warnings: (typeChecking?.expressionWarnings ?? []).map(({ fieldRef }) => fieldRef) };
+}
 
 describe('the status of a policy', () => {
-  it('tells what was found of each generation, once', () => {
-    const [clean] = planPolicyStatus(policy("object.spec.nodeName == ''"), []).actions;
+  it.each(CASES)('$name', (one) => {
+    const policy = policyOf(one);
+    const { actions } = planPolicyStatus(policy, []);
+    expect(actions.map(({ status }) => describeStatus(status))).toEqual(one.want);
+    // When that is done there is nothing more to do.
+    for (const { status } of actions) {
+      expect(planPolicyStatus(policyOf({ ...one, status }), []).actions).toEqual([]);
+    }
+  });
+
+  it('has no list of warnings where there are none', () => {
+    const [clean] = planPolicyStatus(
+      policyOf({ name: '', generation: 2, expressions: ['true'], want: [] }),
+      [],
+    ).actions;
     expect(clean?.status).toEqual({ observedGeneration: 2, typeChecking: {} });
-    const [wrong] = planPolicyStatus(policy('object.spec.nodeName == 1', { observedGeneration: 1 }), []).actions;
-    expect(wrong?.status.typeChecking?.expressionWarnings).toHaveLength(1);
-    expect(planPolicyStatus(policy('true', wrong?.status), []).actions).toEqual([]);
-    expect(planPolicyStatus(undefined, []).actions).toEqual([]);
   });
 });

@@ -1,48 +1,71 @@
+import { readFileSync } from 'node:fs';
 import type { ClusterRole, PolicyRule } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { planAggregation } from './plan.ts';
+import { type Action, MANAGER, planAggregation } from './plan.ts';
 
-const rule = (resource: string): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
-const role = (name: string, label: string | undefined, ...rules: PolicyRule[]): ClusterRole => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name, ...(label === undefined ? {} : { labels: { to: label } }) },
-  rules,
-});
-const gathering: ClusterRole = {
-  ...role('all', 'x'),
-  aggregationRule: { clusterRoleSelectors: [{ matchLabels: { to: 'x' } }, { matchLabels: { to: 'y' } }] },
-};
+interface RoleCase {
+  readonly name?: string;
+  readonly label?: string;
+  /** Labels: a selector for each. The role is not aggregated when they are missing. */
+  readonly selects?: readonly string[];
+  /** What its rules allow to be read: a rule for each. */
+  readonly rules?: readonly string[];
+  /** Who has written to it; its rules, where the fields say nothing else. */
+  readonly setBy?: readonly {
+    readonly manager: string;
+    readonly operation: string;
+    readonly fields?: Record<string, unknown>;
+  }[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly role?: RoleCase;
+  readonly others?: readonly RoleCase[];
+  readonly want: readonly (readonly string[] | 'given up')[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const ruleOf = (resource: string): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
+
+function roleOf({ name = 'all', label, selects, rules = [], setBy = [] }: RoleCase): ClusterRole {
+  const managedFields = setBy.map(({ manager, operation, fields = { 'f:rules': {} } }) => ({
+    manager,
+    operation,
+    fieldsV1: fields,
+  }));
+  const selectors = selects?.map((to) => ({ matchLabels: { to } }));
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name, managedFields, ...(label === undefined ? {} : { labels: { to: label } }) },
+    ...(selectors === undefined ? {} : { aggregationRule: { clusterRoleSelectors: selectors } }),
+    rules: rules.map(ruleOf),
+  };
+}
+
+/** The role as the controller's apply leaves it. */
+function after(role: ClusterRole, { rules }: Action): ClusterRole {
+  const others = (role.metadata.managedFields ?? []).filter(({ manager }) => manager !== MANAGER);
+  const own = { manager: MANAGER, operation: 'Apply', fieldsV1: rules === undefined ? {} : { 'f:rules': {} } };
+  return {
+    ...role,
+    metadata: { ...role.metadata, managedFields: [...others, own] },
+    rules: [...(rules ?? [])],
+  };
+}
 
 describe('gathering rules', () => {
-  it('takes those of the chosen roles by selector and name, each once and not its own', () => {
-    const all = [role('z', 'y', rule('a')), role('c', 'x', rule('b'), rule('a')), role('b', 'x', rule('c')), gathering];
-    expect(planAggregation(gathering, all).actions).toEqual([
-      { kind: 'setRules', rules: [rule('c'), rule('b'), rule('a')] },
-    ]);
-  });
-
-  it('has nothing to do once that is so, nor for other roles', () => {
-    const all = [role('b', 'x', rule('c'))];
-    expect(planAggregation({ ...gathering, rules: [rule('c')] }, all).actions).toEqual([]);
-    expect(planAggregation(role('b', 'x'), all).actions).toEqual([]);
-    expect(planAggregation(undefined, all).actions).toEqual([]);
-  });
-
-  it('gives up the rules of a role that is gone', () => {
-    const fieldsV1 = { 'f:rules': {} };
-    const managedFields = [{ manager: 'clusterrole-aggregation-controller', operation: 'Apply', fieldsV1 }];
-    const before = { ...gathering, metadata: { ...gathering.metadata, managedFields }, rules: [rule('c')] };
-    expect(planAggregation(before, []).actions).toEqual([{ kind: 'setRules', rules: undefined }]);
-  });
-
-  it.each([
-    ['no manager has', []],
-    ['a user has updated', [{ manager: 'kubectl', operation: 'Update', fieldsV1: { 'f:rules': {} } }]],
-    ['a user has applied', [{ manager: 'kubectl', operation: 'Apply', fieldsV1: { 'f:rules': {} } }]],
-    ['it has set nothing in', [{ manager: 'clusterrole-aggregation-controller', operation: 'Apply', fieldsV1: {} }]],
-  ])('leaves rules that %s where no role has any', (_who, managedFields) => {
-    const own = { ...gathering, metadata: { ...gathering.metadata, managedFields }, rules: [rule('c')] };
-    expect(planAggregation(own, [role('a', 'x')]).actions).toEqual([]);
+  it.each(CASES)('$name', ({ role: given, others = [], want }) => {
+    const role = given === undefined ? undefined : roleOf(given);
+    const all = [...others.map(roleOf), ...(role === undefined ? [] : [role])];
+    const { actions } = planAggregation(role, all);
+    expect(actions).toEqual(
+      want.map((rules) => ({ kind: 'setRules', rules: rules === 'given up' ? undefined : rules.map(ruleOf) })),
+    );
+    // When that is done there is nothing more to do.
+    if (role === undefined) return;
+    const then = actions.reduce(after, role);
+    expect(planAggregation(then, [...others.map(roleOf), then]).actions).toEqual([]);
   });
 });
