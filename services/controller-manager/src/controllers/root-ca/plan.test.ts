@@ -1,41 +1,70 @@
-import type { Namespace } from '@gantry/objects';
+import { readFileSync } from 'node:fs';
+import type { ConfigMap, Namespace } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { planRootCa } from './plan.ts';
+import { planRootCa, ROOT_CA } from './plan.ts';
 
-const namespace: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } };
+interface Case {
+  readonly name: string;
+  /** There is none when it is missing. */
+  readonly namespace?: { readonly deleting?: boolean };
+  /** A description `as made` is that of the controller. */
+  readonly configMap?: {
+    readonly data?: Record<string, string>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly want: readonly string[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const DESCRIPTION = 'kubernetes.io/description';
+const PEM = 'pem';
+const DESCRIBED =
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
+
+function namespaceOf({ namespace }: Case): Namespace | undefined {
+  if (namespace === undefined) return undefined;
+  const deletion = namespace.deleting === true ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a', ...deletion } };
+}
+
+function configMapOf({ configMap }: Case): ConfigMap | undefined {
+  if (configMap === undefined) return undefined;
+  const { annotations, data } = configMap;
+  const described = Object.entries(annotations ?? {}).map(([key, text]) => [
+    key,
+    text === 'as made' ? DESCRIBED : text,
+  ]);
+  const metadata = { name: ROOT_CA, namespace: 'a', resourceVersion: '7' };
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: annotations === undefined ? metadata : { ...metadata, annotations: Object.fromEntries(described) },
+    ...(data === undefined ? {} : { data }),
+  };
+}
 
 describe('planning the root CA', () => {
-  it('makes the ConfigMap, and is done with that', () => {
-    const [action] = planRootCa(namespace, undefined, 'pem').actions;
-    expect(action).toMatchObject({ kind: 'create', configMap: { data: { 'ca.crt': 'pem' } } });
-    expect(planRootCa(namespace, action?.configMap, 'pem').actions).toEqual([]);
-  });
-
-  it('mends what was changed, and follows a new CA', () => {
-    const [made] = planRootCa(namespace, undefined, 'pem').actions;
-    if (made === undefined) return;
-    const broken = { ...made.configMap, data: { 'ca.crt': 'broken', more: 'x' } };
-    expect(planRootCa(namespace, broken, 'pem').actions).toEqual([{ kind: 'update', configMap: made.configMap }]);
-    expect(planRootCa(namespace, made.configMap, 'new').actions[0]).toMatchObject({
-      configMap: { data: { 'ca.crt': 'new' } },
-    });
-  });
-
-  it('adds the description where it is missing, and keeps another', () => {
-    const [made] = planRootCa(namespace, undefined, 'pem').actions;
-    if (made === undefined) return;
-    const described = (annotations: Record<string, string>) => ({
-      ...made.configMap,
-      metadata: { ...made.configMap.metadata, annotations },
-    });
-    expect(planRootCa(namespace, described({}), 'pem').actions).toEqual([
-      { kind: 'update', configMap: made.configMap },
-    ]);
-    expect(planRootCa(namespace, described({ 'kubernetes.io/description': 'ours' }), 'pem').actions).toEqual([]);
-  });
-
-  it('leaves a namespace that is going away alone', () => {
-    const going = { ...namespace, metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' } };
-    expect(planRootCa(going, undefined, 'pem').actions).toEqual([]);
+  it.each(CASES)('$name', (one) => {
+    const [namespace, before] = [namespaceOf(one), configMapOf(one)];
+    const { actions } = planRootCa(namespace, before, PEM);
+    expect(actions.map(({ kind }) => kind)).toEqual(one.want);
+    for (const { configMap } of actions) {
+      expect(configMap).toEqual({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {
+          name: ROOT_CA,
+          namespace: 'a',
+          ...before?.metadata,
+          annotations: { ...before?.metadata.annotations, [DESCRIPTION]: DESCRIBED },
+        },
+        data: { 'ca.crt': PEM },
+      });
+      // When that is done there is nothing more to do, until the CA is another.
+      expect(planRootCa(namespace, configMap, PEM).actions).toEqual([]);
+      expect(planRootCa(namespace, configMap, 'new').actions).toEqual([
+        { kind: 'update', configMap: { ...configMap, data: { 'ca.crt': 'new' } } },
+      ]);
+    }
   });
 });
