@@ -1,20 +1,47 @@
+import { readFileSync } from 'node:fs';
 import type { PersistentVolume, PersistentVolumeClaim } from '@gantry/objects';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { growsClaim, planExpansionReport } from './plan.ts';
 
-function claim(request: string, capacity: string, phase = 'Bound'): PersistentVolumeClaim {
+/** What a claim asks for, and what it has. */
+type Sizes = readonly [request: string | null, capacity?: string];
+
+interface Cases {
+  readonly reports: readonly {
+    readonly name: string;
+    readonly claim: Sizes;
+    readonly phase?: string;
+    /** The namespace and UID of the claim that has the volume; there is no volume when it is missing. */
+    readonly volumeOf?: string;
+    /** How many reports. */
+    readonly want: number;
+  }[];
+  readonly changes: readonly {
+    readonly name: string;
+    readonly old: Sizes;
+    readonly now: Sizes;
+    readonly grows: boolean;
+  }[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as Cases;
+
+function claimOf([request, capacity]: Sizes, phase = 'Bound'): PersistentVolumeClaim {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { namespace: 'a', name: 'data', uid: 'u1' },
-    spec: { resources: { requests: { storage: request } }, volumeName: 'v' },
-    status: { phase, capacity: { storage: capacity } },
+    spec: { resources: request === null ? {} : { requests: { storage: request } }, volumeName: 'v' },
+    status: { phase, ...(capacity === undefined ? {} : { capacity: { storage: capacity } }) },
   };
 }
 
-function volume(uid: string, namespace = 'a'): PersistentVolume {
-  const claimRef = { namespace, name: 'data', uid };
-  return { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'v' }, spec: { claimRef } };
+function volumeOf(claim: string | undefined): PersistentVolume | undefined {
+  if (claim === undefined) return undefined;
+  const [namespace = '', uid = ''] = claim.split('/');
+  const claimRef = { namespace, name: 'data', ...(uid === '' ? {} : { uid }) };
+  const spec = claim === '' ? {} : { claimRef };
+  return { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'v' }, spec };
 }
 
 const WAITS = {
@@ -23,20 +50,19 @@ const WAITS = {
   message: 'waiting for an external controller to expand this PVC',
 };
 
-it.each([
-  ['asks for more than it has', claim('2Gi', '1Gi'), volume('u1'), [WAITS]],
-  ['has what it asks for, in other units', claim('1Gi', '1024Mi'), volume('u1'), []],
-  ['is not bound yet', claim('2Gi', '0', 'Pending'), volume('u1'), []],
-  ['names a volume of another claim', claim('2Gi', '1Gi'), volume('u2'), []],
-  ['names a volume of a claim elsewhere', claim('2Gi', '1Gi'), volume('u1', 'b'), []],
-  ['names a volume that is not there', claim('2Gi', '1Gi'), undefined, []],
-])('reports a claim that waits for its volume to grow, here one that %s', (_what, one, bound, actions) => {
-  expect(planExpansionReport(one, bound)).toEqual({ actions });
+describe('reports a claim that waits for its volume to grow, here one that', () => {
+  it.each(CASES.reports)('$name', ({ claim, phase, volumeOf: owner, want }) => {
+    const volume = volumeOf(owner);
+    expect(planExpansionReport(claimOf(claim, phase), volume)).toEqual({ actions: Array<unknown>(want).fill(WAITS) });
+    // The report writes nothing; with its volume grown the claim has nothing more to wait for.
+    const [request] = claim;
+    const grown = claimOf([request, request ?? '0'], phase);
+    expect(planExpansionReport(grown, volume)).toEqual({ actions: [] });
+  });
 });
 
-it('looks at a claim again when it asks for more or has got more', () => {
-  expect(growsClaim(claim('2Gi', '1Gi'), claim('1Gi', '1Gi'))).toBe(true);
-  expect(growsClaim(claim('2Gi', '2Gi'), claim('2Gi', '1Gi'))).toBe(true);
-  expect(growsClaim(claim('1Gi', '1Gi'), claim('2Gi', '1Gi'))).toBe(false);
-  expect(growsClaim(claim('2048Mi', '1Gi'), claim('2Gi', '1Gi'))).toBe(false);
+describe('whether a claim is looked at again, when it', () => {
+  it.each(CASES.changes)('$name', ({ old, now, grows }) => {
+    expect(growsClaim(claimOf(now), claimOf(old))).toBe(grows);
+  });
 });
