@@ -1,36 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatTime } from '@gantry/base';
-import type { TokenRequest } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { TokenIssuer } from '../testing/issue-tokens.ts';
 import { container, pod } from '../testing/pods.ts';
 import { startNode, type TestNode } from '../testing/start-node.ts';
 
 const LIFE_SECONDS = 600;
 
 it('a token in a volume is replaced at four fifths of its life, and kept until then', async () => {
-  let issued = 0;
-  const node: TestNode = await startNode({
-    wrapClient: (client) =>
-      new Proxy(client, {
-        get: (target, name) => {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'createSubresource') return typeof value === 'function' ? value.bind(target) : value;
-          return async (_resource: unknown, _target: unknown, { spec }: TokenRequest): Promise<TokenRequest> => {
-            issued += 1;
-            const life = (spec?.expirationSeconds ?? 0) * 1000;
-            const expirationTimestamp = formatTime(node.clock.now() + life);
-            return {
-              apiVersion: 'authentication.k8s.io/v1',
-              kind: 'TokenRequest',
-              metadata: {},
-              spec: spec ?? { audiences: [] },
-              status: { token: `token ${issued}`, expirationTimestamp },
-            };
-          };
-        },
-      }),
-  });
+  const tokens = new TokenIssuer();
+  const node: TestNode = await startNode({ wrapClient: (client) => tokens.wrap(client, () => node.clock) });
   const token = { serviceAccountToken: { path: 'token', expirationSeconds: LIFE_SECONDS } };
   const main = container('main', { volumeMounts: [{ name: 'tokens', mountPath: '/tokens' }] });
   const volumes = [{ name: 'tokens', projected: { sources: [token] } }];

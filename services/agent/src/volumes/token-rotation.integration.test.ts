@@ -1,10 +1,9 @@
 /** The token of a service account in a running container. */
-import { formatTime } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
-import type { TokenRequest } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { BUSYBOX, PAUSE, runsAfter, scriptPod, startEngineNode } from '../docker/testing/engine-node.ts';
 import { OwnEngine } from '../docker/testing/own-engine.ts';
+import { TokenIssuer } from '../testing/issue-tokens.ts';
 
 /** The shortest that Kubernetes issues. */
 const LIFE_SECONDS = 600;
@@ -17,27 +16,10 @@ it('a running container finds a new token at four fifths of the life of the one 
   await using engine = await OwnEngine.start({ diskMiB: 64 });
   await engine.load(BUSYBOX, PAUSE);
   const clock = new ManualClock(Date.now());
-  let issued = 0;
+  const tokens = new TokenIssuer();
   await using node = await startEngineNode(engine, {
     clock,
-    wrapClient: (client) =>
-      new Proxy(client, {
-        get: (target, name) => {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'createSubresource') return typeof value === 'function' ? value.bind(target) : value;
-          return async (_resource: unknown, _target: unknown, { spec }: TokenRequest): Promise<TokenRequest> => {
-            issued += 1;
-            const expirationTimestamp = formatTime(clock.now() + (spec?.expirationSeconds ?? 0) * 1000);
-            return {
-              apiVersion: 'authentication.k8s.io/v1',
-              kind: 'TokenRequest',
-              metadata: {},
-              spec: spec ?? { audiences: [] },
-              status: { token: `token ${issued}`, expirationTimestamp },
-            };
-          };
-        },
-      }),
+    wrapClient: (client) => tokens.wrap(client, () => clock),
   });
   const token = { serviceAccountToken: { path: 'token', expirationSeconds: LIFE_SECONDS } };
   const volumes = [{ name: 'tokens', projected: { sources: [token] } }];
@@ -53,12 +35,12 @@ it('a running container finds a new token at four fifths of the life of the one 
   const shown = () => engine.docker('logs', id);
   await expect.poll(shown, poll).toBe('token 1');
   await clock.advance(LIFE_SECONDS * 0.8 * 1000 - REFRESH_MS);
-  expect(issued).toBe(1);
+  expect(tokens.issued).toBe(1);
   const later = async () => {
     await clock.advance(1_000);
     return await shown();
   };
   await expect.poll(later, poll).toBe('token 1\ntoken 2');
-  expect(issued).toBe(2);
+  expect(tokens.issued).toBe(2);
   expect(node.find('web')).toSatisfy(runsAfter(0));
 });
