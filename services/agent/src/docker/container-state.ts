@@ -17,13 +17,18 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
   return state.Status === 'created' ? 'created' : 'exited';
 }
 
-/**
- * Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. `unconnected` are
- * those of `inspected` that are not on the network that they should be on.
- */
+/** What is known of containers besides their inspections. */
+export interface KnownBesides {
+  /** Those that are not on the network that they should be on. */
+  readonly unconnected: ReadonlySet<Docker.ContainerInspectInfo>;
+  /** Ids of those in which the kernel killed a process for its memory. */
+  readonly outOfMemory: ReadonlySet<string>;
+}
+
+/** Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. */
 export function podStates(
   inspected: readonly Docker.ContainerInspectInfo[],
-  unconnected: ReadonlySet<Docker.ContainerInspectInfo>,
+  { unconnected, outOfMemory }: KnownBesides,
 ): readonly PodState[] {
   const pods = new Map<
     string,
@@ -56,7 +61,7 @@ export function podStates(
     if (labels[LABEL.containerName] === SANDBOX_NAME)
       pod.sandboxes.push(sandboxState(container, labels, unconnected.has(container)));
     else if (labels[LABEL.containerName] === IMAGE_HOLD_NAME) pod.imageHolds.push(container.Id);
-    else pod.containers.push(containerState(container, labels));
+    else pod.containers.push(containerState(container, labels, outOfMemory.has(container.Id)));
   }
   return [...pods.values()].map(({ state, sandboxes, containers, imageHolds }) => ({
     ...state,
@@ -85,7 +90,11 @@ function sandboxState(
   };
 }
 
-function containerState(container: Docker.ContainerInspectInfo, labels: Record<string, string>): ContainerState {
+function containerState(
+  container: Docker.ContainerInspectInfo,
+  labels: Record<string, string>,
+  isOutOfMemory: boolean,
+): ContainerState {
   const { State: state } = container;
   const createdAt = instant(container.Created) ?? 0;
   const startedAt = instant(state.StartedAt);
@@ -107,7 +116,7 @@ function containerState(container: Docker.ContainerInspectInfo, labels: Record<s
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(run === 'exited' ? { finishedAt: finishedAt ?? createdAt, exitCode: state.ExitCode } : {}),
     ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
-    ...(state.OOMKilled ? { endedBy: 'oom' as const } : {}),
+    ...(state.OOMKilled || isOutOfMemory ? { endedBy: 'oom' as const } : {}),
     restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
     resources: resourcesOf(container.HostConfig),
     ...(message === undefined || message === '' ? {} : { terminationMessagePath: message }),

@@ -9,7 +9,12 @@ import type { Inspections } from './inspections.ts';
 import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
 
-const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
+const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = {
+  start: 'started',
+  die: 'ended',
+  oom: 'outOfMemory',
+  destroy: 'removed',
+};
 /** Changes of what an inspection shows that no worker needs to hear of. */
 const SILENT = ['pause', 'unpause', 'rename', 'update'];
 
@@ -18,6 +23,11 @@ export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
   readonly #links: PodLinks;
+  /**
+   * Containers in which the kernel killed a process for its memory, by the engine's events. Engine 20.10 shows it in an inspection only
+   * if it heard of it before it heard of the container's end, and the two come in any order.
+   */
+  readonly #outOfMemory = new Set<string>();
 
   constructor(calls: EngineCalls, inspections: Inspections, links: PodLinks) {
     this.#calls = calls;
@@ -38,7 +48,10 @@ export class DockerObserver implements RuntimeObserver {
       const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
       const inspected = found.filter((container) => container !== undefined);
       const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
-      return podStates(inspected, new Set(inspected.filter((_, index) => isConnected[index] !== true)));
+      return podStates(inspected, {
+        unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
+        outOfMemory: this.#outOfMemory,
+      });
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
@@ -47,6 +60,7 @@ export class DockerObserver implements RuntimeObserver {
   async *watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
     const stream = await this.#events(cluster, signal);
     this.#inspections.forgetAll();
+    this.#outOfMemory.clear();
     yield 'connected';
     try {
       for await (const line of readLines(stream)) {
@@ -56,7 +70,10 @@ export class DockerObserver implements RuntimeObserver {
         };
         const what = WHAT[event.Action ?? ''];
         const attributes = event.Actor?.Attributes ?? {};
-        this.#inspections.forget(event.Actor?.ID ?? '');
+        const id = event.Actor?.ID ?? '';
+        this.#inspections.forget(id);
+        if (what === 'outOfMemory') this.#outOfMemory.add(id);
+        if (what === 'removed') this.#outOfMemory.delete(id);
         if (what === undefined) continue;
         yield { node: attributes[LABEL.node] ?? '', podUid: attributes[LABEL.podUid] ?? '', what };
       }

@@ -170,6 +170,40 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   }
 });
 
+it('a container that the kernel kills for its memory is found so, in whichever order the engine hears of its end and of the kill', async () => {
+  await using test = await dockerUnderTest('/sys/fs/cgroup');
+  const { cluster, runtime } = test;
+  const stop = new AbortController();
+  const connected = Promise.withResolvers<void>();
+  const killed = Promise.withResolvers<void>();
+  const watching = (async () => {
+    for await (const event of runtime.observer.watch(cluster, stop.signal)) {
+      if (event === 'connected') connected.resolve();
+      else if (event.what === 'outOfMemory') killed.resolve();
+    }
+  })();
+  await connected.promise;
+  const owner = { cluster, node: 'node-a' };
+  const image = test.sandboxImage;
+  const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), stop.signal);
+  const spec = plainContainer({
+    owner,
+    pod: POD,
+    sandboxId,
+    image: test.image,
+    command: ['tail', '/dev/zero'],
+    resources: { memoryBytes: 16 * 1024 * 1024 },
+  });
+  await runtime.containers.startContainer(await runtime.containers.createContainer(spec, stop.signal), stop.signal);
+  await killed.promise;
+  await test.eventually(async () => {
+    const [pod] = await runtime.observer.listPods({ cluster }, stop.signal);
+    return pod?.containers[0]?.state === 'exited' && pod.containers[0].endedBy === 'oom';
+  });
+  stop.abort();
+  await expect(watching).rejects.toBeDefined();
+});
+
 it('the engine says by a container what it may do, and a privileged one starts with just that', async () => {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `privilege-${randomBytes(4).toString('hex')}`;

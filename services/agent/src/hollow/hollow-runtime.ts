@@ -93,6 +93,7 @@ export class HollowRuntime implements Runtime {
       finishedAt,
       ...(endedBy === undefined ? {} : { endedBy }),
     };
+    if (endedBy !== undefined) this.#emit(container.spec, 'outOfMemory');
     this.#emit(container.spec, 'ended');
   }
 

@@ -17,7 +17,8 @@ export interface PodState {
 export interface RuntimeEvent {
   readonly node: string;
   readonly podUid: string;
-  readonly what: 'started' | 'ended' | 'removed';
+  /** 'outOfMemory': the kernel killed a process of the container; it comes before or after the container's own end, if that ends it. */
+  readonly what: 'started' | 'ended' | 'outOfMemory' | 'removed';
 }
 
 /** Which pods to list; absent fields match everything of the cluster on this engine. */

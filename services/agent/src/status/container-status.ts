@@ -26,13 +26,18 @@ export interface ContainerObservation {
   readonly recursiveReadOnly: EngineInfo['recursiveReadOnly'];
 }
 
+const OOM_KILLED = 'OOMKilled';
+
 /** The reported state of an ended attempt. */
-export function terminatedState(state: ContainerState, message: string | undefined): ContainerStateTerminated {
+function terminatedState(
+  state: ContainerState,
+  { messages, previous }: Pick<ContainerObservation, 'messages' | 'previous'>,
+): ContainerStateTerminated {
   const exitCode = state.exitCode ?? 0;
-  const text = state.error ?? message;
+  const text = state.error ?? messages.get(state.id);
   return {
     exitCode,
-    reason: terminationReason(state, exitCode),
+    reason: terminationReason(state, exitCode, previous),
     ...(text === undefined || text === '' ? {} : { message: text }),
     startedAt: formatTime(state.startedAt ?? state.createdAt),
     finishedAt: formatTime(state.finishedAt ?? state.createdAt),
@@ -40,9 +45,12 @@ export function terminatedState(state: ContainerState, message: string | undefin
   };
 }
 
-function terminationReason(state: ContainerState, exitCode: number): string {
+function terminationReason(state: ContainerState, exitCode: number, previous: ContainerStatus | undefined): string {
   if (state.error !== undefined) return 'StartError';
-  if (state.endedBy === 'oom') return 'OOMKilled';
+  if (state.endedBy === 'oom') return OOM_KILLED;
+  // An engine may have said so by an event alone, which no agent after this one hears of.
+  const reported = [previous?.state?.terminated, previous?.lastState?.terminated];
+  if (reported.some((end) => end?.containerID === containerId(state) && end.reason === OOM_KILLED)) return OOM_KILLED;
   return exitCode === 0 ? 'Completed' : 'Error';
 }
 
@@ -111,16 +119,16 @@ function stateOf(observed: ContainerObservation, current: ContainerState | undef
     return {
       waiting: { ...(waiting.message === undefined ? {} : { message: waiting.message }), reason: waiting.reason },
     };
-  if (current?.state === 'exited') return { terminated: terminatedState(current, observed.messages.get(current.id)) };
+  if (current?.state === 'exited') return { terminated: terminatedState(current, observed) };
   if (current === undefined && previous?.state?.terminated !== undefined) return previous.state;
   return { waiting: { reason: initialReason } };
 }
 
 function lastStateOf(observed: ContainerObservation, current: ContainerState | undefined, state: ApiState): ApiState {
-  const { attempts, previous, messages } = observed;
+  const { attempts, previous } = observed;
   // During the back-off before a restart, the newest attempt is the last state; otherwise the one before.
   const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
-  if (last?.state === 'exited') return { terminated: terminatedState(last, messages.get(last.id)) };
+  if (last?.state === 'exited') return { terminated: terminatedState(last, observed) };
   if (attempts.length > 1 || previous === undefined) return {};
   // The container was removed without the agent.
   if (previous.state?.running !== undefined && previous.containerID !== undefined) {

@@ -227,6 +227,15 @@ describe('the status of a pod', () => {
     expect(status.containerStatuses?.length).toBe(1);
   });
 
+  it('keeps the reason of an OOM kill that only an event told an agent before', () => {
+    const object = pod({ restartPolicy: 'Never' });
+    const reported = statusOf(object, podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
+    const later = statusOf({ ...object, status: reported }, podState([sandbox()], [exited(137)]));
+    expect(later.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);
+    const other = statusOf({ ...object, status: reported }, podState([sandbox()], [exited(137, { id: 'other' })]));
+    expect(other.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'Error' } } }]);
+  });
+
   it('has reasons for an OOM kill and for a failed start', () => {
     const oom = statusOf(pod({ restartPolicy: 'Never' }), podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
     expect(oom.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);

@@ -1,0 +1,66 @@
+import { PassThrough } from 'node:stream';
+import { ManualClock } from '@gantry/base/testing';
+import Docker from 'dockerode';
+import { expect, it } from 'vitest';
+import { LABEL } from '../runtime/labels.ts';
+import { groupReader } from './cgroup-stats.ts';
+import { DockerObserver } from './docker-observer.ts';
+import { EngineCalls } from './engine-calls.ts';
+import { Inspections } from './inspections.ts';
+import { PodLinks } from './pod-links.ts';
+
+const { signal } = new AbortController();
+const ID = 'f'.repeat(64);
+const LABELS = { [LABEL.cluster]: 'c', [LABEL.node]: 'node-a', [LABEL.podUid]: 'uid-1', [LABEL.containerName]: 'main' };
+/** As engine 20.10 shows a container whose end it heard of before the kernel's kill. */
+const ENDED = {
+  Id: ID,
+  Created: '2026-01-01T00:00:00Z',
+  Image: 'sha256:1',
+  Config: { Image: 'busybox', Labels: LABELS },
+  State: { Status: 'exited', ExitCode: 137, Error: '', OOMKilled: false },
+  HostConfig: { NetworkMode: 'none' },
+  NetworkSettings: { Networks: {} },
+};
+
+/** An observer of an engine with one ended container; `emit` is an event of the engine, and resolves when it was observed. */
+async function observeEnded() {
+  const docker = new Docker({ socketPath: '/nonexistent' });
+  const stream = new PassThrough();
+  const responses = new Map<string, object>([
+    ['/events', stream],
+    ['/containers/json', [{ Id: ID, State: 'exited' }]],
+    [`/containers/${ID}/json`, ENDED],
+  ]);
+  docker.modem.dial = ({ path }, callback) => {
+    const [address = ''] = path.split('?');
+    callback?.(null, responses.get(address) ?? null);
+  };
+  const calls = new EngineCalls(docker, new ManualClock());
+  const links = new PodLinks(calls, groupReader('/nonexistent'));
+  const observer = new DockerObserver(calls, new Inspections(calls), links);
+  const events = observer.watch('c', signal)[Symbol.asyncIterator]();
+  expect((await events.next()).value).toBe('connected');
+  return {
+    emit: async (Action: string) => {
+      stream.write(`${JSON.stringify({ Action, Actor: { ID, Attributes: LABELS } })}\n`);
+      return (await events.next()).value as unknown;
+    },
+    endedBy: async () => (await observer.listPods({ cluster: 'c' }, signal))[0]?.containers[0]?.endedBy,
+  };
+}
+
+it('a container was killed for its memory, though the engine says so only by an event after its end', async () => {
+  const { emit, endedBy } = await observeEnded();
+  expect(await emit('die')).toMatchObject({ podUid: 'uid-1', what: 'ended' });
+  expect(await endedBy()).toBeUndefined();
+  expect(await emit('oom')).toMatchObject({ podUid: 'uid-1', what: 'outOfMemory' });
+  expect(await endedBy()).toBe('oom');
+});
+
+it('what is known of a container is forgotten with it', async () => {
+  const { emit, endedBy } = await observeEnded();
+  await emit('oom');
+  await emit('destroy');
+  expect(await endedBy()).toBeUndefined();
+});
