@@ -92,7 +92,10 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
       { restartPolicy: 'Always', containers: [ruled], volumes: [{ name: 'shared', emptyDir: {} }] },
       { 'gantry.dev/max-restart-delay-seconds': '1' },
     ),
-    podOf('greedy', { containers: [shell('main', 'tail /dev/zero', { resources: { limits: { memory: '16Mi' } } })] }),
+    // The engine watches the memory of a container from shortly after its start.
+    podOf('greedy', {
+      containers: [shell('main', 'sleep 1; exec tail /dev/zero', { resources: { limits: { memory: '16Mi' } } })],
+    }),
     podOf('missing', { containers: [shell('main', '', { command: ['/no-such-program'] })] }),
     podOf('late', { activeDeadlineSeconds: 2, containers: [shell('main', `trap 'exit 0' TERM; ${FOREVER}`)] }),
   ];

@@ -191,7 +191,8 @@ it('a container that the kernel kills for its memory is found so, in whichever o
     pod: POD,
     sandboxId,
     image: test.image,
-    command: ['tail', '/dev/zero'],
+    // The engine watches the memory of a container from shortly after its start.
+    command: ['sh', '-c', 'sleep 1; exec tail /dev/zero'],
     resources: { memoryBytes: 16 * 1024 * 1024 },
   });
   await runtime.containers.startContainer(await runtime.containers.createContainer(spec, stop.signal), stop.signal);
