@@ -4,16 +4,12 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
-import { type Mount, mountOf, mountsBelow, parseMountTable } from './mount-table.ts';
+import { bindEntry, type Mount, mountOf, mountsBelow, parseMountTable } from './mount-table.ts';
 
 /** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
 const FIRST_FD = 3;
-/**
- * Binds pairs of descriptor and path. `--no-canonicalize` makes mount(8) hand the descriptor to the kernel as it is, not the path
- * that it has at the moment.
- */
-const BIND_PAIRS = `set -e
-while [ $# -gt 0 ]; do mount --no-canonicalize --bind "/proc/self/fd/$1" "$2"; shift 2; done`;
+/** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
+const TABLE = 'table';
 /** Options of file systems in memory. The kernel knows `noswap` from 6.4 on. */
 const MEMORY_OPTIONS = ['nosuid', 'nodev'];
 const NOSWAP_KERNEL = [6, 4] as const;
@@ -44,12 +40,16 @@ async function bind(opened: readonly OpenedPath[], folder: string): Promise<read
     if (kind === 'folder') await mkdir(path);
     else await writeFile(path, '', { flag: 'wx' });
   }
-  const pairs = paths.flatMap((path, index) => [String(FIRST_FD + index), path]);
+  // One process for all: a process for each costs more than the mounts.
+  const table = join(folder, TABLE);
+  await writeFile(table, paths.map((path, index) => bindEntry(`/proc/self/fd/${FIRST_FD + index}`, path)).join(''));
   await run(
-    'sh',
-    ['-c', BIND_PAIRS, 'bind', ...pairs],
+    'mount',
+    // mount(8) hands the descriptor to the kernel as it is, not the path that it has at the moment.
+    ['--no-canonicalize', '--all', '--fstab', table],
     opened.map(({ fd }) => fd),
   );
+  await rm(table);
   for (const [index, each] of opened.entries()) await checkSame(each, paths[index] ?? '');
   return paths;
 }

@@ -51,3 +51,13 @@ function isWithin(path: string, folder: string): boolean {
 function unescape(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
+
+/** A line of fstab(5) that binds `source` to `target`. */
+export function bindEntry(source: string, target: string): string {
+  return `${escape(source)} ${escape(target)} none bind 0 0\n`;
+}
+
+/** White space ends a field, and # at its beginning makes a comment: they are written as octal numbers. */
+function escape(text: string): string {
+  return text.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}

@@ -26,12 +26,13 @@ async function bindsInOrder(mounts: HostMounts, folder: string): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const paths: OpenedPath[] = [];
   for (const [index, source] of sources.entries()) paths.push(opened.use(await openedPath(source, index)));
-  const bound = await mounts.bind(paths, join(folder, 'binds'));
+  const binds = join(folder, 'the #1\\binds');
+  const bound = await mounts.bind(paths, binds);
   const inodes = (all: readonly string[]) => Promise.all(all.map(async (path) => (await stat(path)).ino));
   deepEqual(await inodes(bound), await inodes(sources));
-  await mounts.remove(join(folder, 'binds'));
-  await mounts.remove(join(folder, 'binds'));
-  equal(existsSync(join(folder, 'binds')), false);
+  await mounts.remove(binds);
+  await mounts.remove(binds);
+  equal(existsSync(binds), false);
   equal(await readFile(sources[0] ?? '', 'utf8'), 'of the volume');
 }
 
