@@ -1,4 +1,3 @@
-import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
@@ -28,9 +27,7 @@ export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRun
     createSandbox: async (spec, signal) => {
       try {
         const bridge = await bridgeOf(spec, signal);
-        if (spec.network.kind === 'pod' && bridge?.assigned.has(spec.network.address) === true) {
-          throw new AgentError('AddressInUse', `address ${spec.network.address} already in use`);
-        }
+        if (spec.network.kind === 'pod' && bridge !== undefined) await links.checkFree(bridge, spec.network.address);
         const options = sandboxOptions(spec, bridge);
         const { id } = await calls.change(signal, (docker, abortSignal) =>
           docker.createContainer({ ...options, abortSignal }),

@@ -55,11 +55,16 @@ export async function findHost(
 }
 
 /** Also of a process whose file system this one may not enter: the engine connects pods then. */
-const UNREACHABLE = ['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'ELOOP'];
+export const UNREACHABLE = ['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'ELOOP'];
 
 /** Where the kernel lists the ports of a bridge, in the file system of a process of its host. */
 export function portsFolder(hostPid: number, bridge: string): string {
-  return `/proc/${hostPid}/root/sys/class/net/${bridge}/brif`;
+  return `${linkFolder(hostPid, bridge)}/brif`;
+}
+
+/** Where the kernel shows a link of the host, in the file system of a process of it. */
+export function linkFolder(hostPid: number, link: string): string {
+  return `/proc/${hostPid}/root/sys/class/net/${link}`;
 }
 
 /** The index of a link in the kernel's list of links with IPv4 addresses. */

@@ -152,6 +152,31 @@ it('the port of a pod is gone with its sandbox', async () => {
   await expect.poll(() => portsOf(bridge), { timeout: 30_000 }).not.toContain(portName(address(160)));
 });
 
+it('of two sandboxes that start with one address at once, one is refused and removed', async () => {
+  const { sandbox, list, address } = await podNetwork();
+  const create = (name: string) =>
+    runtime.sandboxes.createSandbox({ ...sandbox(name, 180), image: 'registry.k8s.io/pause:3.10' }, signal);
+  const results = await Promise.allSettled([create('one'), create('other')]);
+  const refused = results.filter((result) => result.status === 'rejected');
+  expect(refused).toMatchObject([{ reason: { code: 'AddressInUse' } }]);
+  const states = [...((await list('one')) ?? []), ...((await list('other')) ?? [])];
+  expect(states).toMatchObject([{ state: 'running', address: address(180) }]);
+});
+
+it('an address that another pod of the host has costs no sandbox', async () => {
+  const { sandbox } = await podNetwork();
+  const requests: string[] = [];
+  const observed = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent, {
+    observe: (request) => requests.push(request),
+  });
+  const image = 'registry.k8s.io/pause:3.10';
+  await runtime.sandboxes.createSandbox({ ...sandbox('one', 190), image }, signal);
+  const second = observed.sandboxes.createSandbox({ ...sandbox('other', 190), image }, signal);
+  await expect(second).rejects.toMatchObject({ code: 'AddressInUse' });
+  expect(requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+  expect(requests).not.toEqual([]);
+});
+
 it('an address that the engine had assigned to a container of the network is refused', async () => {
   const { sandbox, list } = await podNetwork();
   const pause = 'registry.k8s.io/pause:3.10';

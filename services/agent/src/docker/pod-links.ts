@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
-import { namesIn, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
+import { isThere, namesIn, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import { LABEL } from '../runtime/labels.ts';
 import type { GroupReader } from './cgroup-stats.ts';
@@ -14,7 +14,7 @@ import {
   type ProgramEnd,
   runWithNamespace,
 } from './process-namespace.ts';
-import { findHost, findPodBridge, type PodBridge, portsFolder } from './pod-bridge.ts';
+import { findHost, findPodBridge, linkFolder, type PodBridge, portsFolder, UNREACHABLE } from './pod-bridge.ts';
 
 /** The name of a pod's own end, as the engine names it. */
 const POD_LINK = 'eth0';
@@ -61,6 +61,15 @@ export class PodLinks {
   }
 
   /**
+   * AgentError 'AddressInUse' when a pod of the host has the address already: `connect` would refuse it too, but only after the sandbox
+   * was started for nothing.
+   */
+  async checkFree({ assigned, hostPid }: PodBridge, address: string): Promise<void> {
+    const link = linkFolder(hostPid, portName(address));
+    if (assigned.has(address) || (await isThere(link, UNREACHABLE))) throw addressInUse(address);
+  }
+
+  /**
    * Connects the network namespace of a sandbox's process. AgentError 'AddressInUse' when another pod of the host has the address. A namespace
    * that was left half connected does not count as connected.
    */
@@ -72,7 +81,7 @@ export class PodLinks {
     const port = portName(address);
     const [inPod, onHost] = await Promise.all([linksOf(pid), linksOf(bridge.hostPid)]);
     if (inPod.includes(port) && onHost.includes(port)) {
-      throw new AgentError('AddressInUse', `address ${address} already in use`);
+      throw addressInUse(address);
     }
     throw new AgentError('Runtime', `the pod's network was not connected: ${output}`);
   }
@@ -112,6 +121,10 @@ export function connectCommands(
     `route add default via ${gateway}`,
     `link set ${port} netns ${hostPid} master if${index} up`,
   ];
+}
+
+function addressInUse(address: string): AgentError {
+  return new AgentError('AddressInUse', `address ${address} already in use`);
 }
 
 /** The name of the port of a pod's address: unique on a host, where no two networks share an address. */
