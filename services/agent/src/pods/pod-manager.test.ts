@@ -13,7 +13,11 @@ interface Lists {
   one: number;
   /** Holds up the next list of all, after the engine has made it. */
   hold: Promise<void> | undefined;
+  /** The engine reports what changes until it is aborted. */
+  reports: AbortController;
 }
+
+const noLists = (): Lists => ({ all: 0, one: 0, hold: undefined, reports: new AbortController() });
 
 function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
   return (runtime) => ({
@@ -26,7 +30,11 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
     streams: runtime.streams,
     engine: runtime.engine,
     observer: {
-      watch: runtime.observer.watch,
+      watch: async function* (cluster, signal) {
+        const until = AbortSignal.any([signal, lists.reports.signal]);
+        until.throwIfAborted();
+        yield* runtime.observer.watch(cluster, until);
+      },
       listPods: async (filter: PodFilter): Promise<readonly PodState[]> => {
         const found = await runtime.observer.listPods(filter);
         lists[filter.podUid === undefined ? 'all' : 'one']++;
@@ -38,7 +46,7 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
 }
 
 async function manage(count: number): Promise<{ readonly node: TestNode; readonly lists: Lists }> {
-  const lists: Lists = { all: 0, one: 0, hold: undefined };
+  const lists = noLists();
   const node = await startNode({ wrap: counted(lists) });
   for (let index = 0; index < count; index++) {
     const probe = { tcpSocket: { port: 1 }, periodSeconds: 5, failureThreshold: 1000 };
@@ -64,6 +72,44 @@ it('pods at rest are listed once a minute, all together', async () => {
   expect(lists).toMatchObject({ all: 10, one: 0 });
 });
 
+/** A change that the agent hears of and that changes nothing in the engine. */
+const label = async ({ client, clock, stop }: TestNode, value: string) => {
+  for (const { metadata } of client.all(PODS)) {
+    const patch = { merge: { metadata: { labels: { value } } } };
+    await client.patch(PODS, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, patch, stop.signal);
+  }
+  await clock.advance(1000);
+};
+
+it('a change of pods alone lists nothing, unless the engine does not report its own changes', async () => {
+  const { node, lists } = await manage(3);
+  await minutes(node, 1);
+  lists.one = 0;
+  await label(node, 'first');
+  expect(lists.one).toBe(0);
+  lists.reports.abort();
+  await label(node, 'second');
+  expect(lists.one).toBe(3);
+  await label(node, 'third');
+  expect(lists.one).toBe(6);
+});
+
+it('what was found before the engine reported nothing is not used when it reports again', async () => {
+  const { node, lists } = await manage(1);
+  const states = async () => (await node.hollow.observer.listPods({ cluster: 'c' }))[0]?.containers ?? [];
+  const [first] = await states();
+  lists.reports.abort();
+  await node.clock.advance(1);
+  node.hollow.exit(first?.id ?? '', 1);
+  const held = Promise.withResolvers<void>();
+  Object.assign(lists, { all: 0, one: 0, hold: held.promise, reports: new AbortController() });
+  await soon(node, () => lists.all).toBe(1);
+  expect(lists.one).toBe(0);
+  await label(node, 'changed');
+  await soon(node, async () => (await states()).map(({ state }) => state)).toEqual(['running', 'exited']);
+  held.resolve();
+});
+
 it('a container that went without an event is found by the list, and one that came to be meanwhile is not made twice', async () => {
   const { node, lists } = await manage(1);
   const states = async () => (await node.hollow.observer.listPods({ cluster: 'c' }))[0]?.containers ?? [];
@@ -84,7 +130,7 @@ it('a container that went without an event is found by the list, and one that ca
 });
 
 it('what a list says of a pod is not used when the pod has changed since the list began', async () => {
-  const lists: Lists = { all: 0, one: 0, hold: undefined };
+  const lists = noLists();
   const node = await startNode({ wrap: counted(lists) });
   const { uid = '' } = (await node.put(pod())).metadata;
   await soon(node, () => node.pods.get(uid)).toBeDefined();

@@ -12,6 +12,8 @@ export class PodManager {
   readonly #workers = new Map<string, PodWorker>();
   readonly #running = new Set<Promise<void>>();
   readonly #listeners = new Set<(uid: string) => void>();
+  /** Whether the engine reports what changes. Without that, a worker lists its pod before each step. */
+  #isFollowing = false;
 
   constructor(services: WorkerServices) {
     this.#services = services;
@@ -44,6 +46,11 @@ export class PodManager {
     return () => this.#listeners.delete(listener);
   }
 
+  #engineChanged(uid: string, signal: AbortSignal): void {
+    this.#workers.get(uid)?.engineChanged();
+    this.#notify(uid, signal);
+  }
+
   #notify(uid: string, signal: AbortSignal): void {
     if (uid === '' || !this.#services.pods.knows(uid)) return;
     const worker = this.#workers.get(uid);
@@ -52,7 +59,7 @@ export class PodManager {
   }
 
   #start(uid: string, signal: AbortSignal): void {
-    const worker = new PodWorker(uid, this.#services);
+    const worker = new PodWorker(uid, this.#services, () => this.#isFollowing);
     this.#workers.set(uid, worker);
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
@@ -75,13 +82,16 @@ export class PodManager {
       try {
         for await (const event of runtime.observer.watch(owner.cluster, signal)) {
           if (event === 'connected') {
+            for (const worker of this.#workers.values()) worker.outdate();
+            this.#isFollowing = true;
             await this.#relist(signal);
             failures = 0;
-          } else if (event.node === owner.node && event.podUid !== '') this.#notify(event.podUid, signal);
+          } else if (event.node === owner.node && event.podUid !== '') this.#engineChanged(event.podUid, signal);
         }
       } catch (error) {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'events of the engine ended');
       }
+      this.#isFollowing = false;
       failures += 1;
       await pause(clock, backoffMs(RECONNECT, failures, random), signal);
     }
@@ -100,7 +110,7 @@ export class PodManager {
     }
   }
 
-  /** One list for all: a worker lists its pod by itself only if something has happened to it meanwhile. */
+  /** One list for all: a worker lists its pod by itself only if something has happened to it in the engine meanwhile. */
   async #relist(signal: AbortSignal): Promise<void> {
     const { runtime, owner, pods } = this.#services;
     const epochs = new Map([...this.#workers.values()].map((worker) => [worker, worker.epoch]));

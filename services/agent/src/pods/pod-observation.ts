@@ -1,32 +1,33 @@
 import type { PodState } from '../runtime/observer.ts';
 
-/** What a list of all pods says of one pod, for as long as nothing of the pod may have changed since that list began. */
+/**
+ * What the engine has of one pod, for as long as nothing says that it may have changed: the engine reports every change, and an agent
+ * knows its own. A change that nothing reports is found by the slow list of all pods.
+ */
 export class PodObservation {
   #epoch = 0;
-  #handed: { readonly state: PodState | undefined } | undefined;
+  #kept: { readonly state: PodState | undefined } | undefined;
 
   /** Changes whenever what was found out about the pod may be out of date. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Lists that began before this call are not used for this pod. */
+  /** What was found out; undefined when the pod is to be listed. */
+  get kept(): { readonly state: PodState | undefined } | undefined {
+    return this.#kept;
+  }
+
+  /** The pod may have changed: lists that began before this call are not used for it. */
   outdate(): void {
     this.#epoch++;
-    this.#handed = undefined;
+    this.#kept = undefined;
   }
 
-  /** Takes the pod's part of a list of all pods, unless it is out of date; `epoch` was read before the list began. */
-  hand(state: PodState | undefined, epoch: number): 'kept' | 'outdated' {
+  /** Keeps what a list says of the pod, unless it is out of date; `epoch` was read before the list began. */
+  keep(state: PodState | undefined, epoch: number): 'kept' | 'outdated' {
     if (epoch !== this.#epoch) return 'outdated';
-    this.#handed = { state };
+    this.#kept = { state };
     return 'kept';
-  }
-
-  /** The part of a list, once. Undefined without one: the pod is to be listed. */
-  take(): { readonly state: PodState | undefined } | undefined {
-    const handed = this.#handed;
-    this.outdate();
-    return handed;
   }
 }

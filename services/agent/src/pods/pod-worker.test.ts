@@ -52,7 +52,9 @@ it('acts for no pod that is gone though its watch does not say so: it looks agai
     return false;
   };
   client.failNext(note, StatusError.unavailable('never'), Number.POSITIVE_INFINITY);
-  for (const { metadata } of [gone, lives]) void new PodWorker(metadata.uid ?? '', services).run(stop.signal);
+  for (const { metadata } of [gone, lives]) {
+    void new PodWorker(metadata.uid ?? '', services, () => false).run(stop.signal);
+  }
   const containers = async () => {
     await clock.advance(1000);
     const states = await runtime.observer.listPods(OWNER, stop.signal);

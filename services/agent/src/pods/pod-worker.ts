@@ -28,11 +28,12 @@ const VOLUME_REFRESH_MS = 60_000;
 
 /**
  * Makes one pod's containers match its object: reads, plans and acts until the plan is empty, then sleeps until it is
- * notified. The reason of a notification never matters. It ends when neither object nor containers are left.
+ * notified. The reason of a notification matters for one thing only: whether the engine is asked again. It ends when neither object nor containers are left.
  */
 export class PodWorker {
   readonly #uid: string;
   readonly #services: WorkerServices;
+  readonly #isFollowed: () => boolean;
   readonly #memory = createWorkerMemory();
   readonly #events: PodEvents;
   readonly #resizes: ResizeEvents;
@@ -47,10 +48,12 @@ export class PodWorker {
   #goal: PodGoal = 'run';
   #step = new AbortController();
 
-  constructor(uid: string, services: WorkerServices) {
+  /** `isFollowed` says whether the engine's changes are reported to `engineChanged`. */
+  constructor(uid: string, services: WorkerServices, isFollowed: () => boolean) {
     const { runtime, clock, random, events, volumes, pods, probes } = services;
     this.#uid = uid;
     this.#services = services;
+    this.#isFollowed = isFollowed;
     this.#deadline = new PodDeadline(clock, () => this.notify());
     this.#events = new PodEvents(events);
     this.#resizes = new ResizeEvents(events);
@@ -75,9 +78,22 @@ export class PodWorker {
     });
   }
 
-  /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time is over. */
-  notify(): void {
+  /** The pod may have changed in the engine. */
+  engineChanged(): void {
+    this.outdate();
+    this.notify();
+  }
+
+  /** What was found out about the pod is not used any more. */
+  outdate(): void {
     this.#observation.outdate();
+  }
+
+  /**
+   * Something else than the engine may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time
+   * is over.
+   */
+  notify(): void {
     const { pods, evictions } = this.#services;
     const pod = pods.get(this.#uid);
     const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
@@ -94,7 +110,7 @@ export class PodWorker {
 
   /** Uses this pod's part of a list of all pods, so that the pod is not listed again. `epoch` was read before the list began. */
   relisted(state: PodState | undefined, epoch: number): void {
-    if (this.#observation.hand(state, epoch) === 'outdated') this.notify();
+    if (this.#observation.keep(state, epoch) === 'outdated') this.engineChanged();
     else this.#work.notify();
   }
 
@@ -181,11 +197,14 @@ export class PodWorker {
 
   /** What the engine has of the pod now. */
   async #look(step: AbortSignal): Promise<PodState | undefined> {
-    const handed = this.#observation.take();
-    if (handed !== undefined) return handed.state;
+    const { kept } = this.#observation;
+    if (kept !== undefined && this.#isFollowed()) return kept.state;
     const { runtime, owner } = this.#services;
-    const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step);
+    // A list of all pods that began before may be older than this one.
     this.#observation.outdate();
+    const { epoch } = this.#observation;
+    const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step);
+    this.#observation.keep(listed, epoch);
     return listed;
   }
 
@@ -244,7 +263,7 @@ export class PodWorker {
     signal: AbortSignal,
   ): Promise<void> {
     const [uid, services, memory, events] = [this.#uid, this.#services, this.#memory, this.#events];
-    const notify = () => this.notify();
+    const notify = () => this.engineChanged();
     const context = { uid, pod, state, memory, events, services, step, signal, notify };
     const results = await Promise.allSettled(actions.map((action) => performAction(action, context)));
     // Rejects only when all actions have ended: the next plan must not repeat one that is still running.

@@ -74,7 +74,7 @@ describe('the worker of a pod', () => {
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };
     const pulled = new PulledImages(join(folder, 'images'), 'n');
-    const worker = new PodWorker(uidOf(pods), {
+    const services: WorkerServices = {
       mode,
       owner: OWNER,
       facts,
@@ -132,7 +132,8 @@ describe('the worker of a pod', () => {
       clock,
       random: () => 0.5,
       logger: silentLogger,
-    });
+    };
+    const worker = new PodWorker(uidOf(pods), services, () => false);
     const stopNotifying = pods.subscribe(() => worker.notify());
     running = Promise.all([running, worker.run(stop.signal).finally(stopNotifying)]);
   };

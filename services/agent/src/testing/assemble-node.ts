@@ -212,12 +212,12 @@ export function assembleNode(host: NodeHost): AssembledNode {
   };
   const work = (uid: string, end: AbortSignal = stop.signal): PodWorker => {
     const abort = AbortSignal.any([stop.signal, end]);
-    const worker = new PodWorker(uid, services);
+    const worker = new PodWorker(uid, services, () => true);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
     const unevict = evictions.subscribe((changed) => changed === uid && worker.notify());
     const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
-      for await (const _ of host.observer.watch(owner.cluster, abort)) worker.notify();
+      for await (const _ of host.observer.watch(owner.cluster, abort)) worker.engineChanged();
     };
     working.push(
       worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict),
