@@ -1,21 +1,20 @@
 import type { Clock } from '@gantry/base';
+import { FLOW_SCHEMAS, PRIORITY_LEVEL_CONFIGURATIONS } from '@gantry/objects';
 import type { GroupMember, Logger, Metrics } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import { FlowController } from './flow-control/flow-controller.ts';
 import { flowObjects } from './loops/flow-objects/flow-objects.ts';
 import type { LoopbackClient } from './loops/loopback-client.ts';
 
-const GROUP = 'flowcontrol.apiserver.k8s.io';
-
 /** Flow control by the cached configuration, and what keeps that configuration. */
 export function createFlowControl(
   { clock, metrics, logger }: { readonly clock: Clock; readonly metrics: Metrics; readonly logger: Logger },
   cache: WatchCache,
 ): { readonly control: FlowController; readonly members: (client: LoopbackClient) => readonly GroupMember[] } {
-  const source = {
-    schemas: () => cache.resource({ group: GROUP, resource: 'flowschemas' }).snapshot(),
-    levels: () => cache.resource({ group: GROUP, resource: 'prioritylevelconfigurations' }).snapshot(),
-  };
+  // Looked up once: every request asks for both snapshots.
+  const schemas = cache.resource(FLOW_SCHEMAS);
+  const levels = cache.resource(PRIORITY_LEVEL_CONFIGURATIONS);
+  const source = { schemas: () => schemas.snapshot(), levels: () => levels.snapshot() };
   const control = new FlowController({ source, clock, metrics });
   return {
     control,

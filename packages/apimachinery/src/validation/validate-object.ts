@@ -1,4 +1,4 @@
-import { atOnce, type InTurns, type Turn } from '@gantry/base';
+import { atOnce, type Turn } from '@gantry/base';
 import { givenEmptyAt } from '../values/given-empty.ts';
 import { type FieldError, type KubeObject, pathSegment, subdomainName } from '@gantry/objects';
 import type { Errors, ResourceDefinition, Strategy, SubresourceDefinition } from '../resource-definition.ts';
@@ -14,27 +14,33 @@ function metaRules({ namespaced, strategy }: ResourceDefinition) {
 
 /** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
 export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
-  return atOnce(validateNewInTurns(definition, object));
+  return errorsOf(validateNewInTurns(definition, object));
 }
 
-/** The same in turns, for rules that may take long. */
-export function validateNewInTurns(definition: ResourceDefinition, object: KubeObject): InTurns<readonly FieldError[]> {
+/** The same, in turns where rules may take long. */
+export function validateNewInTurns(definition: ResourceDefinition, object: KubeObject): Errors {
   const { validate, validateCreate } = definition.strategy;
-  return function* (turn) {
-    const rules = [
-      ...(yield* found(validate?.(object) ?? [], turn)),
-      ...(yield* found(validateCreate?.(object) ?? [], turn)),
-    ];
-    const errors = definition.stored
-      ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules]
-      : rules;
-    return errors.map((error) => showingGiven(error, object));
-  };
+  return afterBoth(validate?.(object) ?? [], validateCreate?.(object) ?? [], (whole, create) => {
+    const metadata = definition.stored ? validateObjectMeta(object.metadata, metaRules(definition)) : [];
+    return [...metadata, ...whole, ...create].map((error) => showingGiven(error, object));
+  });
 }
 
 /** Everything that rules found, at once. */
 export function errorsOf(errors: Errors = []): readonly FieldError[] {
   return typeof errors === 'function' ? atOnce(errors) : errors;
+}
+
+/** What `join` makes of two lists of errors: at once when both are there, which is so for most kinds, else in turns. */
+function afterBoth(
+  first: Errors,
+  second: Errors,
+  join: (first: readonly FieldError[], second: readonly FieldError[]) => readonly FieldError[],
+): Errors {
+  if (typeof first !== 'function' && typeof second !== 'function') return join(first, second);
+  return function* (turn) {
+    return join(yield* found(first, turn), yield* found(second, turn));
+  };
 }
 
 /** The errors, whatever their form. */
@@ -51,15 +57,11 @@ export function validateChange(
   object: KubeObject,
   old: KubeObject,
 ): readonly FieldError[] {
-  return atOnce(validateChangeInTurns(definition, object, old));
+  return errorsOf(validateChangeInTurns(definition, object, old));
 }
 
-/** The same in turns, for rules that may take long. */
-export function validateChangeInTurns(
-  definition: ResourceDefinition,
-  object: KubeObject,
-  old: KubeObject,
-): InTurns<readonly FieldError[]> {
+/** The same, in turns where rules may take long. */
+export function validateChangeInTurns(definition: ResourceDefinition, object: KubeObject, old: KubeObject): Errors {
   const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
   const [first, inner, second] = METADATA_ORDER[metadataOnUpdate];
   const looks: Record<MetadataLook, () => readonly FieldError[]> = {
@@ -67,13 +69,13 @@ export function validateChangeInTurns(
     change: () => ownMetadataRules(definition, object, old),
     object: () => validateObjectMeta(object.metadata, metaRules(definition)),
   };
-  return function* (turn) {
-    const whole = [...looks[inner](), ...(yield* found(validate?.(object, old) ?? [], turn))];
-    const change = [...looks[second](), ...(yield* found(validateUpdate?.(object, old) ?? [], turn))];
+  return afterBoth(validate?.(object, old) ?? [], validateUpdate?.(object, old) ?? [], (ofWhole, ofChange) => {
+    const whole = [...looks[inner](), ...ofWhole];
+    const change = [...looks[second](), ...ofChange];
     const metadata = [...commonMetadataRules(definition, object, old), ...looks[first]()];
     const errors = [...metadata, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
     return errors.map((error) => showingGiven(error, object));
-  };
+  });
 }
 
 type MetadataLook = 'none' | 'change' | 'object';
@@ -108,12 +110,11 @@ export function validatePartChange(
   subresource: SubresourceDefinition,
   object: KubeObject,
   old: KubeObject,
-): InTurns<readonly FieldError[]> {
-  return function* (turn) {
+): Errors {
+  return afterBoth([], subresource.validateUpdate?.(object, old) ?? [], (_none, change) => {
     const metadata = [...commonMetadataRules(definition, object, old), ...ownMetadataRules(definition, object, old)];
-    const errors = [...metadata, ...(yield* found(subresource.validateUpdate?.(object, old) ?? [], turn))];
-    return errors.map((error) => showingGiven(error, object));
-  };
+    return [...metadata, ...change].map((error) => showingGiven(error, object));
+  });
 }
 
 /** Messages show an empty list or map as the client wrote it. */

@@ -20,7 +20,7 @@ function normaliseStruct(object: Record<string, unknown>, type: StructType): voi
     if (object[field.name] === undefined) object[field.name] = normaliseField(undefined, field);
   }
   // Only what is there: of the many fields of a type, an object has a few.
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const field = type.fields.get(name);
     if (field === undefined) continue;
     const found = object[name];

@@ -2,7 +2,7 @@ import { goJson } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 
-const encoder = new TextEncoder();
+const LINE_END = 0x0a;
 
 /** What a response is made of: the object, shared and frozen by convention, and the bytes made from it so far. */
 export interface ObjectResponse {
@@ -66,5 +66,11 @@ export class SharedResponse implements ObjectResponse, Retainer {
 
 function encodeJson(object: KubeObject): Uint8Array {
   const { kind, apiVersion, ...rest } = object;
-  return encoder.encode(`${goJson({ kind, apiVersion, ...rest })}\n`);
+  const text = goJson({ kind, apiVersion, ...rest });
+  // Not by a longer text, which would be copied to be encoded. Of its own memory: a piece of a shared slab would keep the slab.
+  const size = Buffer.byteLength(text);
+  const line = Buffer.allocUnsafeSlow(size + 1);
+  line.write(text);
+  line[size] = LINE_END;
+  return line;
 }

@@ -78,7 +78,10 @@ export class WatchCache {
     if (!this.#ready) await raceAbort(this.#firstLoad.promise, signal);
   }
 
-  /** The cache of a resource: its objects in the form in which they are stored. */
+  /**
+   * The cache of a resource: its objects in the form in which they are stored. Lookups are memoised by `of`, so pass a constant: a new
+   * object for each call costs the garbage collector more than the lookup.
+   */
   resource(of: Keyed): ResourceCache {
     let found = this.#found.get(of);
     if (found === undefined) {

@@ -58,10 +58,16 @@ export function createBodyReader(
   };
 }
 
-async function turnOf(starts: Pick<Starts, 'next'>, user: string): Promise<void> {
+/** Undefined where it is its turn now. */
+function turnOf(starts: Pick<Starts, 'next'>, user: string): Promise<void> | undefined {
   const source: Source = `user:${user}`;
+  const turn = starts.next(source);
+  return turn === undefined ? undefined : unlessCrowded(turn);
+}
+
+async function unlessCrowded(turn: Promise<void>): Promise<void> {
   try {
-    await starts.next(source);
+    await turn;
   } catch (error) {
     throw error instanceof CrowdError ? new StatusError('TooManyRequests', error.message) : error;
   }

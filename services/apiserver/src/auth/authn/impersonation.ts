@@ -5,13 +5,15 @@ import type { AccessDecider } from '../authz/authorizer.ts';
 
 const AUTHENTICATION = 'authentication.k8s.io';
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
-const EXTRA = 'impersonate-extra-';
+const HEADER = 'impersonate-';
+const EXTRA = `${HEADER}extra-`;
 
 /**
  * The user that a request acts as: the one in its `Impersonate-` headers, or the requester without them. Throws Forbidden unless the
  * requester may impersonate that user and each named group, uid and extra value.
  */
 export function impersonated(user: User, headers: IncomingHttpHeaders, access: Pick<AccessDecider, 'decide'>): User {
+  if (!Object.keys(headers).some((header) => header.startsWith(HEADER))) return user;
   const name = first(headers['impersonate-user']);
   const groups = all(headers['impersonate-group']);
   const uid = first(headers['impersonate-uid']);

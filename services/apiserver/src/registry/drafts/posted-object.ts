@@ -6,6 +6,7 @@ import type { Lookups } from '../writing/admission-chain.ts';
 import type { Outcome } from '../writing/attempts.ts';
 import { recordManager } from '../objects/record-manager.ts';
 import { responseOf } from '../objects/response-of.ts';
+import { errorsInTurns } from '../objects/validation.ts';
 import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
 
 export interface Post {
@@ -65,7 +66,11 @@ export class PostedObject implements Draft {
     if (this.#post.kind !== undefined) return;
     const { context, target } = this.#attempt;
     const { definition } = target;
-    const errors = await this.#parts.deps.turns.run(validateNewInTurns(definition, this.object), context.signal);
+    const { turns } = this.#parts.deps;
+    const errors = await errorsInTurns(
+      (work) => turns.run(work, context.signal),
+      validateNewInTurns(definition, this.object),
+    );
     // Kubernetes names no kind here.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
   }

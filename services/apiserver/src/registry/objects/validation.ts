@@ -1,4 +1,5 @@
 import {
+  type Errors,
   type ResourceDefinition,
   type SubresourceDefinition,
   validateChangeInTurns,
@@ -11,13 +12,21 @@ import { type FieldError, type KubeObject, StatusError } from '@gantry/objects';
 /** Computes, with other work in between when it takes long. */
 export type Compute = <T>(work: InTurns<T>) => Promise<T>;
 
+/** What rules found; without a promise where they found it at once. */
+export function errorsInTurns(
+  compute: Compute,
+  errors: Errors,
+): readonly FieldError[] | Promise<readonly FieldError[]> {
+  return typeof errors === 'function' ? compute(errors) : errors;
+}
+
 /** Refuses a new object that is not valid. */
 export async function requireValidNew(
   compute: Compute,
   definition: ResourceDefinition,
   object: KubeObject,
 ): Promise<void> {
-  requireNone(definition, object, await compute(validateNewInTurns(definition, object)));
+  requireNone(definition, object, await errorsInTurns(compute, validateNewInTurns(definition, object)));
 }
 
 /** Refuses a change that is not valid. A subresource has its own rules. */
@@ -31,7 +40,7 @@ export async function requireValidChange(
     subresource === undefined
       ? validateChangeInTurns(definition, object, old)
       : validatePartChange(definition, subresource, object, old);
-  requireNone(definition, object, await compute(errors));
+  requireNone(definition, object, await errorsInTurns(compute, errors));
 }
 
 function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {
