@@ -19,15 +19,9 @@ export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop/event-loop-watch.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
-export {
-  type GrpcCall,
-  type GrpcError,
-  type GrpcHandler,
-  grpcServer,
-  type GrpcServerOptions,
-  type GrpcService,
-  StreamEndedError,
-} from './grpc/grpc-server.ts';
+export { StreamEndedError } from './grpc/call-failures.ts';
+export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
+export type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';

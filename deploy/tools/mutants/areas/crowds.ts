@@ -86,7 +86,7 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call that is refused a turn fails as if the server had an error',
-    file: 'packages/service/src/grpc/grpc-server.ts',
+    file: 'packages/service/src/grpc/call-failures.ts',
     text: 'if (!(error instanceof CrowdError)) return toGrpcError(error);',
     replacement: 'return toGrpcError(error);',
     tests: ['packages/service/src/grpc/grpc-server.test.ts'],
@@ -94,7 +94,7 @@ export const CROWD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'calls of all users of an address wait in one queue',
-    file: 'packages/service/src/grpc/grpc-server.ts',
+    file: 'packages/service/src/grpc/peers.ts',
     text: 'return name === undefined ? `address:${addressOf(call.getPeer())}` : `user:${name}`;',
     replacement: 'return `address:${addressOf(call.getPeer())}${name?.slice(0, 0)}`;',
     tests: ['services/apiserver/src/endpoints/grpc/turns-of-users.test.ts'],

@@ -17,7 +17,8 @@ import { Client, type ClientReadableStream, credentials, type ServiceError, stat
 import { Activities, Starts, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
-import { type GrpcCall, type GrpcHandler, type GrpcService, grpcServer } from './grpc-server.ts';
+import { grpcServer } from './grpc-server.ts';
+import type { GrpcCall, GrpcHandler, GrpcService } from './grpc-service.ts';
 
 const methods = serviceDefinition(ObjectService);
 const agentMethods = serviceDefinition(AgentService);

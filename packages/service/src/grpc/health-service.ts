@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { Health as HealthDescriptor, type HealthCheckResponse, HealthCheckResponseSchema } from '@gantry/proto';
 import { type Clock, sleep } from '@gantry/base';
 import type { Health } from '../health.ts';
-import type { GrpcCall, GrpcService } from './grpc-server.ts';
+import type { GrpcCall, GrpcService } from './grpc-service.ts';
 
 const SERVING = 1;
 const NOT_SERVING = 2;

@@ -2,7 +2,8 @@ import { Activities, type Clock, type Random, systemClock, systemRandom } from '
 import { openTlsFolder, type TlsFolder, type TlsSource } from '@gantry/tls';
 import { certificateRenewal, type RequestCertificate } from '../certificate-renewal.ts';
 import { eventLoopWatch } from '../event-loop/event-loop-watch.ts';
-import { type GrpcError, grpcServer } from '../grpc/grpc-server.ts';
+import { grpcServer } from '../grpc/grpc-server.ts';
+import type { GrpcError } from '../grpc/grpc-service.ts';
 import { healthService } from '../grpc/health-service.ts';
 import { cachesListed, createHealth, type Health, type HealthCheck } from '../health.ts';
 import { httpEndpoint } from '../http-endpoint.ts';

@@ -1,0 +1,91 @@
+import { type Clock, pause, type Source } from '@gantry/base';
+import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { TlsSource } from '@gantry/tls';
+import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
+import { PEER_ENDED } from './call-failures.ts';
+import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
+
+/** A call with a stream of responses. */
+export type StreamCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
+export type Call = ServerUnaryCall<object, object> | StreamCall;
+
+/** How often streams are checked for the end of their client's certificate. */
+const CHECK_PEERS_MS = 5000;
+
+/** The client of a connection. */
+export interface Peer {
+  readonly identity: PeerIdentity | undefined;
+  readonly certificate: TrustedPeer;
+  /** Its open streams. */
+  readonly streams: Set<AbortController>;
+}
+
+/** The clients of a server: their identities, decoded once for each connection, and their streams. */
+export class Peers {
+  readonly #trust: PeerTrust | undefined;
+  readonly #clock: Clock;
+  readonly #bySession = new WeakMap<object, Peer>();
+  readonly #streaming = new Set<Peer>();
+
+  constructor({ tls, clock }: { readonly tls: TlsSource | 'insecure'; readonly clock: Clock }) {
+    this.#clock = clock;
+    this.#trust = tls === 'insecure' ? undefined : new PeerTrust(tls, clock);
+  }
+
+  /** Who calls: undefined without TLS, 'ended' when the certificate is no longer good. */
+  of(call: Call): Peer | 'ended' | undefined {
+    if (this.#trust === undefined) return undefined;
+    const session = sessionOf(call);
+    let peer = session === undefined ? undefined : this.#bySession.get(session);
+    if (peer === undefined) {
+      const certificate = call.getAuthContext().sslPeerCertificate;
+      if (certificate === undefined) return 'ended';
+      peer = {
+        identity: identityOfCertificate(certificate),
+        certificate: this.#trust.accept(certificate),
+        streams: new Set(),
+      };
+      if (session !== undefined) this.#bySession.set(session, peer);
+    }
+    return this.#trust.isGood(peer.certificate) ? peer : 'ended';
+  }
+
+  /** Ends a stream together with its client's certificate; the returned function is called when it ends by itself. */
+  follow(peer: Peer | undefined, stream: AbortController): () => void {
+    if (peer === undefined) return () => undefined;
+    peer.streams.add(stream);
+    this.#streaming.add(peer);
+    return () => {
+      peer.streams.delete(stream);
+      if (peer.streams.size === 0) this.#streaming.delete(peer);
+    };
+  }
+
+  /** Ends the streams of clients whose certificate has ended, until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      for (const peer of this.#streaming) {
+        if (this.#trust?.isGood(peer.certificate) === false)
+          for (const stream of peer.streams) stream.abort(PEER_ENDED);
+      }
+      await pause(this.#clock, CHECK_PEERS_MS, signal);
+    }
+  }
+}
+
+/** The HTTP/2 session of a call, from grpc-js' private fields; undefined when another version stores it elsewhere. */
+function sessionOf(call: Call): object | undefined {
+  const inner = call as unknown as { readonly call?: { readonly stream?: { readonly session?: object | null } } };
+  return inner.call?.stream?.session ?? undefined;
+}
+
+/** Whose turns a call takes. */
+export function sourceOf(call: Call, peer: Peer | undefined): Source {
+  const name = peer?.identity?.commonName;
+  return name === undefined ? `address:${addressOf(call.getPeer())}` : `user:${name}`;
+}
+
+/** Without the port: `10.0.0.1:40112`, `[::1]:40112`. */
+function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '');
+}
