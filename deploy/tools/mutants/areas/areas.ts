@@ -1,10 +1,12 @@
 import { ADMISSION_MUTANTS } from './admission.ts';
+import { AGENT_ENGINE_MUTANTS } from './agent-engine.ts';
 import { AGENT_MUTANTS } from './agent.ts';
 import { AUDIT_MUTANTS } from './audit.ts';
 import { AUTH_MUTANTS } from './auth.ts';
 import { CACHE_MUTANTS } from './caches.ts';
 import { CONTROLLER_MUTANTS } from './controllers.ts';
 import { CROWD_MUTANTS } from './crowds.ts';
+import { CUSTODIAN_MUTANTS } from './custodian.ts';
 import { JOB_MUTANTS } from './jobs.ts';
 import { DAEMON_SET_MUTANTS } from './daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './disruptions.ts';
@@ -37,6 +39,8 @@ export const AREAS: Areas = {
   'disruptions and endpoints': DISRUPTION_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
+  "agent's engine": AGENT_ENGINE_MUTANTS,
+  custodian: CUSTODIAN_MUTANTS,
   evictions: EVICTION_MUTANTS,
   preemptions: PREEMPTION_MUTANTS,
   usage: USAGE_MUTANTS,
