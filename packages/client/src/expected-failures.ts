@@ -14,3 +14,9 @@ export async function ignoreReasons<T>(call: Promise<T>, reasons: readonly Statu
     throw error;
   }
 }
+
+/** Whether a create was refused because its namespace is being deleted: every other create in it will be. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  if (!isReason(error, 'Forbidden')) return false;
+  return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
+}

@@ -5,7 +5,7 @@
  * - `grpc`: inside the cluster, to all API servers, with failover and the leader's fence
  * - `http`: outside, with a kubeconfig; and to aggregated API servers
  * - `certificate-requester`: a service's own certificate, by a CertificateSigningRequest
- * - `expected-failures`: for callers to whom a missing or existing object is no failure
+ * - `expected-failures`: for callers to whom a missing or existing object, or a namespace that is being deleted, is no failure
  *
  * All services, the benchmarks and the integration tests use it. `./testing` has a fake client and the contract suite that it
  * and both transports pass.
@@ -17,7 +17,7 @@ export { type DiscoveredResource, discoverResources } from './http/discover-reso
 export { createHttpClient, type HttpClient, type HttpClientOptions, pathOf } from './http/http-client.ts';
 export type { HttpRequest } from './http/http-transport.ts';
 export { type HttpTarget, parseKubeconfig, readKubeconfig } from './http/kubeconfig.ts';
-export { ignoreNotFound, ignoreReasons } from './expected-failures.ts';
+export { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from './expected-failures.ts';
 export { createObjectClient } from './object-calls.ts';
 export type {
   ApplyOptions,

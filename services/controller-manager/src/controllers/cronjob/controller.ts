@@ -1,5 +1,5 @@
 import { errorMessage, type Instant } from '@gantry/base';
-import { ignoreNotFound } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, resultOf, watchMapped } from '@gantry/controller-runtime';
 import {
   CRON_JOBS,
@@ -15,7 +15,6 @@ import {
 } from '@gantry/objects';
 import type { CronJobMeter } from '../meters.ts';
 import { controllerOf } from '../ownership.ts';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { isListed, withoutJobs, withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
 import { type Action, type CronJobReport, planCronJob } from './plan.ts';

@@ -5,7 +5,7 @@ import {
   watchSelf,
   type WatchSpec,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import {
   type Deployment,
   DEPLOYMENTS,
@@ -19,7 +19,6 @@ import {
 } from '@gantry/objects';
 import { adopt, claimCandidates, mayAdopt, ownersOf, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { createFailureMessage, scalingMessage, SELECTING_ALL } from './messages.ts';
 import { type Action, planDeployment } from './plan.ts';
 import { runsTemplateOf } from './replica-sets.ts';

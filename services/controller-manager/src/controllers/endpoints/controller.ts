@@ -1,8 +1,7 @@
 import { errorMessage } from '@gantry/base';
-import { ignoreNotFound } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import { ENDPOINTS, formatKey, keyOf, type ObjectKey, SERVICES } from '@gantry/objects';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { podsOf, watchServicePods } from '../service-endpoints/service-pods.ts';
 import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
 import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';

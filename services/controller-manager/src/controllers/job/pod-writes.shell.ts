@@ -1,7 +1,7 @@
-import { ignoreNotFound, ignoreReasons } from '@gantry/client';
+import { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from '@gantry/client';
 import { type ControllerContext, executeActions } from '@gantry/controller-runtime';
 import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
-import { createPod, deletePod, isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import { createPod, deletePod } from '../pods/pod-writes.shell.ts';
 import type { RememberedJob } from './job-memory.shell.ts';
 import { hasFinalizer } from './job-rules.ts';
 import type { Action, PodOutcome } from './plan.ts';

@@ -1,5 +1,5 @@
 import { append, errorMessage } from '@gantry/base';
-import { ignoreNotFound, type ObjectWrite } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating, type ObjectWrite } from '@gantry/client';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import { isReason, keyOf, type KubeObject, type Pod, PODS, StatusError } from '@gantry/objects';
 
@@ -121,12 +121,6 @@ interface Conflicted {
  */
 export async function deletePod(owner: KubeObject, pod: Pod, context: PodWriter, signal: AbortSignal): Promise<void> {
   await deletePods(owner, [pod], context, signal);
-}
-
-/** Whether a create was refused because its namespace is being deleted: every other create in it will be. */
-export function isNamespaceTerminating(error: unknown): boolean {
-  if (!isReason(error, 'Forbidden')) return false;
-  return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 }
 
 /** What became of a write. */

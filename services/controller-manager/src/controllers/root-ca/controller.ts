@@ -1,7 +1,6 @@
-import { ignoreReasons } from '@gantry/client';
+import { ignoreReasons, isNamespaceTerminating } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
 import { CONFIG_MAPS, NAMESPACES, StatusError } from '@gantry/objects';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import type { RootCaMeter } from './meter.shell.ts';
 import { type Action, planRootCa, ROOT_CA } from './plan.ts';
 

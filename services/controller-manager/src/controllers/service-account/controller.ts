@@ -1,7 +1,6 @@
-import { ignoreReasons } from '@gantry/client';
+import { ignoreReasons, isNamespaceTerminating } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '@gantry/objects';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { type Action, DEFAULT_ACCOUNT, planDefaultAccount } from './plan.ts';
 
 /** Gives every namespace its `default` ServiceAccount. Keys are namespaces. */

@@ -1,6 +1,5 @@
-import type { ObjectClient, ObjectWrite } from '@gantry/client';
+import { isNamespaceTerminating, type ObjectClient, type ObjectWrite } from '@gantry/client';
 import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/objects';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import type { SliceMeter } from './slice-meter.shell.ts';
 import type { SliceAction } from './slices.ts';
 

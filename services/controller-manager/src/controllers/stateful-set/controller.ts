@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import {
   type Cache,
   type ControllerContext,
@@ -24,7 +24,6 @@ import {
 import { renewing } from '../event-renewal.ts';
 import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
 import { changesCounts } from '../pods/pod-state.ts';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
 import { isPodAction, type PodAction } from './actions.ts';
 import { setsOfClaim } from './claims.ts';

@@ -1,5 +1,5 @@
 import { errorMessage } from '@gantry/base';
-import { ignoreNotFound } from '@gantry/client';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import {
   isReason,
@@ -10,7 +10,7 @@ import {
   PODS,
   type StatefulSet,
 } from '@gantry/objects';
-import { isNamespaceTerminating, isStored } from '../pods/pod-writes.shell.ts';
+import { isStored } from '../pods/pod-writes.shell.ts';
 import type { ClaimChanges, ClaimOwners, PodAction } from './actions.ts';
 
 type Verb = 'Create' | 'Update' | 'Delete';
