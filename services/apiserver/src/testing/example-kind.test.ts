@@ -4,6 +4,7 @@ import { type Widget, WIDGETS, widgets } from '@gantry/kinds/testing';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
+import { dryRunOverGrpc } from './dry-run-over-grpc.ts';
 import { isKubernetesGroup } from '../endpoints/kubernetes-groups.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
@@ -124,5 +125,16 @@ describe('a built-in kind that is one file and one line', () => {
       if (types.length >= 2) break;
     }
     expect(types).toEqual(['MODIFIED 2', 'DELETED 2']);
+  });
+
+  it('is judged by a dry run over gRPC, which stores nothing', async () => {
+    const write = (object: Widget) => ({ verb: 'create', resource: WIDGETS, namespace: 'default', object }) as const;
+    const made = await dryRunOverGrpc(server, write(widget('tried', { size: 1 })));
+    expect(made).toMatchObject({ metadata: { generation: 1 }, spec: { size: 1, color: 'red' } });
+    expect((await call('GET', `${PATH}/tried`)).code).toBe(404);
+    await expect(dryRunOverGrpc(server, write(widget('tried', { size: 0 })))).rejects.toMatchObject({ code: 422 });
+    const jane = await server.pki.issue('jane', ['developers']);
+    const refused = dryRunOverGrpc(server, write(widget('tried', { size: 1 })), jane);
+    await expect(refused).rejects.toMatchObject({ code: 403 });
   });
 });

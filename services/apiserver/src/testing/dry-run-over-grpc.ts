@@ -1,0 +1,42 @@
+import { create } from '@bufbuild/protobuf';
+import { fromFailedCall, type ObjectWrite } from '@gantry/client';
+import { decodeObject, encodeWrite } from '@gantry/client/testing';
+import type { KubeObject } from '@gantry/objects';
+import {
+  type ObjectReply,
+  ObjectService,
+  serviceDefinition,
+  type WriteRequest,
+  WriteRequestSchema,
+} from '@gantry/proto';
+import type { TlsMaterial } from '@gantry/tls';
+import { credentials, makeGenericClientConstructor, type ServiceError } from '@grpc/grpc-js';
+import type { TestApiServer } from './start-api-server.ts';
+
+type Call = (request: WriteRequest, callback: (error: ServiceError | null, reply: ObjectReply) => void) => void;
+
+const Constructor = makeGenericClientConstructor(serviceDefinition(ObjectService), 'ObjectService');
+
+/**
+ * One write over gRPC as a dry run, which the services' client does not offer: resolves with the object as it would be stored, and
+ * rejects with the StatusError with which the write would fail. The administrator writes when `as` is absent.
+ */
+export async function dryRunOverGrpc(
+  server: TestApiServer,
+  write: ObjectWrite,
+  { ca, key, cert }: TlsMaterial = server.admin,
+): Promise<KubeObject> {
+  const client = new Constructor(`localhost:${server.grpcPort}`, credentials.createSsl(ca, key, cert));
+  const request = create(WriteRequestSchema, { write: { ...encodeWrite(write, 'test'), dryRun: true } });
+  const call = (client[write.verb] as unknown as Call).bind(client);
+  try {
+    return await new Promise((resolve, reject) => {
+      call(request, (error, reply) => {
+        if (error === null) resolve(decodeObject(reply.object));
+        else reject(fromFailedCall(error));
+      });
+    });
+  } finally {
+    client.close();
+  }
+}
