@@ -1,174 +1,149 @@
-import type { KubeObject, Namespace } from '@gantry/objects';
+import { readFileSync } from 'node:fs';
+import { formatTime } from '@gantry/base';
+import type { KubeObject, Namespace, NamespaceCondition } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { type Content, type ObservedNamespace, planNamespaceDeletion as plan } from './plan.ts';
+import { type Action, type Content, planNamespaceDeletion } from './plan.ts';
 
-const TRACKED = 'batch.kubernetes.io/job-tracking';
-const NOW = Date.parse('2026-01-01T12:00:00Z');
-const namespace: Namespace = {
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name: 'a', deletionTimestamp: '2026-01-01T11:59:00Z' },
-  spec: { finalizers: ['kubernetes'] },
-  status: { phase: 'Terminating' },
-};
-
-function content(metadata: KubeObject['metadata']): Content {
-  return { group: '', resource: 'configmaps', objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata }] };
+/** What a round plans. */
+interface Round {
+  /** Of a deletion the resource and the name, of the end the finalizers that stay. */
+  readonly actions: readonly string[];
+  /** Of the status that is written: the conditions by type that are not the ones of an empty namespace, and those of others. */
+  readonly says?: Readonly<Record<string, string>>;
+  /** The types of all conditions in their order, when it is not the usual one. */
+  readonly order?: readonly string[];
+  /** The times of conditions, by type, that have not changed in this round. */
+  readonly since?: Readonly<Record<string, string>>;
+  readonly againInMs?: number;
 }
 
-const held = content({ name: 'held', deletionTimestamp: '2026-01-01T11:59:30Z', finalizers: ['example.org/f'] });
+interface Case {
+  readonly name: string;
+  /** Not being deleted. */
+  readonly living?: boolean;
+  /** Of its spec; `kubernetes` when absent. */
+  readonly finalizers?: readonly string[];
+  readonly metadataFinalizers?: readonly string[];
+  readonly conditions?: readonly NamespaceCondition[];
+  /** The metadata of its objects, by resource and group. */
+  readonly content: Readonly<Record<string, readonly KubeObject['metadata'][]>>;
+  readonly unread?: readonly string[];
+  readonly undiscovered?: readonly string[];
+  /** Of the round before the first. */
+  readonly failures?: readonly string[];
+  /** Each after the actions of the one before; the last has none. */
+  readonly rounds: readonly Round[];
+}
 
-type Told = Pick<ObservedNamespace, 'namespace' | 'content'> & Partial<ObservedNamespace>;
-const planNamespaceDeletion = (observed: Told, now: number) =>
-  plan({ unread: [], undiscovered: [], failures: [], ...observed }, now);
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const DELETED = '2026-01-01T11:59:00Z';
+const ROUND_MS = 60_000;
+/** The conditions of a namespace that holds nothing. */
+const EMPTY = {
+  NamespaceDeletionDiscoveryFailure: 'False ResourcesDiscovered: All resources successfully discovered',
+  NamespaceDeletionGroupVersionParsingFailure: 'False ParsedGroupVersions: All legacy kube types successfully parsed',
+  NamespaceDeletionContentFailure:
+    'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+  NamespaceContentRemaining: 'False ContentRemoved: All content successfully removed',
+  NamespaceFinalizersRemaining: 'False ContentHasNoFinalizers: All content-preserving finalizers finished',
+};
+
+function namespaceOf({ living = false, finalizers = ['kubernetes'], metadataFinalizers, conditions }: Case): Namespace {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name: 'a',
+      ...(living ? {} : { deletionTimestamp: DELETED }),
+      ...(metadataFinalizers === undefined ? {} : { finalizers: [...metadataFinalizers] }),
+    },
+    spec: { finalizers: [...finalizers] },
+    status: { phase: 'Terminating', ...(conditions === undefined ? {} : { conditions: [...conditions] }) },
+  };
+}
+
+function contentOf({ content }: Case): readonly Content[] {
+  return Object.entries(content).map(([of, objects]) => {
+    const [resource = '', ...group] = of.split('.');
+    return {
+      group: group.join('.'),
+      resource,
+      objects: objects.map((metadata) => ({ apiVersion: 'v1', kind: of, metadata })),
+    };
+  });
+}
+
+const idOf = ({ group, resource }: Pick<Content, 'group' | 'resource'>) =>
+  group === '' ? resource : `${resource}.${group}`;
+
+function printed(action: Action): string {
+  switch (action.kind) {
+    case 'deleteContent':
+      return `delete ${idOf(action)}/${action.object.metadata.name}`;
+    case 'updateStatus':
+      return 'status';
+    case 'finalize':
+      return ['finalize', ...action.finalizers].join(' ');
+  }
+}
+
+/** As the store deletes it: with finalizers, and of a pod that is to be stopped, it stays for now. */
+function deleted(object: KubeObject): readonly KubeObject[] {
+  const isPod = object.kind === 'pods';
+  if (!isPod && (object.metadata.finalizers ?? []).length === 0) return [];
+  const grace = isPod ? { deletionGracePeriodSeconds: 30 } : {};
+  return [{ ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED, ...grace } }];
+}
+
+interface World {
+  readonly namespace: Namespace;
+  readonly content: readonly Content[];
+}
+
+function after({ namespace, content }: World, action: Action): World {
+  switch (action.kind) {
+    case 'deleteContent': {
+      expect(content.flatMap(({ objects }) => objects)).toContain(action.object);
+      const next = (object: KubeObject) => (object === action.object ? deleted(object) : [object]);
+      return { namespace, content: content.map((one) => ({ ...one, objects: one.objects.flatMap(next) })) };
+    }
+    case 'updateStatus':
+      return { namespace: { ...namespace, status: action.status }, content };
+    case 'finalize':
+      return { namespace: { ...namespace, spec: { finalizers: [...action.finalizers] } }, content };
+  }
+}
+
+function expectStatus({ status }: Extract<Action, { kind: 'updateStatus' }>, round: Round, now: number): void {
+  const { says = {}, order = Object.keys(EMPTY), since = {} } = round;
+  const wanted: Readonly<Record<string, string>> = { ...EMPTY, ...says };
+  expect(status.phase).toBe('Terminating');
+  expect(
+    status.conditions?.map(({ type, status: is, reason, message }) => [
+      type,
+      reason === undefined ? is : `${is} ${reason}: ${message}`,
+    ]),
+  ).toEqual(order.map((type) => [type, wanted[type]]));
+  for (const { type, lastTransitionTime } of status.conditions ?? []) {
+    if (type in EMPTY) expect([type, lastTransitionTime]).toEqual([type, since[type] ?? formatTime(now)]);
+  }
+}
 
 describe('planning a namespace’s deletion', () => {
-  it('leaves living namespaces alone', () => {
-    const living = { ...namespace, metadata: { name: 'a' } };
-    expect(planNamespaceDeletion({ namespace: living, content: [held] }, NOW).actions).toEqual([]);
-  });
-
-  it('deletes everything first', () => {
-    const some = content({ name: 'x' });
-    const actions = planNamespaceDeletion({ namespace, content: [some] }, NOW).actions;
-    expect(actions).toEqual([{ kind: 'deleteContent', group: '', resource: 'configmaps', object: some.objects[0] }]);
-  });
-
-  it('deletes pods before everything else, and counts what remains once they have gone', () => {
-    const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
-    const pods = (object: KubeObject): Content => ({ group: '', resource: 'pods', objects: [object] });
-    const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)] }, NOW).actions).toEqual([
-      { kind: 'deleteContent', group: '', resource: 'pods', object: pod },
-    ]);
-    const going = pods({ ...pod, metadata: { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z' } });
-    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going] }, NOW).actions;
-    expect(rest).toEqual([]);
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    expect(action.status.conditions?.map(({ status, reason }) => [status, reason])).toEqual([
-      ['False', 'ResourcesDiscovered'],
-      ['False', 'ParsedGroupVersions'],
-      ['False', 'ContentDeleted'],
-      ['False', 'ContentRemoved'],
-      ['False', 'ContentHasNoFinalizers'],
-    ]);
-  });
-
-  it.each([
-    ['that is being stopped', { deletionGracePeriodSeconds: 30, finalizers: [TRACKED] }, false],
-    ['that waits for its Job alone', { deletionGracePeriodSeconds: 0, finalizers: [TRACKED] }, true],
-    ['that waits for others', { deletionGracePeriodSeconds: 0, finalizers: [TRACKED, 'example.org/f'] }, false],
-  ])('deletes the rest beside a pod %s: its Job would keep it for ever', (_, metadata, isDeleted) => {
-    const deleted = { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z', ...metadata };
-    const pods: Content = {
-      group: '',
-      resource: 'pods',
-      objects: [{ apiVersion: 'v1', kind: 'Pod', metadata: deleted }],
-    };
-    const job: KubeObject = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j' } };
-    const jobs: Content = { group: 'batch', resource: 'jobs', objects: [job] };
-    const { actions } = planNamespaceDeletion({ namespace, content: [pods, jobs] }, NOW);
-    const deletion = { kind: 'deleteContent', group: 'batch', resource: 'jobs', object: job };
-    expect(actions.filter(({ kind }) => kind === 'deleteContent')).toEqual(isDeleted ? [deletion] : []);
-  });
-
-  it('keeps the conditions of others, in their places', () => {
-    const foreign = { type: 'example.org/audited', status: 'True' };
-    const first = { type: 'NamespaceContentRemaining', status: 'False', lastTransitionTime: '2026-01-01T11:00:00Z' };
-    const told = { ...namespace, status: { phase: 'Terminating', conditions: [first, foreign] } };
-    const [action] = planNamespaceDeletion({ namespace: told, content: [held] }, NOW).actions;
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    const [remaining, kept] = action.status.conditions ?? [];
-    expect(remaining).toMatchObject({ type: 'NamespaceContentRemaining', status: 'True' });
-    expect(kept).toEqual(foreign);
-    expect(action.status.conditions).toHaveLength(6);
-  });
-
-  it('lets the namespace go when nothing is left', () => {
-    expect(planNamespaceDeletion({ namespace, content: [] }, NOW).actions).toEqual([
-      { kind: 'finalize', finalizers: [] },
-    ]);
-  });
-
-  it.each<readonly [string, Partial<Namespace>]>([
-    ['its spec', { spec: { finalizers: ['example.org/x', 'kubernetes'] } }],
-    ['its metadata', { metadata: { ...namespace.metadata, finalizers: ['example.org/x'] } }],
-  ])('says that nothing is left before it leaves a namespace to finalizers of others in %s', (_, of) => {
-    const [before] = planNamespaceDeletion({ namespace, content: [held] }, NOW).actions;
-    if (before?.kind !== 'updateStatus') throw new TypeError('no status');
-    const told = { ...namespace, ...of, status: before.status };
-    const { actions, requeueAt } = planNamespaceDeletion({ namespace: told, content: [] }, NOW);
-    const [action, ...rest] = actions;
-    expect([rest, requeueAt]).toEqual([[], NOW]);
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    expect(action.status.conditions?.map(({ status }) => status)).toEqual(Array(5).fill('False'));
-    const kept = (told.spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');
-    expect(
-      planNamespaceDeletion({ namespace: { ...told, status: action.status }, content: [] }, NOW + 60_000).actions,
-    ).toEqual([{ kind: 'finalize', finalizers: kept }]);
-  });
-
-  it('empties a namespace that has finalizers of others alone, and leaves it to them', () => {
-    const others = { ...namespace, spec: { finalizers: ['example.org/x'] } };
-    const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace: others, content: [some] }, NOW).actions).toMatchObject([
-      { kind: 'deleteContent' },
-    ]);
-    const [action] = planNamespaceDeletion({ namespace: others, content: [] }, NOW).actions;
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    const told = { ...others, status: action.status };
-    expect(planNamespaceDeletion({ namespace: told, content: [] }, NOW)).toEqual({ actions: [] });
-  });
-
-  it('says what stands in the way, once', () => {
-    const [action] = planNamespaceDeletion({ namespace, content: [held] }, NOW).actions;
-    expect(action?.kind).toBe('updateStatus');
-    if (action?.kind !== 'updateStatus') return;
-    expect(action.status.conditions?.map(({ type, status, message }) => [type, status, message]).slice(2)).toEqual([
-      ['NamespaceDeletionContentFailure', 'False', 'All content successfully deleted, may be waiting on finalization'],
-      ['NamespaceContentRemaining', 'True', 'Some resources are remaining: configmaps. has 1 resource instances'],
-      [
-        'NamespaceFinalizersRemaining',
-        'True',
-        'Some content in the namespace has finalizers remaining: example.org/f in 1 resource instances',
-      ],
-    ]);
-    const told = { ...namespace, status: action.status };
-    expect(planNamespaceDeletion({ namespace: told, content: [held] }, NOW + 60_000).actions).toEqual([]);
-  });
-
-  it('lets nothing go while a server does not say what it serves, but deletes all the rest', () => {
-    const undiscovered = ['wardle.example.com/v1', 'metrics.example.com/v1beta1'];
-    const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace, content: [some], undiscovered }, NOW).actions).toMatchObject([
-      { kind: 'deleteContent' },
-    ]);
-    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [], undiscovered }, NOW).actions;
-    expect(rest).toEqual([]);
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    const stale = (version: string) => `${version}: stale GroupVersion discovery: ${version}`;
-    const list = `${stale('metrics.example.com/v1beta1')}, ${stale('wardle.example.com/v1')}`;
-    expect(action.status.conditions?.map(({ status, reason, message }) => [status, reason, message])).toEqual([
-      [
-        'True',
-        'DiscoveryFailed',
-        `Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: ${list}`,
-      ],
-      ['False', 'ParsedGroupVersions', 'All legacy kube types successfully parsed'],
-      ['False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
-      ['False', 'ContentRemoved', 'All content successfully removed'],
-      ['False', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
-    ]);
-  });
-
-  it('lets nothing go while something cannot be read', () => {
-    const unread = ['the server is currently unable to handle the request'];
-    const [action] = planNamespaceDeletion({ namespace, content: [], unread }, NOW).actions;
-    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
-    expect(action.status.conditions?.find(({ type }) => type === 'NamespaceDeletionContentFailure')).toMatchObject({
-      status: 'True',
-      reason: 'ContentDeletionFailed',
-      message: `Failed to delete all resource types, 1 remaining: ${unread[0]}`,
-    });
+  it.each(CASES)('$name', (one) => {
+    const { unread = [], undiscovered = [] } = one;
+    let world: World = { namespace: namespaceOf(one), content: contentOf(one) };
+    for (const [index, round] of one.rounds.entries()) {
+      const now = NOW + index * ROUND_MS;
+      const failures = index === 0 ? (one.failures ?? []) : [];
+      const { actions, requeueAt } = planNamespaceDeletion({ ...world, unread, undiscovered, failures }, now);
+      expect(actions.map(printed)).toEqual(round.actions);
+      expect(requeueAt).toBe(round.againInMs === undefined ? undefined : now + round.againInMs);
+      expect(actions.some(({ kind }) => kind === 'updateStatus')).toBe(round.says !== undefined);
+      for (const action of actions) if (action.kind === 'updateStatus') expectStatus(action, round, now);
+      world = actions.reduce(after, world);
+    }
+    expect(one.rounds.at(-1)?.actions).toEqual([]);
   });
 });

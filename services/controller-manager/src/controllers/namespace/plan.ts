@@ -36,8 +36,6 @@ const LOOK_AGAIN_MS = 2000;
 
 export const FINALIZER = 'kubernetes';
 
-/** With it a pod waits until its Job has counted it. */
-
 /**
  * Whether a pod holds back the deletion of everything else: not one that has ended and waits for its Job alone. A Job with a limit for
  * each index keeps a failed pod until its successor is created, which a namespace that is being deleted refuses: only the Job's own
