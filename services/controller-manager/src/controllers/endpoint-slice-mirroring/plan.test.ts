@@ -1,4 +1,5 @@
-import type { Endpoints, EndpointSlice, EndpointSubset } from '@gantry/objects';
+import { readFileSync } from 'node:fs';
+import type { EndpointAddress, Endpoints, EndpointSlice, EndpointSubset } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sketchService } from '../../testing/service-fixtures.ts';
@@ -11,6 +12,46 @@ import {
   planMirror,
   skippedAddresses,
 } from './plan.ts';
+
+/** A name and a number, separated by a colon, over TCP. */
+type PortSketch = string;
+
+interface Round {
+  /** There are none when it is missing. */
+  readonly endpoints?: {
+    readonly uid?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly subsets: readonly {
+      readonly addresses: readonly (string | EndpointAddress)[];
+      readonly notReadyAddresses?: readonly string[];
+      readonly ports: readonly PortSketch[];
+    }[];
+  };
+  /** A Service without a selector when it is missing. */
+  readonly service?: 'gone' | 'selects pods';
+  /** Each slice that the round before has left is there twice. */
+  readonly doubled?: boolean;
+  readonly actions: readonly string[];
+  /** Their family, ports and addresses; `!` stands behind one that is not ready. */
+  readonly slices: readonly string[];
+  /** How many addresses are left out. */
+  readonly skipped?: number;
+  readonly reports?: readonly string[];
+}
+
+interface Case {
+  readonly name: string;
+  /** Each begins with the slices of the one before. */
+  readonly rounds: readonly Round[];
+}
+
+const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
+/** Annotations that are not passed on. */
+const OWN_ANNOTATIONS = new Set([
+  'endpoints.kubernetes.io/last-change-trigger-time',
+  'kubectl.kubernetes.io/last-applied-configuration',
+]);
 
 const plan = (observed: ObservedMirror) => planMirror(observed, groupMirror(observed));
 const skipped = (observed: ObservedMirror) => skippedAddresses(groupMirror(observed));
@@ -53,7 +94,76 @@ const addressesIn = (slices: readonly EndpointSlice[]) =>
   slices.flatMap(({ endpoints = [] }) => endpoints.flatMap(({ addresses }) => addresses)).sort();
 const many = (count: number) => Array.from({ length: count }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}` }));
 
+const addressOf = (sketch: string | EndpointAddress) => (typeof sketch === 'string' ? { ip: sketch } : sketch);
+
+function portOf(sketch: PortSketch): { name: string; port: number; protocol: string } {
+  const [name = '', number] = sketch.split(':');
+  return { ...port(Number(number)), name };
+}
+
+function sketchedEndpoints({ endpoints }: Round): Endpoints | undefined {
+  if (endpoints === undefined) return undefined;
+  const { subsets, ...metadata } = endpoints;
+  return endpointsOf(
+    subsets.map(({ addresses, notReadyAddresses, ports }) => ({
+      addresses: addresses.map(addressOf),
+      ...(notReadyAddresses === undefined ? {} : { notReadyAddresses: notReadyAddresses.map(addressOf) }),
+      ports: ports.map(portOf),
+    })),
+    metadata,
+  );
+}
+
+function observeRound(round: Round, before: readonly EndpointSlice[]): ObservedMirror {
+  const slices = round.doubled === true ? before.flatMap((slice) => [slice, again(slice)]) : before;
+  const observed = observe(sketchedEndpoints(round), slices);
+  if (round.service === undefined) return observed;
+  return { ...observed, service: round.service === 'gone' ? undefined : sketchService() };
+}
+
+const again = (slice: EndpointSlice): EndpointSlice => ({
+  ...slice,
+  metadata: { ...slice.metadata, name: `${slice.metadata.name}-again` },
+});
+
+function sketchSlice({ addressType, ports = [], endpoints = [] }: EndpointSlice): string {
+  const addresses = endpoints.map(({ addresses: [ip], conditions }) => `${ip}${conditions?.ready === true ? '' : '!'}`);
+  return `${addressType} ${ports.map(({ name, port: number }) => `${name}:${number}`).join(' ')}: ${addresses.join(' ')}`;
+}
+
+/** That a slice has the labels and annotations of the Endpoints and says whose it is. */
+function expectMetadata({ metadata }: EndpointSlice, endpoints: Endpoints | undefined): void {
+  const { labels, annotations = {}, uid } = endpoints?.metadata ?? {};
+  expect(metadata.labels).toEqual({
+    ...labels,
+    'kubernetes.io/service-name': 'sv',
+    'endpointslice.kubernetes.io/managed-by': MANAGER,
+  });
+  const passedOn = Object.entries(annotations).filter(([name]) => !OWN_ANNOTATIONS.has(name));
+  expect(metadata.annotations).toEqual(Object.fromEntries(passedOn));
+  expect(metadata.ownerReferences).toMatchObject([{ kind: 'Endpoints', uid, controller: true }]);
+}
+
 describe('mirrored Endpoints', () => {
+  it.each(CASES)('$name', ({ rounds }) => {
+    let slices: readonly EndpointSlice[] = [];
+    for (const round of rounds) {
+      const observed = observeRound(round, slices);
+      const names = new Set(observed.slices.map(({ metadata }) => metadata.name));
+      const { actions } = plan(observed);
+      slices = settle(observed);
+      const created = slices.filter(({ metadata }) => !names.has(metadata.name)).map(({ metadata }) => metadata.name);
+      expect(
+        actions.map(({ kind, slice }) => `${kind} ${kind === 'create' ? created.shift() : slice.metadata.name}`),
+      ).toEqual(round.actions);
+      expect(slices.map(sketchSlice)).toEqual(round.slices);
+      for (const slice of slices) expectMetadata(slice, observed.endpoints);
+      const { addresses, reports } = skipped(observed);
+      expect(addresses).toBe(round.skipped ?? 0);
+      expect(reports.map(({ reason, message }) => `${reason}: ${message}`)).toEqual(round.reports ?? []);
+    }
+  });
+
   it('have their addresses, conditions, labels and annotations', () => {
     const targetRef = { kind: 'Pod', name: 'x' };
     const subsets = [
@@ -93,69 +203,6 @@ describe('mirrored Endpoints', () => {
         },
       },
     ]);
-  });
-
-  it('need a slice for each set of ports and family', () => {
-    const subsets = [
-      { addresses: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }], ports: [port(80)] },
-      { addresses: [{ ip: '192.0.2.2' }], ports: [port(81)] },
-    ];
-    const slices = settle(observe(endpointsOf(subsets)));
-    expect(
-      slices.map(({ addressType, ports, endpoints = [] }) => [addressType, ports?.[0]?.port, endpoints.length]),
-    ).toEqual([
-      ['IPv4', 80, 1],
-      ['IPv6', 80, 1],
-      ['IPv4', 81, 1],
-    ]);
-    expect(addressesIn(slices)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
-  });
-
-  it('have each name of a port once in a slice, though subsets with the same addresses give it two numbers', () => {
-    const addresses = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }];
-    const admin = { ...port(9090), name: 'admin' };
-    const subsets = [
-      { addresses, ports: [port(8081)] },
-      { addresses: addresses.toReversed(), ports: [port(8080), admin] },
-    ];
-    const slices = settle(observe(endpointsOf(subsets)));
-    const numbers = slices.map(({ ports = [] }) => ports.map(({ name, port: number }) => `${name}:${number}`));
-    expect(numbers.flat().sort()).toEqual(['admin:9090', 'p:8080', 'p:8081']);
-    for (const { ports = [] } of slices) expect(new Set(ports.map(({ name }) => name)).size).toBe(ports.length);
-    expect(addressesIn(slices)).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2']);
-    const observed = observe(endpointsOf(subsets.slice(1)), slices);
-    expect(addressesIn(settle(observed))).toEqual(['192.0.2.1', '192.0.2.2']);
-  });
-
-  it.each<[string, Partial<ObservedMirror>]>([
-    ['they are gone', { endpoints: undefined }],
-    ['they say so', { endpoints: endpointsOf([], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }) }],
-    [
-      'they are of an election',
-      { endpoints: endpointsOf([], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }) },
-    ],
-    ['the Service is gone', { service: undefined }],
-    ['the Service selects pods', { service: sketchService() }],
-    ['they have no addresses', { endpoints: endpointsOf([]) }],
-  ])('have no slices when %s', (_, change) => {
-    const observed = observe(endpointsOf([{ addresses: many(1), ports: [port(80)] }]));
-    const slices = settle(observed);
-    expect(settle({ ...observed, slices, ...change })).toEqual([]);
-  });
-
-  it('are changed in the slice that is there, also when their ports change', () => {
-    const slices = settle(observe(endpointsOf([{ addresses: many(1), ports: [port(80)] }])));
-    const more = plan(observe(endpointsOf([{ addresses: many(2), ports: [port(80)] }]), slices)).actions;
-    expect(more).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' } } }]);
-    const moved = plan(observe(endpointsOf([{ addresses: many(1), ports: [port(81)] }]), slices)).actions;
-    expect(moved).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' }, ports: [port(81)] } }]);
-  });
-
-  it('of a later object of the name own the slice', () => {
-    const subsets = [{ addresses: many(1), ports: [port(80)] }];
-    const slices = settle(observe(endpointsOf(subsets)));
-    const [slice] = settle(observe(endpointsOf(subsets, { uid: 'later' }), slices));
-    expect(slice?.metadata.ownerReferences).toMatchObject([{ uid: 'later' }]);
   });
 
   it('are cut at 1,000 addresses, ready ones first, which is reported', () => {
@@ -212,14 +259,6 @@ describe('mirrored Endpoints', () => {
     expect(planMirror(observed, grouped).actions).toHaveLength(1);
     expect(skippedAddresses(grouped)).toEqual({ addresses: 0, reports: [] });
     expect(reads).toBe(before);
-  });
-
-  it('report addresses that are none', () => {
-    const observed = observe(endpointsOf([{ addresses: [{ ip: 'host' }, { ip: '10.0.0.1' }], ports: [port(80)] }]));
-    expect(addressesIn(settle(observed))).toEqual(['10.0.0.1']);
-    expect(skipped(observed).reports.map(({ message }) => message)).toEqual([
-      'Skipped 1 invalid IP addresses when mirroring to EndpointSlices',
-    ]);
   });
 
   it('are mirrored after any changes', () => {
