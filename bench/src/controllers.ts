@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { type Deployment, DEPLOYMENTS, NAMESPACES, type Pod, PODS } from '@gantry/objects';
@@ -14,6 +14,8 @@ const SIZE = 1000;
 /** Status updates under way at once. */
 const KUBELETS = 16;
 const LONGEST_MS = 1_800_000;
+/** Of how many controllers the reconciles are shown. */
+const SHOWN = 8;
 /** CPU time in a second of a process that does nothing. */
 const RESTING_MS = 30;
 
@@ -40,9 +42,9 @@ export async function measureControllers(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const pid = child.pid ?? 0;
+  const output = createInterface(child.stdout);
   try {
-    for await (const line of createInterface(child.stdout)) if (line.includes('"controllers start"')) break;
-    child.stdout.resume();
+    await lineWith(output, 'controllers start');
     await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, deadline());
     await untilAtRest(pid);
     const before = cpuMs(pid);
@@ -59,12 +61,33 @@ export async function measureControllers(
     await ready;
     const spent = cpuMs(pid) - before;
     const memory = `${Math.round(rssMib(pid))} MiB resident, ${Math.round(pssKib(pid) / 1024)} MiB proportional`;
-    return [...lines, `- ${pods} pods: ${(spent / pods).toFixed(2)} ms of CPU a pod, ${memory}`];
+    lines.push(`- ${pods} pods: ${(spent / pods).toFixed(2)} ms of CPU a pod, ${memory}`);
+    const ended = lineWith(output, 'controllers ended');
+    child.kill('SIGTERM');
+    return [...lines, `- reconciles: ${mostReconciles(await ended)}`];
   } finally {
     child.kill('SIGTERM');
-    await once(child, 'exit');
+    if (child.exitCode === null) await once(child, 'exit');
     api[Symbol.dispose]();
   }
+}
+
+/** The next line of the controllers' log with this message. */
+function lineWith(output: Interface, message: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    output.on('line', (line) => {
+      if (line.includes(`"${message}"`)) resolve(line);
+    });
+    output.on('close', () => reject(new Error(`the controllers ended without the line "${message}"`)));
+  });
+}
+
+/** The controllers with the most reconciles, their start included, and those of all. */
+function mostReconciles(line: string): string {
+  const { reconciles } = JSON.parse(line) as { reconciles: Record<string, number> };
+  const counts = Object.entries(reconciles).sort(([, one], [, other]) => other - one);
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  return [...counts.slice(0, SHOWN), ['all', all]].map(([name, count]) => `${name} ${count}`).join(', ');
 }
 
 /** Waits until a process that has started does nothing but what it does all the time: its start is no part of what pods cost. */

@@ -65,6 +65,24 @@ it('collects changes for as long as their watch says, and is not put off by furt
   expect(seen).toEqual([100, 1200]);
 });
 
+it('changes of one turn of the event loop cost one reconcile, which sees the last of them', async () => {
+  const values: unknown[] = [];
+  const { clock, client, seen } = lead({
+    reconcile: async (key, { cache }) => {
+      values.push(cache.get(CONFIG_MAPS, key)?.data?.['value']);
+      return {};
+    },
+  });
+  await clock.advance(100);
+  await client.put(CONFIG_MAPS, configMap);
+  for (const value of ['1', '2', '3']) {
+    await client.patch(CONFIG_MAPS, KEY, { merge: { data: { value } } }, AbortSignal.any([]));
+  }
+  await clock.advance(0);
+  expect(seen).toEqual([100]);
+  expect(values).toEqual(['3']);
+});
+
 it.each([
   ['soon', 2],
   ['always', 1],

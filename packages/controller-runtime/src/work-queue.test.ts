@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ObjectKey } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -35,12 +36,51 @@ describe('a work queue', () => {
     const first = queue.take(signal);
     const second = queue.take(signal);
     queue.add(key('x'));
-    queue.add(key('x'));
     expect(await first).toEqual(key('x'));
+    queue.add(key('x'));
     queue.add(key('y'));
     expect(await second).toEqual(key('y'));
     queue.done(key('x'));
     expect(await queue.take(signal)).toEqual(key('x'));
+  });
+
+  it('hands a key to workers that wait once however often a turn of the event loop adds it', async () => {
+    const taken: string[] = [];
+    for (const worker of ['first', 'second']) {
+      void queue.take(signal).then(({ name }) => taken.push(`${worker} ${name}`));
+    }
+    queue.add(key('x'));
+    // Another event of the same turn.
+    await Promise.resolve();
+    queue.add(key('x'));
+    queue.add(key('y'));
+    await turn();
+    queue.done(key('x'));
+    queue.done(key('y'));
+    expect(taken).toEqual(['first x', 'second y']);
+    expect(queue.length).toBe(0);
+  });
+
+  it('gives a key that comes back after the turn that brings it back', async () => {
+    queue.add(key('x'));
+    await queue.take(signal);
+    const waiting = queue.take(signal);
+    queue.add(key('x'));
+    queue.done(key('x'));
+    queue.add(key('x'));
+    expect(await waiting).toEqual(key('x'));
+    queue.done(key('x'));
+    expect(queue.length).toBe(0);
+  });
+
+  it('forgets what a turn has added when it is cleared, and gives what the turn adds then', async () => {
+    const waiting = queue.take(signal);
+    queue.add(key('x'));
+    queue.clear();
+    expect(queue.length).toBe(0);
+    queue.add(key('y'));
+    expect(await waiting).toEqual(key('y'));
+    expect(queue.length).toBe(0);
   });
 
   it('lets namespaces take turns', async () => {

@@ -30,16 +30,20 @@ const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
 
 /**
  * Keys to look at. A key is in it once however often it is added, and is never given out twice at a time: added again while
- * it is worked on, it comes back when that is done. Namespaces take turns, so that a busy one delays no other.
+ * it is worked on, it comes back when that is done. A key is given out after the turn of the event loop that added it, even to a
+ * caller that waits: changes that come together cost one reconcile. Namespaces take turns, so that a busy one delays no other.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #entries = new Map<string, Entry>();
+  /** What can be taken, by namespace. */
   readonly #lanes = new Map<string, Entry[]>();
   readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
   readonly #failures = new Map<string, number>();
   readonly #signals = new WeakSet<AbortSignal>();
   #takers: Taker[] = [];
+  /** What was added in the present turn of the event loop. */
+  #added: Entry[] = [];
   #length = 0;
 
   constructor(options: WorkQueueOptions) {
@@ -131,7 +135,10 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#failures.clear();
-    for (const lane of this.#lanes.values()) for (const { key } of lane) this.#entries.delete(formatReconcileKey(key));
+    for (const lane of [this.#added, ...this.#lanes.values()]) {
+      for (const { key } of lane) this.#entries.delete(formatReconcileKey(key));
+    }
+    this.#added = [];
     this.#lanes.clear();
     this.#resize(-this.#length);
     for (const entry of this.#entries.values()) entry.state = 'clean';
@@ -139,15 +146,23 @@ export class WorkQueue {
 
   #enqueue(id: string, entry: Entry): void {
     this.#entries.set(id, entry);
-    const taker = this.#takers.shift();
-    if (taker !== undefined) {
-      taker.give(entry);
-      return;
-    }
-    const lane = this.#lanes.get(entry.key.namespace);
-    if (lane === undefined) this.#lanes.set(entry.key.namespace, [entry]);
-    else lane.push(entry);
+    if (this.#added.length === 0) setImmediate(() => this.#endTurn());
+    this.#added.push(entry);
     this.#resize(1);
+  }
+
+  /** Lets what was added be taken, first by callers that wait. */
+  #endTurn(): void {
+    for (const entry of this.#added) {
+      const lane = this.#lanes.get(entry.key.namespace);
+      if (lane === undefined) this.#lanes.set(entry.key.namespace, [entry]);
+      else lane.push(entry);
+    }
+    this.#added = [];
+    for (const taker of this.#takers.splice(0, this.#length)) {
+      const entry = this.#dequeue();
+      if (entry !== undefined) taker.give(entry);
+    }
   }
 
   #dequeue(): Entry | undefined {

@@ -35,6 +35,8 @@ const controllers = createControllers({
   readPath: createReadPath(rest),
   meters: createMeters(createMetrics()),
 });
+/** How often each controller has reconciled. */
+const reconciles = new Map<string, number>();
 const manager = createManager({
   ...base,
   client,
@@ -44,11 +46,13 @@ const manager = createManager({
   identity: 'dev',
   controllers,
   log: logger,
+  onReconcile: ({ controller }) => void reconciles.set(controller, (reconciles.get(controller) ?? 0) + 1),
 });
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 const term = { electionKey: '/gantry/elections/kube-controller-manager', epoch: 1, incarnation: 'dev' };
 await Promise.all([manager.run(stop.signal), manager.lead(term, stop.signal)]);
+logger.info({ reconciles: Object.fromEntries(reconciles) }, 'controllers ended');
 client[Symbol.dispose]();
 rest[Symbol.dispose]();
 

@@ -130,9 +130,11 @@ describe('the persistent volume controller', () => {
     const { clock, client, run, phases } = harness();
     const written: unknown[] = [];
     const bound = volume('v');
+    // The claim is the fourth object that is created: before it are the volume, the leader's Lease and its Event.
+    const uid = 'uid-4';
     await client.put(PERSISTENT_VOLUMES, {
       ...bound,
-      spec: { ...bound.spec, claimRef: { namespace: 'a', name: 'x', uid: 'uid-2' } },
+      spec: { ...bound.spec, claimRef: { namespace: 'a', name: 'x', uid } },
     });
     run([createPersistentVolumeController(meters.volumes)], {
       // The claim is there by the time of the question, and not yet in the cache.
@@ -143,7 +145,7 @@ describe('the persistent volume controller', () => {
           ...made,
           spec: { ...made.spec, volumeName: 'v' },
         });
-        expect(metadata.uid).toBe('uid-2');
+        expect(metadata.uid).toBe(uid);
       },
       meanwhile: async (write) => {
         if (write.verb === 'update') written.push((write.object as PersistentVolume).status?.phase);
