@@ -4,6 +4,7 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   type ServerDuplexStream,
+  type ServerWritableStream,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -90,7 +91,9 @@ function serverStream(
   stopping: AbortSignal,
   peers: Peers,
 ): handleServerStreamingCall<object, object> {
-  return stream((call, info) => handler.handle(call.request as never, info), options, stopping, peers);
+  const open = (call: ServerWritableStream<object, object>, info: GrpcCall) =>
+    handler.handle(call.request as never, info);
+  return stream({ open, write: writeAhead }, options, stopping, peers);
 }
 
 function duplexStream(
@@ -99,14 +102,32 @@ function duplexStream(
   stopping: AbortSignal,
   peers: Peers,
 ): handleBidiStreamingCall<object, object> {
-  // The end of the requests, or of the interest in them, must not end the responses.
-  const requests = (call: ServerDuplexStream<object, object>) =>
-    call.iterator({ destroyOnReturn: false }) as AsyncIterable<never>;
-  return stream((call, info) => handler.handle(requests(call), info), options, stopping, peers);
+  const open = (call: ServerDuplexStream<object, object>, info: GrpcCall) => {
+    readOneAhead(call);
+    // The end of the requests, or of the interest in them, must not end the responses.
+    return handler.handle(call.iterator({ destroyOnReturn: false }) as AsyncIterable<never>, info);
+  };
+  return stream({ open, write: writeOne }, options, stopping, peers);
+}
+
+/**
+ * The library reads 16 requests ahead and has no setting for it; those of duplex calls are as large as the responses (`writeOne`). This is
+ * a private field of Node.js, without which more is read ahead.
+ */
+function readOneAhead(call: object): void {
+  const { _readableState: state } = call as { readonly _readableState?: { highWaterMark: number } };
+  if (state !== undefined) state.highWaterMark = 1;
+}
+
+/** How the responses of a call are made and written. */
+interface Responses<C extends StreamCall> {
+  readonly open: (call: C, info: GrpcCall) => AsyncIterable<object>;
+  /** A promise when the next is to wait for it; it rejects with the reason of `signal`. */
+  readonly write: (call: C, element: object, signal: AbortSignal) => Promise<void> | undefined;
 }
 
 function stream<C extends StreamCall>(
-  open: (call: C, info: GrpcCall) => AsyncIterable<object>,
+  { open, write }: Responses<C>,
   { toGrpcError, logger, starts }: CallOptions,
   stopping: AbortSignal,
   peers: Peers,
@@ -121,7 +142,13 @@ function stream<C extends StreamCall>(
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
     stopping.addEventListener('abort', stop, { once: true });
     const left = peers.follow(peer, abort);
-    const begin = () => pump(call, open(call, callInfo(call, abort.signal, peer)), abort.signal);
+    const begin = async () => {
+      for await (const element of open(call, callInfo(call, abort.signal, peer))) {
+        abort.signal.throwIfAborted();
+        const written = write(call, element, abort.signal);
+        if (written !== undefined) await written;
+      }
+    };
     const turn = starts.next(sourceOf(call, peer));
     (turn === undefined ? begin() : turn.then(begin))
       .then(() => {
@@ -148,25 +175,28 @@ function stream<C extends StreamCall>(
   };
 }
 
-/** Writes every element, and waits while the client reads more slowly. */
-async function pump(call: StreamCall, elements: AsyncIterable<object>, signal: AbortSignal): Promise<void> {
-  for await (const element of elements) {
-    signal.throwIfAborted();
-    if (!call.write(element)) await drained(call, signal);
-  }
+/** Waits while the client reads more slowly, with up to 16 elements that have been written: objects are small, and many at once. */
+function writeAhead(call: StreamCall, element: object, signal: AbortSignal): Promise<void> | undefined {
+  return call.write(element) ? undefined : settled(signal, (done) => call.once('drain', done));
 }
 
-function drained(call: StreamCall, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until the element has gone out. Elements of duplex calls are parts of streams of bytes: 16 of them would outlive the collections
+ * of the young generation, and what outlives them makes V8 collect the whole heap (`youngCollections` of packages/base).
+ */
+function writeOne(call: ServerDuplexStream<object, object>, element: object, signal: AbortSignal): Promise<void> {
+  return settled(signal, (done) => call.write(element, done));
+}
+
+/** Resolves with `done`; rejects with the reason of `signal`. */
+function settled(signal: AbortSignal, begin: (done: () => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const done = () => {
-      call.off('drain', done);
-      signal.removeEventListener('abort', done);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    };
-    call.on('drain', done);
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', done, { once: true });
+    const leave = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', leave, { once: true });
+    begin(() => {
+      signal.removeEventListener('abort', leave);
+      resolve();
+    });
   });
 }
 

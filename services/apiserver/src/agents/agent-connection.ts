@@ -13,10 +13,10 @@ export interface AgentAddress {
 /** The same as kubelet's. */
 export const AGENT_PORT = 10250;
 
-const Constructor = makeGenericClientConstructor(
-  serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes)),
-  'AgentService',
-);
+/** Of the agent's service, by their names in camel case. */
+export const AGENT_METHODS = serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes));
+
+const Constructor = makeGenericClientConstructor(AGENT_METHODS, 'AgentService');
 
 /** A client of an agent over mutual TLS: the agent's certificate must be made out to its node's name. It connects when it is used. */
 export function openAgent(

@@ -11,9 +11,9 @@ import {
   type StreamStart,
 } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
-import { type Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { AGENT_PORT, type AgentAddress, agentConnected, openAgent } from './agent-connection.ts';
-import { AgentCall } from './agent-call.ts';
+import type { Client } from '@grpc/grpc-js';
+import { AGENT_METHODS, AGENT_PORT, type AgentAddress, agentConnected, openAgent } from './agent-connection.ts';
+import { AgentCall, AgentCallError, type StreamMethod } from './agent-call.ts';
 
 /** Which container and which streams. */
 export type ContainerStart = Omit<StreamStart, Generated>;
@@ -41,12 +41,6 @@ export interface AgentSession extends Disposable {
   forward(start: PortStart, signal: AbortSignal): Promise<AgentCall<PortForwardInput, PortForwardOutput>>;
 }
 
-interface StreamClient extends Client {
-  exec(metadata: Metadata): ClientDuplexStream<StreamInput, StreamOutput>;
-  attach(metadata: Metadata): ClientDuplexStream<StreamInput, StreamOutput>;
-  portForward(metadata: Metadata): ClientDuplexStream<PortForwardInput, PortForwardOutput>;
-}
-
 const CONNECT_MS = 5000;
 /** Agents send messages of at most 1 MiB of data. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
@@ -67,7 +61,7 @@ export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = 
         port,
         maxMessageBytes: MAX_MESSAGE_BYTES,
         channel: CHANNEL,
-      }) as StreamClient;
+      });
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
       } catch (error) {
@@ -79,15 +73,19 @@ export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = 
   };
 }
 
-function session(client: StreamClient): AgentSession {
-  const container = (value: ContainerStart): StreamInput =>
-    create(StreamInputSchema, { part: { case: 'start', value } });
+function session(client: Client): AgentSession {
+  const join = (name: 'exec' | 'attach', value: ContainerStart, signal: AbortSignal) => {
+    const start: StreamInput = create(StreamInputSchema, { part: { case: 'start', value } });
+    const method = AGENT_METHODS[name] as StreamMethod<StreamInput, StreamOutput> | undefined;
+    return begin(client, method, start, signal);
+  };
   return {
-    exec: (start, signal) => begin(client.exec(new Metadata()), container(start), signal),
-    attach: (start, signal) => begin(client.attach(new Metadata()), container(start), signal),
+    exec: (start, signal) => join('exec', start, signal),
+    attach: (start, signal) => join('attach', start, signal),
     forward: (value, signal) => {
-      const start = create(PortForwardInputSchema, { part: { case: 'start', value } });
-      return begin(client.portForward(new Metadata()), start, signal);
+      const start: PortForwardInput = create(PortForwardInputSchema, { part: { case: 'start', value } });
+      const method = AGENT_METHODS['portForward'] as StreamMethod<PortForwardInput, PortForwardOutput> | undefined;
+      return begin(client, method, start, signal);
     },
     [Symbol.dispose]: () => client.close(),
   };
@@ -95,11 +93,13 @@ function session(client: StreamClient): AgentSession {
 
 /** Sends the first message and waits for the agent's first. */
 async function begin<In, Out extends { readonly part: { readonly case?: string | undefined } }>(
-  stream: ClientDuplexStream<In, Out>,
+  client: Client,
+  method: StreamMethod<In, Out> | undefined,
   start: In,
   signal: AbortSignal,
 ): Promise<AgentCall<In, Out>> {
-  const call = new AgentCall(stream, signal);
+  if (method === undefined) throw new AgentRefusedError(500, 'agents have no such method');
+  const call = new AgentCall(client.getChannel(), method, signal);
   try {
     await call.send(start);
     const first = await call.next();
@@ -126,8 +126,8 @@ export class AgentRefusedError extends Error {
 /** What an error of a call means; an agent's refusal comes with the Status that it stands for. Never throws. */
 export function toAgentRefusal(error: unknown): AgentRefusedError {
   if (error instanceof AgentRefusedError) return error;
-  const { metadata, details } = error as Partial<ServiceError>;
-  const { code = 500, message = details ?? errorMessage(error) } = parseStatus(metadata?.get('gantry-status-bin')[0]);
+  if (!(error instanceof AgentCallError)) return new AgentRefusedError(500, errorMessage(error));
+  const { code = 500, message = error.details } = parseStatus(error.metadata.get('gantry-status-bin')[0]);
   return new AgentRefusedError(code, message);
 }
 
