@@ -18,7 +18,7 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
 }
 
 /** What is known of containers besides their inspections. */
-export interface KnownBesides {
+export interface ContainerFacts {
   /** Those that are not on the network that they should be on. */
   readonly unconnected: ReadonlySet<Docker.ContainerInspectInfo>;
   /** Ids of those in which the kernel killed a process for its memory. */
@@ -28,7 +28,7 @@ export interface KnownBesides {
 /** Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. */
 export function podStates(
   inspected: readonly Docker.ContainerInspectInfo[],
-  { unconnected, outOfMemory }: KnownBesides,
+  { unconnected, outOfMemory }: ContainerFacts,
 ): readonly PodState[] {
   const pods = new Map<
     string,
