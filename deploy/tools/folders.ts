@@ -89,6 +89,7 @@ const APISERVER_LOOPS: FolderTable = {
   'loops/bootstrap': ['storage', 'auth/rbac', 'cache', 'allocators', 'aggregation', 'loops'],
   'loops/custom-resources': ['cache', 'custom-resources', 'registry', 'loops'],
   'loops/flow-objects': ['cache', 'loops', 'loops/bootstrap'],
+  'loops/legacy-tokens': ['auth/authn', 'cache', 'loops', 'loops/bootstrap'],
   'loops/events': ['storage', 'cache', 'loops'],
   'loops/kubernetes-endpoints': ['loops'],
   'loops/service-addresses': ['cache', 'allocators', 'loops'],

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { type CancelTimer, systemClock } from './clock.ts';
+import { type CancelTimer, formatDay, parseDay, systemClock } from './clock.ts';
 
 const cancels: CancelTimer[] = [];
 
@@ -17,3 +17,12 @@ it.each([2 ** 31, 30 * 86_400_000, 100 * 365 * 86_400_000, Infinity])(
     expect(fired).toBe(false);
   },
 );
+
+it('writes and reads days in UTC, and takes no other text for a day', () => {
+  const noon = Date.parse('2024-02-29T12:00:00Z');
+  expect(formatDay(noon)).toBe('2024-02-29');
+  expect(parseDay('2024-02-29')).toBe(noon - 12 * 3_600_000);
+  for (const text of ['', '2023-02-29', '2024-13-01', '2024-2-29', '2024-02-29T12:00:00Z', ' 2024-02-29', 'today']) {
+    expect(parseDay(text), text).toBeUndefined();
+  }
+});

@@ -83,6 +83,18 @@ export function formatTime(at: Instant): string {
   return written.text;
 }
 
+/** The day in UTC, `2006-01-02`. */
+export function formatDay(at: Instant): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** The beginning of a day that is written `2006-01-02`; undefined for other texts. */
+export function parseDay(text: string): Instant | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Date.parse takes a thirtieth of February for one of March.
+  return Number.isNaN(at) || formatDay(at) !== text ? undefined : at;
+}
+
 /** RFC 3339 with microseconds: the format of Kubernetes' `metav1.MicroTime`. */
 export function formatMicroTime(at: Instant): string {
   return new Date(at).toISOString().replace('Z', '000Z');

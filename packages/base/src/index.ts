@@ -24,9 +24,11 @@ export { backoffMs, type BackoffOptions } from './backoff.ts';
 export {
   type CancelTimer,
   type Clock,
+  formatDay,
   formatMicroTime,
   formatTime,
   type Instant,
+  parseDay,
   pause,
   sleep,
   systemClock,

@@ -112,6 +112,7 @@ export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { apiReferenceOf } from './pods/api-references.ts';
+export { secretsOfPod } from './pods/secrets-of-pod.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { withHeldResources } from './held-resources.ts';
 export {
@@ -202,9 +203,13 @@ export {
 } from './well-known/node-taints.ts';
 export {
   ACCOUNT_NAME_ANNOTATION,
+  ACCOUNT_UID_ANNOTATION,
   DOCKER_CONFIG_SECRET,
   MOUNTABLE_SECRETS_ANNOTATION,
   OLD_DOCKER_CONFIG_SECRET,
+  TOKEN_INVALID_SINCE_LABEL,
+  TOKEN_LAST_USED_LABEL,
   TOKEN_SECRET,
+  TOKEN_TRACKING,
 } from './well-known/secrets.ts';
 export { CLIENT_SIGNER, NODE_CLIENT_SIGNER, SERVING_SIGNER } from './well-known/signers.ts';

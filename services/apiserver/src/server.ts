@@ -28,9 +28,11 @@ import { createCacheLookup } from './auth/authz/cache-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
 import type { SigningKeySource } from './auth/authn/signing-keys.ts';
 import { StandingRequests } from './auth/authn/standing-requests.ts';
+import { LegacyTokenUses } from './auth/authn/legacy-tokens.ts';
 import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
 import { createTokenIssuer } from './auth/authn/token-issuer.ts';
 import { createEscalationCheck } from './auth/authz/escalation-check.ts';
+import { legacyTokenTracking } from './loops/legacy-tokens/legacy-tokens.ts';
 import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
 import { ResourceRegistry } from './resource-registry/resource-registry.ts';
@@ -123,7 +125,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),
   });
   const resourceRegistry = new ResourceRegistry(options.resources);
-  const { tokens, ...security } = createSecurity(options, cache);
+  const { tokens, legacyTokens, ...security } = createSecurity(options, cache);
   const serviceObjects = cachedServices(cache);
   const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
   const dependencies: RegistryDependencies = {
@@ -181,11 +183,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...aggregation.members,
     ...flow.members(client),
     ...controlLoops(options, {
-      client,
-      registry,
-      cache,
-      hooks,
-      leads,
+      ...{ client, registry, cache, hooks, leads, legacyTokens },
       onBootstrapped: () => (state.bootstrap = 'done'),
     }),
     ...endpoints(options, {
@@ -236,17 +234,22 @@ function endpoints(
 }
 
 /** Authentication and authorisation over what the cache holds. */
-function createSecurity({ bootstrapDir, signingKeys, clock, newUid, logger }: ApiServerOptions, cache: WatchCache) {
+function createSecurity(
+  { bootstrapDir, signingKeys, clock, newUid, logger, metrics }: ApiServerOptions,
+  cache: WatchCache,
+) {
+  const legacyTokens = new LegacyTokenUses(metrics, clock);
   const lookup = createCacheLookup(cache, clock);
   const roles = createRoleIndex(createRoleSource(cache));
   const authorizer = createAuthorizer(lookup, roles);
   const tokens = [
     createBootstrapAuthenticator(bootstrapDir, clock, logger),
-    createServiceAccountAuthenticator(signingKeys, lookup, clock),
+    createServiceAccountAuthenticator(signingKeys, lookup, clock, legacyTokens),
   ];
   return {
     lookup,
     tokens,
+    legacyTokens,
     authorizer,
     escalationCheck: createEscalationCheck(authorizer, roles),
     reviewer: createReviewer(authorizer, tokens),
@@ -263,6 +266,7 @@ function controlLoops(
     readonly cache: WatchCache;
     readonly hooks: ServingHooks;
     readonly leads: (signal: AbortSignal) => Promise<boolean>;
+    readonly legacyTokens: LegacyTokenUses;
     readonly onBootstrapped: () => void;
   },
 ): readonly GroupMember[] {
@@ -276,5 +280,6 @@ function controlLoops(
     bootstrapLoop({ ...shared, resources, serviceCidr: settings.serviceCidr, onDone: wiring.onBootstrapped }),
     ...(peers === undefined ? [] : [kubernetesEndpoints({ client, peers, whenReady, clock, logger })]),
     eventSweeper({ ...shared, definition: events }),
+    ...legacyTokenTracking({ ...shared, uses: wiring.legacyTokens }),
   ];
 }

@@ -111,7 +111,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'a mirror pod references secrets',
     file: `${ADMISSION}/service-account/service-account.ts`,
-    text: "if (secretsOf(pod).size > 0) throw refuse(request, 'a mirror pod may not reference secrets');",
+    text: "if (secretsOfPod(pod).size > 0) throw refuse(request, 'a mirror pod may not reference secrets');",
     replacement: '',
     tests: REFUSALS,
     protects: 'secrets, from an agent that creates mirror pods',

@@ -72,7 +72,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'requests without a known sender are not logged',
     file: ENDPOINT,
-    text: 'audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt });',
+    text: 'audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt, notices });',
     replacement: 'void found;',
     tests: LOG_TESTS,
     protects: 'attempts with wrong tokens, and to act as another, which the audit log is to show',

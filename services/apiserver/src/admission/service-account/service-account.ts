@@ -2,12 +2,12 @@ import {
   type Container,
   MIRROR_ANNOTATION,
   type Pod,
+  secretsOfPod,
   SERVICE_ACCOUNTS,
   type ServiceAccount,
   type Volume,
 } from '@gantry/objects';
 import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
-import { secretsOf } from '../../auth/authz/pod-references.ts';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
 import { refuse, refuseBeforeNaming } from '../check/refuse.ts';
 import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
@@ -80,7 +80,7 @@ function requireNoReferences(pod: Pod, request: AdmissionRequest): void {
   if ((pod.spec?.serviceAccountName ?? '') !== '') {
     throw refuse(request, 'a mirror pod may not reference service accounts');
   }
-  if (secretsOf(pod).size > 0) throw refuse(request, 'a mirror pod may not reference secrets');
+  if (secretsOfPod(pod).size > 0) throw refuse(request, 'a mirror pod may not reference secrets');
   const tokens = (pod.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
   if (tokens.some(({ serviceAccountToken }) => serviceAccountToken !== undefined)) {
     throw refuse(request, 'a mirror pod may not use ServiceAccountToken volume projections');

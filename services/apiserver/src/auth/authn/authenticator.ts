@@ -1,7 +1,7 @@
 import { StatusError } from '@gantry/objects';
 import type { User } from '../user.ts';
 import { ANONYMOUS, type ClientCertificate, userOfCertificate } from './identity.ts';
-import type { TokenAuthenticator } from './token-authenticator.ts';
+import type { OnNotice, TokenAuthenticator } from './token-authenticator.ts';
 
 /** What a request shows of who sends it. */
 export interface Credentials {
@@ -11,13 +11,16 @@ export interface Credentials {
   readonly authorization: string | undefined;
 }
 
-/** Authenticates a request. Throws StatusError Unauthorized for invalid credentials; without credentials the user is anonymous. */
-export type Authenticate = (credentials: Credentials) => Promise<User>;
+/**
+ * Authenticates a request. Throws StatusError Unauthorized for invalid credentials; without credentials the user is anonymous. `onNotice` is
+ * called with what the sender and the audit log are to know of the credentials.
+ */
+export type Authenticate = (credentials: Credentials, onNotice?: OnNotice) => Promise<User>;
 
 /** Certificates first, then each kind of token in turn. */
 export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticate {
   const users = new WeakMap<ClientCertificate, User>();
-  return async ({ certificate, authorization }) => {
+  return async ({ certificate, authorization }, onNotice) => {
     if (certificate !== undefined && certificate !== 'untrusted') {
       const user = users.get(certificate) ?? userOfCertificate(certificate);
       if (user !== undefined) {
@@ -28,7 +31,7 @@ export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Auth
     const token = bearerToken(authorization);
     if (token !== undefined) {
       for (const authenticator of tokens) {
-        const user = await authenticator.authenticate(token);
+        const user = await authenticator.authenticate(token, undefined, onNotice);
         if (user !== undefined) return user;
       }
       throw StatusError.unauthorized();

@@ -53,7 +53,7 @@ describe('keys of service account tokens', () => {
   async function open() {
     const source = new SigningKeyFolder(folder, await readSigningKeys(folder), { clock, logger: silentLogger });
     opened.push(source);
-    const authenticator = createServiceAccountAuthenticator(source, lookup, clock);
+    const authenticator = createServiceAccountAuthenticator(source, lookup, clock, { note: () => undefined });
     const issuer = createTokenIssuer(source, clock, () => 'jti');
     const issue = async (expirationSeconds = 3600) =>
       issuer.issue({ serviceAccount: ACCOUNT, audiences: [], expirationSeconds, boundObject: undefined });

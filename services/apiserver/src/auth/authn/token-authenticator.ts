@@ -1,8 +1,15 @@
 import type { Clock, Instant } from '@gantry/base';
-import type { KubeObject } from '@gantry/objects';
+import type { KubeObject, ServiceAccount } from '@gantry/objects';
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import type { User } from '../user.ts';
 import { authenticated } from './identity.ts';
+import {
+  type AuthenticationNotice,
+  type LegacyToken,
+  legacyTokenOf,
+  type LegacyTokenUses,
+  noticeOf,
+} from './legacy-tokens.ts';
 import type { LookupResource, ObjectLookup } from '../authz/object-lookup.ts';
 import {
   ISSUER,
@@ -16,10 +23,15 @@ import type { SigningKeySource, VerificationKey } from './signing-keys.ts';
 /** The user behind a token, and whom the token is meant for if it says so. */
 export type TokenUser = User & { readonly audiences?: readonly string[] };
 
+export type OnNotice = (notice: AuthenticationNotice) => void;
+
 /** Finds the user behind a bearer token; undefined when it is not one of this authenticator's, or no longer good. */
 export interface TokenAuthenticator {
-  /** `audiences` are those of whom the token must be meant for one: the API server's own when absent. */
-  authenticate(token: string, audiences?: readonly string[]): Promise<TokenUser | undefined>;
+  /**
+   * `audiences` are those of whom the token must be meant for one: the API server's own when absent. `onNotice` is called with what the
+   * request's sender and the audit log are to know, also of a token that is refused.
+   */
+  authenticate(token: string, audiences?: readonly string[], onNotice?: OnNotice): Promise<TokenUser | undefined>;
 }
 
 interface Verified {
@@ -44,6 +56,7 @@ export function createServiceAccountAuthenticator(
   keys: SigningKeySource,
   lookup: ObjectLookup,
   clock: Clock,
+  legacyTokens: Pick<LegacyTokenUses, 'note'>,
 ): TokenAuthenticator {
   const verified = new Map<string, Verified>();
   const verify = async (token: string): Promise<Verified | undefined> => {
@@ -59,14 +72,32 @@ export function createServiceAccountAuthenticator(
     return fresh;
   };
   return {
-    authenticate: async (token, audiences = [ISSUER]) => {
+    authenticate: async (token, audiences = [ISSUER], onNotice) => {
       const found = await verify(token);
       if (found === undefined || !found.audiences.some((one) => audiences.includes(one))) return undefined;
       const now = clock.now();
       if (now >= found.expires || now < found.notBefore) return undefined;
-      return stillBound(found.claim, lookup, now) ? { ...userOf(found), audiences: found.audiences } : undefined;
+      if (!stillBound(found.claim, lookup, now)) return undefined;
+      const legacy = findLegacy(token, found.claim, lookup);
+      if (legacy !== undefined) {
+        legacyTokens.note(legacy);
+        onNotice?.(noticeOf(legacy));
+        if (legacy.kind === 'invalidated') return undefined;
+      }
+      return { ...userOf(found), audiences: found.audiences };
     },
   };
+}
+
+/** The Secret in which the token stands, if it is one of those that are kept there. */
+function findLegacy(
+  token: string,
+  { namespace, serviceaccount, secret }: KubernetesClaim,
+  lookup: ObjectLookup,
+): LegacyToken | undefined {
+  if (secret === undefined) return undefined;
+  const account: ServiceAccount | undefined = lookup.get('serviceaccounts', namespace, serviceaccount.name);
+  return legacyTokenOf(token, lookup.get('secrets', namespace, secret.name), account);
 }
 
 function findKey(keys: SigningKeySource, keyId: string): VerificationKey | undefined {

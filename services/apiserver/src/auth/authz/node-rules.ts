@@ -1,8 +1,15 @@
-import { isForDeletionOn, type JsonObject, type KubeObject, type PersistentVolume, type Pod } from '@gantry/objects';
+import {
+  isForDeletionOn,
+  type JsonObject,
+  type KubeObject,
+  type PersistentVolume,
+  type Pod,
+  secretsOfPod,
+} from '@gantry/objects';
 import { actsFor, CUSTODIAN_LEASES, custodianLeaseOf, NODE_LEASES, nodeOfUser } from './acts-for.ts';
 import { selectedName, selectedValue } from './field-selection.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-import { claimsOf, configMapsOf, resourceClaimsOf, secretsOf } from './pod-references.ts';
+import { claimsOf, configMapsOf, resourceClaimsOf } from './pod-references.ts';
 import type { AccessTarget, Request } from './request.ts';
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
@@ -36,7 +43,7 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
     case 'storage.k8s.io/csidrivers':
       return READ_VERBS.has(verb) && target.subresource === '';
     case '/secrets':
-      return readsNamed(request) && uses(request, node, lookup, secretsOf);
+      return readsNamed(request) && uses(request, node, lookup, secretsOfPod);
     case '/configmaps':
       return readsNamed(request) && uses(request, node, lookup, configMapsOf);
     case '/persistentvolumeclaims':

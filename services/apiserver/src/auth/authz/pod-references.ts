@@ -1,20 +1,5 @@
 import { claimsOfPod, type Container, type EphemeralContainer, type Pod } from '@gantry/objects';
 
-/** Names of the Secrets that a pod uses. */
-export function secretsOf(pod: Pod): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const volume of pod.spec?.volumes ?? []) {
-    add(names, volume.secret?.secretName);
-    for (const source of volume.projected?.sources ?? []) add(names, source.secret?.name);
-  }
-  for (const reference of pod.spec?.imagePullSecrets ?? []) add(names, reference.name);
-  for (const container of containersOf(pod)) {
-    for (const source of container.envFrom ?? []) add(names, source.secretRef?.name);
-    for (const variable of container.env ?? []) add(names, variable.valueFrom?.secretKeyRef?.name);
-  }
-  return names;
-}
-
 /** Names of the ConfigMaps that a pod uses. */
 export function configMapsOf(pod: Pod): ReadonlySet<string> {
   const names = new Set<string>();

@@ -13,17 +13,24 @@ import {
 import { type User, userInfo } from '../user.ts';
 import type { AccessDecider, Decision } from '../authz/authorizer.ts';
 import { ISSUER } from '../authn/service-account-claims.ts';
-import type { TokenAuthenticator } from '../authn/token-authenticator.ts';
+import type { OnNotice, TokenAuthenticator } from '../authn/token-authenticator.ts';
+
+/** Who asks, and what the answer to the question tells beside it. */
+export interface ReviewContext {
+  readonly user: User;
+  readonly warn: (text: string) => void;
+  readonly audit: { annotate(key: string, value: string): void };
+}
 
 /** Answers the objects that are questions: who may do what, and whose a token is. Leaves all others as they are. */
 export interface Reviewer {
   /** Refuses what Kubernetes refuses before its rules on fields are asked; fills in the status. */
-  review(definition: ResourceDefinition, object: KubeObject, context: { readonly user: User }): Promise<void>;
+  review(definition: ResourceDefinition, object: KubeObject, context: ReviewContext): Promise<void>;
 }
 
 export function createReviewer(access: AccessDecider, tokens: readonly TokenAuthenticator[]): Reviewer {
   return {
-    review: async (definition, object, { user }) => {
+    review: async (definition, object, { user, warn, audit }) => {
       switch (definition.kind) {
         case 'SubjectAccessReview':
         case 'LocalSubjectAccessReview': {
@@ -41,7 +48,10 @@ export function createReviewer(access: AccessDecider, tokens: readonly TokenAuth
           reviewRules(access, user, object as SelfSubjectRulesReview);
           return;
         case 'TokenReview':
-          await reviewToken(object as TokenReview, tokens);
+          await reviewToken(object as TokenReview, tokens, ({ annotation, warning }) => {
+            audit.annotate(...annotation);
+            if (warning !== undefined) warn(warning);
+          });
           return;
         default:
       }
@@ -104,12 +114,16 @@ function resourceRule({ verbs, apiGroups = [], resources = [], resourceNames = [
   return { verbs, apiGroups, resources, ...(resourceNames.length === 0 ? {} : { resourceNames }) };
 }
 
-async function reviewToken(review: TokenReview, tokens: readonly TokenAuthenticator[]): Promise<void> {
+async function reviewToken(
+  review: TokenReview,
+  tokens: readonly TokenAuthenticator[],
+  onNotice: OnNotice,
+): Promise<void> {
   const { token = '', audiences: asked = [] } = review.spec ?? {};
   if (token === '') throw StatusError.badRequest('token is required for TokenReview in authentication');
   const wanted = asked.length === 0 ? [ISSUER] : asked;
   for (const authenticator of tokens) {
-    const user = await authenticator.authenticate(token, wanted);
+    const user = await authenticator.authenticate(token, wanted, onNotice);
     if (user === undefined) continue;
     review.status = {
       authenticated: true,

@@ -18,6 +18,7 @@ import type { FlowController } from '../../flow-control/flow-controller.ts';
 import { RejectedError, type Seats } from '../../flow-control/priority-level.ts';
 import { widthOfList } from '../../flow-control/request-width.ts';
 import { flowRequestOf } from './flow-request.ts';
+import type { AuthenticationNotice } from '../../auth/authn/legacy-tokens.ts';
 import { impersonated } from '../../auth/authn/impersonation.ts';
 import { isKubernetesGroup } from '../kubernetes-groups.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
@@ -133,6 +134,7 @@ async function route(
   let requester: User = UNKNOWN_USER;
   let audit: AuditedExchange | undefined;
   let failure: Status | undefined;
+  const notices: AuthenticationNotice[] = [];
   const onBody: Exchange['onBody'] = (contentType, body) => audit?.returned(contentType, body);
   const keptBytes = (): number => audit?.keptBytes ?? 0;
   let exchange: Exchange = {
@@ -153,7 +155,10 @@ async function route(
     const client = clientOf(req, dependencies.trust);
     moveWebSocketToken(req.headers);
     const credentials = credentialsOf(req, client, dependencies.trust);
-    requester = await authenticate(credentials);
+    requester = await authenticate(credentials, (notice) => {
+      notices.push(notice);
+      if (notice.warning !== undefined) exchange.warnings.add(notice.warning);
+    });
     ownConnection(client, requester);
     const user = impersonated(requester, req.headers, dependencies.authorizer);
     const place = placeOf(dependencies, path, gone.signal);
@@ -164,7 +169,7 @@ async function route(
     else if (!isLog(found)) cancel = clock.setTimer(requestTimeoutMs(query), () => gone.abort(OUT_OF_TIME));
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
-    audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt });
+    audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt, notices });
     const begun = (): void => seats?.release();
     const authenticated: AuthenticatedExchange = { ...exchange, user, signal, audit, begun };
     exchange = authenticated;
@@ -178,7 +183,7 @@ async function route(
     discardBody(req, clock);
     // Refused before it was known who sent it, or whether the sender may act as another.
     const found = parseRoute(path, resourceRegistry);
-    audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt });
+    audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt, notices });
     failure = await fail(exchange, error, logger);
   } finally {
     seats?.release();
@@ -219,13 +224,20 @@ const UNKNOWN_USER: User = { name: '', uid: '', groups: [], extra: {} };
 function beginAudit(
   { audit }: HttpEndpointDependencies,
   exchange: Exchange,
-  about: { readonly requester: User; readonly user: User; readonly found: Route; readonly receivedAt: number },
+  about: {
+    readonly requester: User;
+    readonly user: User;
+    readonly found: Route;
+    readonly receivedAt: number;
+    /** Of the requester's credentials. */
+    readonly notices: readonly AuthenticationNotice[];
+  },
 ): AuditedExchange {
   const { req, res } = exchange;
-  const { requester, user, found, receivedAt } = about;
+  const { requester, user, found, receivedAt, notices } = about;
   const isRead = exchange.method === 'GET' || exchange.method === 'HEAD' || exchange.method === 'OPTIONS';
   if (isRead && !audit.concernsReads && !isStream(about.found)) return UNLOGGED;
-  return audit.begin({
+  const begun = audit.begin({
     request: auditedRequest(exchange, found),
     auditId: String(res.getHeader('audit-id')),
     requestUri: req.url ?? '/',
@@ -235,6 +247,8 @@ function beginAudit(
     userAgent: header(req, 'user-agent') ?? '',
     receivedAt,
   });
+  for (const { annotation } of notices) begun.annotate(...annotation);
+  return begun;
 }
 
 /** The seats of a request, at once where nothing waits; undefined for one that flow control does not count. */

@@ -156,7 +156,9 @@ const TOKENS: Readonly<Record<string, Shape>> = {
 };
 
 const nothing = { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true };
-const authenticator = createServiceAccountAuthenticator(fixedSigningKeys(keys), nothing, new ManualClock());
+const authenticator = createServiceAccountAuthenticator(fixedSigningKeys(keys), nothing, new ManualClock(), {
+  note: () => undefined,
+});
 
 /** Until the signature is checked, which Node.js does in another thread. */
 const tokenCases = casesOf('apiserver/createServiceAccountAuthenticator', MAX_TEXT, TOKENS, (token) => () => {

@@ -1,6 +1,7 @@
 import type { Plan } from '@gantry/base';
 import {
   ACCOUNT_NAME_ANNOTATION,
+  ACCOUNT_UID_ANNOTATION,
   type Secret,
   type ServiceAccount,
   TOKEN_SECRET,
@@ -34,8 +35,6 @@ export interface DeletedTokenSecret {
   readonly accountUid: string | undefined;
 }
 
-const UID = 'kubernetes.io/service-account.uid';
-
 /** The name of the account that a token secret is for; undefined for other secrets. */
 export function accountNameOf(secret: Secret): string | undefined {
   const name = secret.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION] ?? '';
@@ -46,7 +45,11 @@ export function accountNameOf(secret: Secret): string | undefined {
 export function deletedTokenSecret(secret: Secret): DeletedTokenSecret | undefined {
   const accountName = accountNameOf(secret);
   if (accountName === undefined) return undefined;
-  return { name: secret.metadata.name ?? '', accountName, accountUid: secret.metadata.annotations?.[UID] };
+  return {
+    name: secret.metadata.name ?? '',
+    accountName,
+    accountUid: secret.metadata.annotations?.[ACCOUNT_UID_ANNOTATION],
+  };
 }
 
 /** The account that a deleted secret was for does not list it any more. */
@@ -64,7 +67,7 @@ export function planTokenSecretReference(
 /** Fills a secret that asks for a long-lived token of a ServiceAccount, and removes it when the account has gone. */
 export function planTokenSecret({ secret, account, caCertificate }: ObservedTokenSecret): Plan<Action> {
   if (secret.metadata.deletionTimestamp !== undefined) return { actions: [] };
-  const uid = secret.metadata.annotations?.[UID];
+  const uid = secret.metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
   if (account === undefined || (uid !== undefined && uid !== '' && uid !== account.metadata.uid)) {
     return { actions: [{ kind: 'delete' }] };
   }
@@ -76,7 +79,7 @@ export function planTokenSecret({ secret, account, caCertificate }: ObservedToke
   const isFilled = data['ca.crt'] === wanted['ca.crt'] && data['namespace'] === wanted.namespace && uid !== undefined;
   const hasToken = (data['token'] ?? '') !== '';
   if (isFilled && hasToken) return { actions: [] };
-  const annotations = { ...secret.metadata.annotations, [UID]: account.metadata.uid ?? '' };
+  const annotations = { ...secret.metadata.annotations, [ACCOUNT_UID_ANNOTATION]: account.metadata.uid ?? '' };
   const filled: Secret = {
     ...secret,
     metadata: { ...secret.metadata, annotations },

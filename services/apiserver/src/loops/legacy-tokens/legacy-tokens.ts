@@ -1,0 +1,109 @@
+import { type Clock, errorMessage, formatDay, type Instant, parseDay } from '@gantry/base';
+import {
+  type ConfigMap,
+  NAMESPACES,
+  type Secret,
+  SECRETS,
+  TOKEN_LAST_USED_LABEL,
+  TOKEN_TRACKING,
+} from '@gantry/objects';
+import type { GroupMember, Logger } from '@gantry/service';
+import { isRecent, type LegacyTokenUses } from '../../auth/authn/legacy-tokens.ts';
+import { objectKey, type WatchCache } from '../../cache/index.ts';
+import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
+import type { StandingObject } from '../bootstrap/standing-objects.ts';
+import { ControlLoop } from '../control-loop.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
+
+const INTERVAL_MS = 60_000;
+const RETRY = { initialMs: 1000, maxMs: 300_000 };
+
+export interface LegacyTokenOptions {
+  readonly uses: LegacyTokenUses;
+  readonly client: LoopbackClient;
+  readonly cache: WatchCache;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Records the use of tokens in Secrets, as Kubernetes does: a label of the Secret has the day of the last use, and a ConfigMap the day on
+ * which the recording began. A Secret is written once a day at most, one after the other. Any number of apiservers may do it at once.
+ */
+export function legacyTokenTracking({
+  uses,
+  client,
+  cache,
+  clock,
+  logger,
+}: LegacyTokenOptions): readonly GroupMember[] {
+  const shared = { clock, retry: RETRY, whenReady: (signal: AbortSignal) => cache.whenReady(signal) };
+  const isThere = (): boolean =>
+    cache.resource(NAMESPACES).get(objectKey(NAMESPACES, '', TOKEN_TRACKING.namespace)) !== undefined;
+  return [
+    new ControlLoop({
+      ...shared,
+      name: 'legacy-token-tracking',
+      intervalMs: INTERVAL_MS,
+      reconcile: async (signal) => {
+        // At the first start of a cluster, bootstrap is about to create the namespace.
+        if (!isThere()) return RETRY.initialMs;
+        return await ensureStandingObjects(client, [trackingSince(clock.now())], signal);
+      },
+      onError: (error) =>
+        logger.warn({ reason: errorMessage(error) }, 'the ConfigMap of token tracking is missing, retrying'),
+    }),
+    new ControlLoop({
+      ...shared,
+      name: 'legacy-token-uses',
+      intervalMs: Infinity,
+      subscribe: (notify) => [uses.observe(notify)],
+      reconcile: (signal) => writeLastUses(uses, client, clock, signal),
+      onError: (error) =>
+        logger.warn({ reason: errorMessage(error) }, 'the last use of a token was not written, retrying'),
+    }),
+  ];
+}
+
+/** A failure for one Secret does not keep the others waiting. Throws the first failure. */
+async function writeLastUses(
+  uses: LegacyTokenUses,
+  client: LoopbackClient,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const used of uses.unwritten()) {
+    try {
+      await writeLastUse(used, client, clock, signal);
+      uses.settle(used);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Leaves a Secret alone that has gone or was written by another apiserver: the next use notices what is still to be done. */
+async function writeLastUse(used: Secret, client: LoopbackClient, clock: Clock, signal: AbortSignal): Promise<void> {
+  const secret = await client.get(SECRETS, used.metadata, 'cached', signal);
+  const now = clock.now();
+  if (secret === undefined || secret.metadata.uid !== used.metadata.uid || isRecent(secret, now)) return;
+  const labels = { ...secret.metadata.labels, [TOKEN_LAST_USED_LABEL]: formatDay(now) };
+  await client.update(SECRETS, { ...secret, metadata: { ...secret.metadata, labels } }, '', signal);
+}
+
+/** The ConfigMap that says since when. A day that cannot be read is replaced by today. */
+export function trackingSince(now: Instant): StandingObject {
+  const data = { since: formatDay(now) };
+  return {
+    group: '',
+    resource: 'configmaps',
+    object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...TOKEN_TRACKING }, data } as ConfigMap,
+    corrected: (stored) => {
+      const found = stored as ConfigMap;
+      if (parseDay(found.data?.['since'] ?? '') !== undefined) return undefined;
+      return { ...found, data: { ...found.data, ...data } } as ConfigMap;
+    },
+  };
+}
