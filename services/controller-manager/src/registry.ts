@@ -13,6 +13,7 @@ import { createEphemeralVolumeController } from './controllers/ephemeral-volume/
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
 import type { Meters } from './meters.ts';
+import { legacyTokenCleaner } from './controllers/legacy-token-cleaner/controller.ts';
 import { createLoadBalancerController, type LoadBalancerOptions } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
@@ -89,6 +90,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createGarbageCollector(options.meters.garbage),
     createCronJobController(options.meters.cronJob),
     createJobController(options.meters.job),
+    legacyTokenCleaner,
     createLoadBalancerController(options),
     createLocalPathController(options.localPath),
     createHorizontalPodAutoscalerController(options.readPath, options.meters.autoscaler),

@@ -22,6 +22,7 @@ import { VOLUME_MUTANTS } from './volumes.ts';
 import { HOST_MUTANTS } from './hosts.ts';
 import { INGRESS_MUTANTS } from './ingresses.ts';
 import { SERVICE_MUTANTS } from './services.ts';
+import { TOKEN_MUTANTS } from './tokens.ts';
 import { USAGE_MUTANTS } from './usage.ts';
 import type { Areas } from '../mutant.ts';
 
@@ -51,5 +52,6 @@ export const AREAS: Areas = {
   streams: STREAM_MUTANTS,
   audit: AUDIT_MUTANTS,
   auth: AUTH_MUTANTS,
+  tokens: TOKEN_MUTANTS,
   admission: ADMISSION_MUTANTS,
 };

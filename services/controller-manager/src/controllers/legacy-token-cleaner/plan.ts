@@ -1,0 +1,63 @@
+import { formatDay, type Instant, parseDay, type Plan } from '@gantry/base';
+import {
+  ACCOUNT_UID_ANNOTATION,
+  type Pod,
+  type Secret,
+  secretsOfPod,
+  type ServiceAccount,
+  TOKEN_INVALID_SINCE_LABEL,
+  TOKEN_LAST_USED_LABEL,
+} from '@gantry/objects';
+
+/** What the plan looks at, of a Secret of type `kubernetes.io/service-account-token`. */
+export interface ObservedToken {
+  readonly secret: Secret;
+  /** The one that the Secret names. */
+  readonly account: ServiceAccount | undefined;
+  /** Those of the Secret's namespace. */
+  readonly pods: readonly Pod[];
+  /** The day from which on API servers record the use of tokens; undefined when nothing says so. */
+  readonly trackedSince: string | undefined;
+}
+
+export type Action =
+  /** API servers refuse the token from then on. `day` is today. */
+  { readonly kind: 'markInvalid'; readonly day: string } | { readonly kind: 'delete' };
+
+const DAY_MS = 86_400_000;
+/** How long a token is unused before it becomes invalid, and invalid before it is deleted: Kubernetes' default. */
+const UNUSED_MS = 365 * DAY_MS;
+/** How often a Secret is looked at: Kubernetes' interval. */
+export const INTERVAL_MS = DAY_MS;
+
+/**
+ * A token that was generated for an account becomes invalid after a year without use; another year later its Secret is deleted.
+ * What an administrator has made stays: it is not on the list of its account. Kubernetes' LegacySATokenCleaner.
+ */
+export function planTokenCleanup({ secret, account, pods, trackedSince }: ObservedToken, now: Instant): Plan<Action> {
+  const later: Plan<Action> = { actions: [], requeueAt: now + INTERVAL_MS };
+  if (secret.metadata.deletionTimestamp !== undefined) return { actions: [] };
+  if (!isUnused(secret, trackedSince, now) || !isGenerated(secret, account)) return later;
+  if (pods.some((pod) => secretsOfPod(pod).has(secret.metadata.name ?? ''))) return later;
+  const invalidSince = secret.metadata.labels?.[TOKEN_INVALID_SINCE_LABEL] ?? '';
+  if (parseDay(invalidSince) === undefined) return { actions: [{ kind: 'markInvalid', day: formatDay(now) }] };
+  return invalidSince < formatDay(now - UNUSED_MS) ? { actions: [{ kind: 'delete' }] } : later;
+}
+
+/** Whether the use was recorded for long enough, and shows that there was none. A day that cannot be read shows nothing. */
+function isUnused({ metadata }: Secret, trackedSince: string | undefined, now: Instant): boolean {
+  const since = parseDay(trackedSince ?? '');
+  // On its first day the use was not recorded from the beginning.
+  if (since === undefined || now < since + DAY_MS + UNUSED_MS) return false;
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
+  if (!(createdAt < now - UNUSED_MS)) return false;
+  const lastUsed = metadata.labels?.[TOKEN_LAST_USED_LABEL];
+  return lastUsed === undefined || (parseDay(lastUsed) !== undefined && lastUsed < formatDay(now - UNUSED_MS));
+}
+
+/** Whether the account lists the Secret, as it lists those that were made for it. */
+function isGenerated({ metadata }: Secret, account: ServiceAccount | undefined): boolean {
+  const uid = metadata.annotations?.[ACCOUNT_UID_ANNOTATION] ?? '';
+  if (account === undefined || (uid !== '' && uid !== account.metadata.uid)) return false;
+  return (account.secrets ?? []).some(({ name }) => name === metadata.name);
+}
