@@ -44,6 +44,8 @@ export interface NodeMeter {
   evicted(zone: string): void;
   /** The health of one node was looked at, and written where it had changed. */
   updated(seconds: number): void;
+  /** The health of all nodes was looked at once; the sum of their times. */
+  updatedAll(seconds: number): void;
   /** From now on zones are counted by this function, at each scrape. */
   count(zones: () => readonly ZoneCount[]): void;
 }
@@ -145,9 +147,16 @@ function nodeMeter(metrics: Metrics): NodeMeter {
     [],
     exponentialBuckets(0.001, 4, 8),
   );
+  const all = metrics.histogram(
+    'node_collector_update_all_nodes_health_duration_seconds',
+    'Time in which the health of all nodes was looked at and written once',
+    [],
+    exponentialBuckets(0.01, 4, 8),
+  );
   return {
     evicted: (zone) => evictions.inc({ zone }),
     updated: (seconds) => health.observe(seconds),
+    updatedAll: (seconds) => all.observe(seconds),
     count: (of) => {
       zones = of;
     },

@@ -2,6 +2,7 @@ import { errorMessage, formatMicroTime, withDeadline } from '@gantry/base';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import { LEASES, NAMESPACES } from '@gantry/objects';
 import type { Heartbeats } from './heartbeats.ts';
+import type { Periods } from './periods.ts';
 
 /** Namespace of the nodes' Leases. */
 export const LEASE_NAMESPACE = 'kube-node-lease';
@@ -15,22 +16,29 @@ const OWN_LEASE = { namespace: 'kube-system', name: 'kube-controller-manager' };
  * a store that is out of space answers reads and takes no heartbeat.
  */
 export class ApiView {
-  readonly #heartbeats: Heartbeats;
+  readonly #periods: Periods;
   #probing: Promise<void> | undefined;
 
-  constructor(heartbeats: Heartbeats) {
-    this.#heartbeats = heartbeats;
+  constructor(periods: Periods) {
+    this.#periods = periods;
   }
 
-  /** Resolves with whether agents can renew their Leases now. Rejects with UnverifiedError when the API does not answer. */
-  async confirm(context: ControllerContext, signal: AbortSignal): Promise<'works' | 'interrupted'> {
+  /**
+   * Resolves with whether agents can renew their Leases now, from evidence that is new enough for nodes with these heartbeats. Rejects
+   * with UnverifiedError when the API does not answer.
+   */
+  async confirm(
+    heartbeats: Heartbeats,
+    context: ControllerContext,
+    signal: AbortSignal,
+  ): Promise<'works' | 'interrupted'> {
     const { cache, clock } = context;
     const namespace = cache.get(NAMESPACES, { namespace: '', name: LEASE_NAMESPACE });
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) {
-      this.#heartbeats.interrupted();
+      this.#periods.interrupted();
       return 'interrupted';
     }
-    if (this.#heartbeats.isViewed(clock.monotonicMs())) return 'works';
+    if (heartbeats.isViewed(clock.monotonicMs())) return 'works';
     this.#probing ??= this.#probe(context, signal).finally(() => {
       this.#probing = undefined;
     });
@@ -45,10 +53,10 @@ export class ApiView {
       await client.patch(LEASES, OWN_LEASE, { merge }, deadline);
     } catch (error) {
       signal.throwIfAborted();
-      this.#heartbeats.interrupted();
+      this.#periods.interrupted();
       throw new UnverifiedError(`whether heartbeats are stored could not be verified: ${errorMessage(error)}`);
     }
-    this.#heartbeats.viewed(clock.monotonicMs());
+    this.#periods.viewed(clock.monotonicMs());
   }
 }
 

@@ -12,11 +12,23 @@ const meters = createMeters(metrics);
 const served = async () => (await metrics.render()).text.split('\n');
 
 const GRACE_MS = 4000;
+const AGENT_LEASE_SECONDS = 4;
+const KUBELET_LEASE_SECONDS = 40;
 const KEY = { namespace: '', name: 'n' };
 const LEASE_NAMESPACE = 'kube-node-lease';
 
 function putLeaseNamespace(client: ControllerHarness['client']) {
   return client.put(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: LEASE_NAMESPACE } });
+}
+
+/** The Lease of an agent, or of a kubelet, which renews it less often. */
+function putLease(client: ControllerHarness['client'], name: string, leaseDurationSeconds: number) {
+  return client.put(LEASES, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: LEASE_NAMESPACE, name },
+    spec: { renewTime: '2026-01-01T00:00:00.000000Z', leaseDurationSeconds },
+  });
 }
 
 const isReadyStatus = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -32,6 +44,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
     ({ clock, client, stop, events, run: start } = createControllerHarness());
     meanwhile = async () => undefined;
     await putLeaseNamespace(client);
+    await putLease(client, 'n', AGENT_LEASE_SECONDS);
   });
 
   const run = () => {
@@ -209,6 +222,9 @@ describe('the node lifecycle controller, and the zones of nodes', () => {
     expect([valueOf('evictions_total', ':a"'), valueOf('evictions_total', ':b"')]).toEqual([3, 2]);
     const looks = lines.find((line) => line.startsWith('node_collector_update_node_health_duration_seconds_count '));
     expect(Number(looks?.split(' ').at(-1))).toBeGreaterThanOrEqual(6);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^node_collector_update_all_nodes_health_duration_seconds_count [1-9]/),
+    );
     const unhealthy = valueOf('unhealthy_nodes_in_zone', ':a"');
     const size = valueOf('zone_size', ':a"');
     expect(unhealthy).toBe(3);
@@ -266,6 +282,75 @@ describe('the node lifecycle controller, and the zones of nodes', () => {
   });
 });
 
+describe('the node lifecycle controller, and nodes that report less often than agents', () => {
+  let harness: ControllerHarness;
+  beforeEach(async () => {
+    harness = createControllerHarness();
+    await putLeaseNamespace(harness.client);
+  });
+
+  const putNode = (name: string, status: Node['status'] = { conditions: [{ type: 'Ready', status: 'True' }] }) =>
+    harness.client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name }, status });
+  const start = (graceMs = GRACE_MS) => harness.run([createNodeLifecycleController({ graceMs, meter: meters.nodes })]);
+  /** When the node was seen to be lost, in ms since now; Infinity when it was not. */
+  const lossWithin = async (name: string, ms: number) => {
+    for (let passedMs = 100; passedMs <= ms; passedMs += 100) {
+      await harness.clock.advance(100);
+      const node = harness.client.all(NODES).find(({ metadata }) => metadata.name === name);
+      if (node !== undefined && isReadyStatus(node) === 'Unknown') return passedMs;
+    }
+    return Number.POSITIVE_INFINITY;
+  };
+
+  it.each([
+    ['whose Lease is an agent’s', AGENT_LEASE_SECONDS, 4000],
+    ['whose Lease is a kubelet’s', KUBELET_LEASE_SECONDS, 50_000],
+    ['without a Lease', undefined, 50_000],
+  ])('takes a node %s for lost in time', async (_, seconds, graceMs) => {
+    await putNode('n');
+    if (seconds !== undefined) await putLease(harness.client, 'n', seconds);
+    start();
+    const lostMs = await lossWithin('n', 60_000);
+    expect(lostMs).toBeGreaterThanOrEqual(graceMs);
+    expect(lostMs).toBeLessThanOrEqual(graceMs + 200);
+  });
+
+  it('does not take a node for lost that renews every 10 s, and does when it stops', async () => {
+    await putNode('n');
+    await putLease(harness.client, 'n', KUBELET_LEASE_SECONDS);
+    start();
+    for (let beat = 0; beat < 12; beat++) {
+      const merge = { spec: { renewTime: formatMicroTime(harness.clock.now()) } };
+      await harness.client.patch(LEASES, { namespace: LEASE_NAMESPACE, name: 'n' }, { merge }, harness.stop.signal);
+      expect(await lossWithin('n', 10_000)).toBe(Number.POSITIVE_INFINITY);
+    }
+    expect(await lossWithin('n', 60_000)).toBeLessThanOrEqual(40_500);
+  });
+
+  it('takes a node that never reports for lost after a minute, also where no other node reports', async () => {
+    await putNode('n', {});
+    start();
+    const lostMs = await lossWithin('n', 70_000);
+    expect(lostMs).toBeGreaterThanOrEqual(60_000);
+    expect(lostMs).toBeLessThanOrEqual(60_500);
+  });
+
+  it('gives agents the time that is set, and others no less', async () => {
+    await putNode('n');
+    await putNode('other');
+    await putLease(harness.client, 'n', AGENT_LEASE_SECONDS);
+    start(2000);
+    expect(await lossWithin('n', 10_000)).toBeLessThanOrEqual(2100);
+    harness.stop.abort();
+    harness = createControllerHarness();
+    await putLeaseNamespace(harness.client);
+    await putNode('n');
+    await putLease(harness.client, 'n', KUBELET_LEASE_SECONDS);
+    start(120_000);
+    expect(await lossWithin('n', 130_000)).toBeGreaterThanOrEqual(120_000);
+  });
+});
+
 describe('the node lifecycle controller, when the API does not answer', () => {
   let harness: ControllerHarness;
   beforeEach(async () => {
@@ -279,12 +364,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
         metadata: { name },
         status: { conditions: [{ type: 'Ready', status: 'True' }] },
       });
-      await client.put(LEASES, {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { namespace: LEASE_NAMESPACE, name },
-        spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
-      });
+      await putLease(client, name, AGENT_LEASE_SECONDS);
     }
   });
 

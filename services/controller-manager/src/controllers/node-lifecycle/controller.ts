@@ -1,8 +1,6 @@
-import { errorMessage, withDeadline } from '@gantry/base';
 import {
   isReason,
   keyOf,
-  type Lease,
   LEASES,
   NAMESPACES,
   type Node,
@@ -24,20 +22,20 @@ import {
   watchSelf,
 } from '@gantry/controller-runtime';
 import type { NodeMeter, ZoneCount } from '../meters.ts';
-import { ApiView, LEASE_NAMESPACE, UnverifiedError, VERIFY_MS } from './api-view.shell.ts';
-import { Heartbeats } from './heartbeats.ts';
+import { ApiView, LEASE_NAMESPACE } from './api-view.shell.ts';
 import { Evictions, isReady } from './evictions.ts';
+import { Periods } from './periods.ts';
 import { type Action, isEvicting, type ObservedNode, planNode } from './plan.ts';
+import { Rounds } from './rounds.ts';
+import { lookCloser, markOf, type Watched } from './silence.shell.ts';
 import { EVICTION_RATES, type EvictionRates, zoneHealths, zoneLabel, zoneOf } from './zones.ts';
 
 const RECHECK_MS = 500;
-/** Kubernetes' time for a node without any status. It has no pods yet, so there is no reason for less. */
-const STARTUP_GRACE_MS = 60_000;
 /** How often a Node that others write meanwhile is read and planned anew at once. */
 const ATTEMPTS = 5;
 
 export interface NodeLifecycleOptions {
-  /** How long a node may be silent before it counts as lost. */
+  /** How long a node may be silent before it counts as lost, if its Lease is an agent's; see `Periods` for others. */
   readonly graceMs: number;
   /** `EVICTION_RATES` when absent. */
   readonly rates?: EvictionRates;
@@ -50,9 +48,10 @@ export function createNodeLifecycleController({
   rates = EVICTION_RATES,
   meter,
 }: NodeLifecycleOptions): ControllerSpec {
-  const heartbeats = new Heartbeats(graceMs, Math.max(graceMs, STARTUP_GRACE_MS));
+  const periods = new Periods(graceMs);
   const evictions = new Evictions(rates);
-  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), evictions, registered: new Map(), meter };
+  const memory: Memory = { periods, view: new ApiView(periods), evictions, registered: new Map(), meter };
+  const rounds = new Rounds(meter);
   return {
     name: 'node-lifecycle',
     eventSource: 'node-controller',
@@ -66,9 +65,10 @@ export function createNodeLifecycleController({
       { resource: NAMESPACES, keys: () => [] },
     ],
     begin: () => {
-      heartbeats.reset();
+      periods.reset();
       evictions.reset();
       memory.registered.clear();
+      rounds.reset();
     },
     end: () => meter.count(() => []),
     reconcile: async (key, context, signal) => {
@@ -77,7 +77,7 @@ export function createNodeLifecycleController({
       try {
         return await reconcile(memory, key, context, signal);
       } finally {
-        meter.updated((context.clock.monotonicMs() - startedMs) / 1000);
+        rounds.looked(key.name, (context.clock.monotonicMs() - startedMs) / 1000, () => context.cache.list(NODES));
       }
     },
   };
@@ -98,9 +98,7 @@ function beginsEviction(node: Node, actions: readonly Action[]): boolean {
 }
 
 /** What a term remembers. */
-interface Memory {
-  readonly heartbeats: Heartbeats;
-  readonly view: ApiView;
+interface Memory extends Watched {
   readonly evictions: Evictions;
   /** Nodes whose registration has been recorded, by name. */
   readonly registered: Map<string, Node>;
@@ -118,7 +116,7 @@ async function reconcile(
   signal: AbortSignal,
 ): Promise<Result> {
   const { cache, client, clock, events } = context;
-  const { heartbeats, registered } = memory;
+  const { periods, registered } = memory;
   let node = cache.get(NODES, key);
   for (let attempt = 1; node !== undefined && attempt <= ATTEMPTS; attempt++) {
     const { observed, lookInMs } = await observe(memory, node, context, signal);
@@ -131,7 +129,7 @@ async function reconcile(
   }
   // A fixed delay, not a back-off: a silent node must be noticed in time however often others write it.
   if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
-  heartbeats.forget(key.name);
+  periods.forget(key.name);
   memory.evictions.forget(key.name);
   // It may have been the last one that was ready.
   for (const other of cache.list(NODES)) if (isEvicting(other)) context.enqueue(keyOf(other));
@@ -152,11 +150,12 @@ async function observe(
   signal: AbortSignal,
 ): Promise<{ readonly observed: ObservedNode; readonly lookInMs: number | undefined }> {
   const { cache, clock, enqueue } = context;
-  const { heartbeats, registered, evictions } = memory;
+  const { registered, evictions } = memory;
   const { name = '' } = node.metadata;
   const lease = cache.get(LEASES, { namespace: LEASE_NAMESPACE, name });
-  let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs(), stageOf(node));
-  if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, node, context, signal);
+  const heartbeats = memory.periods.of(node, lease);
+  let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
+  if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, heartbeats, node, context, signal);
   const heartbeat = leftMs > 0 ? 'heard' : 'silent';
   const nodes = () => cache.list(NODES);
   const { eviction, waitMs, stopsOthers } = evictions.ask({ node, heartbeat, nodes }, clock.monotonicMs());
@@ -173,57 +172,12 @@ async function observe(
   return { observed, lookInMs: lookInMs === undefined ? undefined : Math.min(lookInMs, waitMs ?? lookInMs) };
 }
 
-/**
- * How long a quiet node may stay so: only time in which its heartbeat could have been observed counts, and before it is
- * silent its Lease is read from the store.
- */
-async function lookCloser(
-  { heartbeats, view }: Memory,
-  node: Node,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<number> {
-  const name = node.metadata.name ?? '';
-  const works = (await view.confirm(context, signal)) === 'works';
-  const leftMs = heartbeats.leftMs(name, context.clock.monotonicMs());
-  if (!works) return Math.max(1, leftMs);
-  return leftMs > 0 ? leftMs : await verifySilence(heartbeats, node, context, signal);
-}
-
-/** Changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
-function markOf(node: Node, lease: Lease | undefined): string {
-  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  return `${lease?.spec?.renewTime ?? ''} ${stageOf(node)} ${ready?.lastHeartbeatTime ?? ''}`;
-}
-
-function stageOf({ status }: Node): 'starting' | 'started' {
-  return status?.conditions?.some(({ type }) => type === 'Ready') === true ? 'started' : 'starting';
-}
-
-/** Reads the Lease from the store before a node counts as lost. */
-async function verifySilence(
-  heartbeats: Heartbeats,
-  node: Node,
-  { client, clock }: ControllerContext,
-  signal: AbortSignal,
-): Promise<number> {
-  const name = node.metadata.name ?? '';
-  using deadline = withDeadline(clock, signal, VERIFY_MS);
-  const reading = ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, deadline));
-  const lease = await reading.catch((error: unknown) => {
-    signal.throwIfAborted();
-    heartbeats.interrupted();
-    throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
-  });
-  return heartbeats.note(name, markOf(node, lease), clock.monotonicMs(), stageOf(node));
-}
-
 /** `…-changed`: it was written by others since it was read, so the plan is out of date. */
 type Outcome = 'done' | 'node-changed' | 'pods-changed';
 
 /** Writes the Node, then its pods; a rejected write of the Node does not hold up the pods. */
 async function writeAll(
-  { heartbeats, registered }: Memory,
+  { periods, registered }: Memory,
   node: Node,
   actions: readonly Action[],
   context: ControllerContext,
@@ -235,7 +189,7 @@ async function writeAll(
     await writeNode(node, actions, registered, context, signal);
   } catch (error) {
     if (isReason(error, 'Conflict')) return 'node-changed';
-    if (!isRejection(error)) heartbeats.interrupted();
+    if (!isRejection(error)) periods.interrupted();
     failures.push(error);
   }
   try {

@@ -8,22 +8,19 @@ const FRESH_SHARE = 0.2;
 const LOOK_SHARE = 0.125;
 
 /**
- * When each node's heartbeat last changed, and since when heartbeats could have been observed without a gap. Both are by our
+ * Of nodes with the same grace period: when each one's heartbeat last changed, and since when heartbeats could have been observed without a gap. Both are by our
  * own monotonic clock, as in Kubernetes: agents' clocks are not trusted, and time in which the API stored no heartbeat, or
  * did not report it, counts for no node. `reset` forgets all: a new leader gives every node a full period.
  */
 export class Heartbeats {
   readonly #graceMs: number;
-  readonly #startupGraceMs: number;
-  readonly #heard = new Map<string, { readonly mark: string; readonly atMs: number; readonly graceMs: number }>();
+  readonly #heard = new Map<string, { readonly mark: string; readonly atMs: number }>();
   /** When the view was last known to work; undefined before the first heartbeat. */
   #viewedMs: number | undefined;
   #viewedSinceMs = Number.NEGATIVE_INFINITY;
 
-  /** `startupGraceMs` is for nodes whose agent has not reported a status yet. */
-  constructor(graceMs: number, startupGraceMs = graceMs) {
+  constructor(graceMs: number) {
     this.#graceMs = graceMs;
-    this.#startupGraceMs = startupGraceMs;
   }
 
   reset(): void {
@@ -37,20 +34,19 @@ export class Heartbeats {
   }
 
   /** Records the node's heartbeat; returns how many ms it may stay unchanged: 0 or less means silent. */
-  note(node: string, mark: string, nowMs: number, stage: 'starting' | 'started' = 'started'): number {
+  note(node: string, mark: string, nowMs: number): number {
     const known = this.#heard.get(node);
     if (known?.mark === mark) return this.leftMs(node, nowMs);
-    const graceMs = stage === 'starting' ? this.#startupGraceMs : this.#graceMs;
-    this.#heard.set(node, { mark, atMs: nowMs, graceMs });
+    this.#heard.set(node, { mark, atMs: nowMs });
     // A term begins with caches that the API has just filled.
     if (known !== undefined || this.#viewedMs === undefined) this.viewed(nowMs);
-    return graceMs;
+    return this.#graceMs;
   }
 
   /** How many ms the heartbeat of a known node may stay unchanged. */
   leftMs(node: string, nowMs: number): number {
-    const { atMs, graceMs } = this.#heard.get(node) ?? { atMs: nowMs, graceMs: this.#graceMs };
-    return Math.max(atMs, this.#viewedSinceMs) + graceMs - nowMs;
+    const atMs = this.#heard.get(node)?.atMs ?? nowMs;
+    return Math.max(atMs, this.#viewedSinceMs) + this.#graceMs - nowMs;
   }
 
   /** The API stores heartbeats and reports them. After a gap every period begins anew. */

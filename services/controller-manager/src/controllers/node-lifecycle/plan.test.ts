@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Node, Pod, Taint } from '@gantry/objects';
+import type { Lease, Node, Pod, Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { Heartbeats } from './heartbeats.ts';
+import { Periods } from './periods.ts';
 import { type Action, type ObservedNode, planNode } from './plan.ts';
 
 interface Case {
@@ -153,13 +154,33 @@ describe('heartbeats', () => {
     expect(heartbeats.note('n', '2', 7500)).toBe(0);
   });
 
-  it('give a node without a status the time to start', () => {
-    const heartbeats = new Heartbeats(4000, 60_000);
-    expect(heartbeats.note('n', '1', 0, 'starting')).toBe(60_000);
-    expect(heartbeats.isQuiet(heartbeats.note('n', '1', 20_000, 'starting'))).toBe(false);
-    expect(heartbeats.note('n', '1', 60_000, 'starting')).toBe(0);
-    expect(heartbeats.note('n', '2', 60_000, 'started')).toBe(4000);
-    expect(heartbeats.note('n', '2', 64_000, 'started')).toBe(0);
+  it('of a node are those of nodes that report as often', () => {
+    const node = (status: Node['status']): Node => ({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n' },
+      status,
+    });
+    const started = node({ conditions: [{ type: 'Ready', status: 'False' }] });
+    const lease = (leaseDurationSeconds: number): Lease => ({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'n' },
+      spec: { leaseDurationSeconds },
+    });
+    const periods = new Periods(4000);
+    expect(periods.of(node({}), lease(4)).note('n', '1', 0)).toBe(60_000);
+    expect(periods.of(started, lease(4)).note('n', '2', 100)).toBe(4000);
+    expect(periods.of(started, lease(5)).note('n', '3', 100)).toBe(50_000);
+    expect(periods.of(started, undefined).note('n', '3', 1100)).toBe(49_000);
+    // What it was among others does not count when it is one of them again.
+    expect(periods.of(started, lease(4)).note('n', '2', 2000)).toBe(4000);
+    expect(periods.of(started, lease(40)).note('n', '3', 3000)).toBe(50_000);
+    periods.forget('n');
+    expect(periods.of(started, lease(40)).note('n', '3', 3500)).toBe(50_000);
+    expect(new Periods(2000).of(started, lease(4)).note('n', '1', 0)).toBe(2000);
+    expect(new Periods(90_000).of(started, lease(100)).note('n', '1', 0)).toBe(90_000);
+    expect(new Periods(90_000).of(node({}), undefined).note('n', '1', 0)).toBe(90_000);
   });
 
   it('forget heartbeats of an earlier term', () => {
