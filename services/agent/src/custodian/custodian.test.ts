@@ -140,6 +140,18 @@ describe('a host custodian with an agent that comes back', () => {
     expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
   });
 
+  it('records why it could not remove a node, and removes it later', async () => {
+    server.failNext(({ verb, resource }) => verb === 'delete' && resource === NODES, StatusError.internal('no space'));
+    lead();
+    await wait();
+    expect(server.all(NODES)).toEqual([]);
+    const reported = server.all(EVENTS).map(({ type, reason, message, count }) => [type, reason, message, count]);
+    expect(reported).toEqual([
+      ['Normal', 'DeletingNode', 'Deleting node host-2 because it does not exist in the cloud provider', 2],
+      ['Warning', 'DeletingNodeFailed', expect.stringMatching(/^Failed deleting node host-2: .*no space/), 1],
+    ]);
+  });
+
   it('does not remove a node that was written in the meantime', async () => {
     let count = 0;
     meanwhile = async ({ resource }) => {

@@ -26,11 +26,10 @@ import type { AgentContainers, SelfContainer } from '../runtime/agent-containers
 import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { deleteNode, versionOf } from './delete-node.ts';
 import { type CleanedNode, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
-/** Kubernetes' words: the cloud is the Docker host here. */
-const NOT_IN_CLOUD = 'it does not exist in the cloud provider';
 /** Containers of nodes without an object are looked for once in this many rounds. */
 const OBJECTLESS_ROUNDS = 5;
 
@@ -272,18 +271,12 @@ export class Custodian {
    * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, events, agents, statePath, mounts, logger } = this.#options;
-    const objects = [
-      { resource: LEASES, namespace: LEASE_NAMESPACE, seen: this.#heartbeats.get(node)?.lease },
-      { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
-    ];
-    for (const { resource, namespace, seen } of objects) {
-      if (seen === undefined) continue;
-      if (seen.kind === NODES.kind) {
-        events.event(seen, 'Normal', 'DeletingNode', `Deleting node ${node} because ${NOT_IN_CLOUD}`);
-      }
-      await ignoreNotFound(client.delete(resource, { namespace, name: node }, versionOf(seen), signal));
-    }
+    const { client, agents, statePath, mounts, logger } = this.#options;
+    const lease = this.#heartbeats.get(node)?.lease;
+    const key = { namespace: LEASE_NAMESPACE, name: node };
+    if (lease !== undefined) await ignoreNotFound(client.delete(LEASES, key, versionOf(lease), signal));
+    const object = this.#nodes.get(node);
+    if (object !== undefined) await deleteNode(object, this.#options, signal);
     const state = join(statePath, 'nodes', node);
     const keys = await readKeyVolume(state);
     if (keys !== undefined) await agents.removeUnusedVolume(keys, signal);
@@ -299,7 +292,3 @@ function identity(pod: Pod): { namespace: string; name: string; uid: string } {
 }
 
 /** Preconditions for a write that was planned from this object. */
-function versionOf(object: KubeObject | undefined): { readonly uid?: string; readonly resourceVersion?: string } {
-  const { uid, resourceVersion } = object?.metadata ?? {};
-  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-}
