@@ -149,6 +149,14 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
     protects: 'all pods of the cluster, when the control plane was away for a while',
   },
   {
+    name: 'a node without a Lease is lost as soon as an agent',
+    file: `${NODES}/periods.ts`,
+    text: '?? Number.POSITIVE_INFINITY',
+    replacement: '?? 0',
+    tests: [`${NODES}/plan.test.ts`, `${NODES}/controller.test.ts`],
+    protects: 'the pods of nodes that report less often than agents',
+  },
+  {
     name: 'taints of other owners are removed',
     file: `${NODES}/plan.ts`,
     text: 'current.filter((taint) => !isOwn(taint) || wanted.some((other) => isSame(taint, other)));',

@@ -40,10 +40,18 @@ export const CUSTODIAN_MUTANTS: readonly Mutant[] = [
   {
     name: 'the custodian removes a node that has come back',
     file: `${AGENT}/custodian/custodian.ts`,
-    text: 'client.delete(resource, { namespace, name: node }, versionOf(seen), signal)',
-    replacement: 'client.delete(resource, { namespace, name: node }, {}, signal)',
+    text: 'client.delete(LEASES, key, versionOf(lease), signal)',
+    replacement: 'client.delete(LEASES, key, {}, signal)',
     tests: [`${AGENT}/custodian/custodian.test.ts`],
     protects: 'an agent that has renewed its Lease since the custodian looked',
+  },
+  {
+    name: 'the custodian removes a Node that was written meanwhile',
+    file: `${AGENT}/custodian/delete-node.ts`,
+    text: "client.delete(NODES, { namespace: '', name }, versionOf(node), signal)",
+    replacement: "client.delete(NODES, { namespace: '', name }, {}, signal)",
+    tests: [`${AGENT}/custodian/custodian.test.ts`],
+    protects: 'an agent that has written its Node since the custodian looked',
   },
   {
     name: 'the custodian deletes a successor of the pod',
