@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Activities, sleep, systemClock, systemRandom } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
 import { describe, expect, it } from 'vitest';
@@ -18,10 +20,20 @@ const idle = { name: 'own', run: async () => undefined };
 /** Of a loopback network of 2^24 addresses: another process's port is not met. */
 const host = `127.${[0, 0, 0].map(() => 1 + Math.floor(systemRandom() * 250)).join('.')}`;
 
-function members(readiness: Readiness) {
+/** A port of `host` that nobody listens on, as long as nobody takes it meanwhile. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function members(readiness: Readiness, port = 10_255) {
   return serviceMembers(parts, {
     ...readiness,
-    endpoints: [{ host, port: 10_255 }],
+    endpoints: [{ host, port }],
     renewedDirs: ['/tls', '/agents'],
     requestCertificate: async () => '',
     members: [idle],
@@ -31,17 +43,18 @@ function members(readiness: Readiness) {
 /** What `/readyz` answers. */
 async function readyz(readiness: Readiness): Promise<string> {
   const stop = new AbortController();
-  const running = members(readiness)
+  const port = await freePort();
+  const running = members(readiness, port)
     .find(({ name }) => name === 'http-endpoint')
     ?.run(stop.signal);
+  const ended = Promise.resolve(running).then(() => undefined);
   try {
     for (;;) {
-      try {
-        return await (await fetch(`http://${host}:10255/readyz`)).text();
-      } catch {
-        // Not listening yet.
-        await sleep(systemClock, 10, stop.signal);
-      }
+      const fetched = fetch(`http://${host}:${port}/readyz`).catch(() => 'not listening' as const);
+      const response = await Promise.race([fetched, ended]);
+      if (response === undefined) throw new Error('the endpoint ended');
+      if (response !== 'not listening') return await response.text();
+      await sleep(systemClock, 10, stop.signal);
     }
   } finally {
     stop.abort();
