@@ -93,9 +93,10 @@ export class FakeObjectClient extends ObjectCalls {
     return [...this.#bucket(resource).values()] as T[];
   }
 
-  /** Creates an object as some other client would. */
+  /** Creates an object as some other client would, long ago if its creationTimestamp says so. */
   async put<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T> {
-    const created = this.#create(resource, object.metadata.namespace ?? '', object);
+    const { namespace = '', creationTimestamp } = object.metadata;
+    const created = this.#create(resource, namespace, object, creationTimestamp);
     return created as T;
   }
 
@@ -224,7 +225,12 @@ export class FakeObjectClient extends ObjectCalls {
     return must(findResource(resource) ?? custom.find(isMeant), resource.resource);
   }
 
-  #create(resource: Resource, namespace: string, object: KubeObject): KubeObject {
+  #create(
+    resource: Resource,
+    namespace: string,
+    object: KubeObject,
+    creationTimestamp = formatTime(this.#clock.now()),
+  ): KubeObject {
     const { generateName } = object.metadata;
     this.#uids += 1;
     const name = object.metadata.name ?? `${generateName ?? ''}${String(this.#uids).padStart(5, '0')}`;
@@ -235,7 +241,7 @@ export class FakeObjectClient extends ObjectCalls {
       name,
       ...(namespace === '' ? {} : { namespace }),
       uid: `uid-${this.#uids}`,
-      creationTimestamp: formatTime(this.#clock.now()),
+      creationTimestamp,
     };
     return this.#store(resource, 'ADDED', { ...created, apiVersion: apiVersionOf(resource) }, undefined);
   }

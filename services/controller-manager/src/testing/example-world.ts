@@ -25,6 +25,7 @@ import {
   SERVICES,
   STATEFUL_SETS,
   StatusError,
+  TOKEN_TRACKING,
   VALIDATING_ADMISSION_POLICIES,
   VOLUME_ATTRIBUTES_CLASSES,
 } from '@gantry/objects';
@@ -196,6 +197,17 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     { type: 'kubernetes.io/service-account-token', data: { token: 'dA==' } },
     { annotations: { 'kubernetes.io/service-account.name': 'builder' } },
   ),
+  inside(SERVICE_ACCOUNTS, 'idle', { secrets: [{ name: 'idle-token' }] }),
+  inside(
+    SECRETS,
+    'idle-token',
+    { type: 'kubernetes.io/service-account-token', data: { token: 'dA==' } },
+    {
+      annotations: { 'kubernetes.io/service-account.name': 'idle' },
+      creationTimestamp: '2020-01-01T00:00:00Z',
+    },
+  ),
+  of(CONFIG_MAPS, { ...TOKEN_TRACKING }, { data: { since: '2020-01-01' } }),
   of(
     CLUSTER_ROLES,
     { name: 'part', labels: { gather: 'yes' } },
