@@ -17,7 +17,7 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
   return state.Status === 'created' ? 'created' : 'exited';
 }
 
-/** What is known of containers besides their inspections. */
+/** What inspections do not show of containers. */
 export interface ContainerFacts {
   /** Those that are not on the network that they should be on. */
   readonly unconnected: ReadonlySet<Docker.ContainerInspectInfo>;
