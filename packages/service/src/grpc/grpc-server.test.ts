@@ -262,6 +262,24 @@ describe('a stream in both directions', () => {
     await writing;
   });
 
+  it('makes no part for a client that does not read, beyond what the connection takes', async () => {
+    // The connection takes two of them.
+    const part = 'x'.repeat(4 * 1024 * 1024);
+    let made = 0;
+    await using server = await startDuplex(async function* () {
+      for (;;) {
+        made++;
+        yield output(part);
+      }
+    });
+    const call = exchange(server.client);
+    call.on('error', () => undefined);
+    await expect.poll(() => made).toBeGreaterThan(0);
+    for (let turn = 0; turn < 300; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(made).toBeLessThan(5);
+    call.cancel();
+  });
+
   it('delivers its responses and error although requests are left unread', async () => {
     await using server = await startDuplex(async function* (requests) {
       for await (const message of requests) {
