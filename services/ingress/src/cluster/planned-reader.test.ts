@@ -41,12 +41,10 @@ const put = async <T extends KubeObject>(resource: Resource<T>, object: T) => {
 };
 const named = (name: string) => informers.cache.get(INGRESSES, { namespace: name.slice(0, 1), name: name.slice(2) });
 const rulesOf = (name: string) => named(name)?.spec?.rules?.length ?? 0;
-const large = (name: string, paths = 40) =>
-  ingress(name, {
-    rules: [
-      rule(`${name.replace('/', '-')}.example`, ...Array.from({ length: paths }, (_, at) => `Exact /${at} web:80`)),
-    ],
-  });
+const large = (name: string, paths = 40, age = 0) => {
+  const backends = Array.from({ length: paths }, (_, at) => `Exact /${at} web:80`);
+  return ingress(name, { rules: [rule(`${name.replace('/', '-')}.example`, ...backends)] }, age);
+};
 
 /** The client with lists in pages, as the apiserver has them. */
 const inPages = (asked: (limit: number | undefined) => void = () => {}): ObjectReader => ({
@@ -188,9 +186,8 @@ describe('a list', () => {
 
   it('that is the first one keeps the oldest, also where it comes in a later page', async () => {
     await client.put(INGRESSES, large('a/z'));
-    await clock.advance(2000);
-    await client.put(INGRESSES, large('a/a'));
-    for (let index = 0; index < 25; index++) await client.put(INGRESSES, ingress(`a/m${index}`, {}));
+    await client.put(INGRESSES, large('a/a', 40, 1));
+    for (let index = 0; index < 25; index++) await client.put(INGRESSES, ingress(`a/m${index}`, {}, 1));
     expect(await kept(new PlannedReader(inPages(), clock, room))).toEqual(['a/z']);
   });
 
