@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Activities, type Clock, formatTime, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { CONFIG_MAPS, TOKEN_TRACKING } from '@gantry/objects';
 import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
@@ -12,6 +13,7 @@ import type { UsageSource } from '../agents/usage-source.ts';
 import { type AgentLogs, createAgentLogs } from '../endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
 import { createSigningKeys, fixedSigningKeys } from '../auth/authn/signing-keys.ts';
+import { createLoopbackClient } from '../loops/loopback-client.ts';
 import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { type ApiServerOptions, createApiServer } from '../server.ts';
@@ -57,7 +59,7 @@ export interface TestApiServerOptions {
 
 const LOGS_NOTHING: AuditPolicy = { rules: [], omitStages: [], omitManagedFields: false };
 
-/** Starts one and waits until it is ready. */
+/** Starts one and waits until it is ready, and has written what it writes by itself. */
 export async function startApiServer(options: TestApiServerOptions = {}): Promise<TestApiServer> {
   const clock = options.clock ?? systemClock;
   const logger = options.logger ?? silentLogger;
@@ -113,7 +115,13 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
   const signals = new EventEmitter();
   const ended = runGroup(members, { clock, logger, signals }).finally(() => rm(bootstrapDir, { recursive: true }));
   const [restPort, grpcPort] = await Promise.all([rest.promise, grpc.promise]);
-  while ((await health.ready()).length > 0) await Promise.race([ended, once(nextTurn(), 'turn')]);
+  const isReady = async () => (await health.ready()).length === 0;
+  const client = createLoopbackClient(registry);
+  const isTracking = async () =>
+    (await client.get(CONFIG_MAPS, TOKEN_TRACKING, 'cached', AbortSignal.any([]))) !== undefined;
+  for (const holds of [isReady, isTracking]) {
+    while (!(await holds())) await Promise.race([ended, once(nextTurn(), 'turn')]);
+  }
   const stop = (): Promise<GroupOutcome> => {
     signals.emit('SIGTERM');
     return ended;

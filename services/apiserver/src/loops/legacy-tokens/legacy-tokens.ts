@@ -45,10 +45,18 @@ export function legacyTokenTracking({
       ...shared,
       name: 'legacy-token-tracking',
       intervalMs: INTERVAL_MS,
+      // At the first start of a cluster, bootstrap is about to create the namespace.
+      subscribe: (notify) => {
+        let wasThere = isThere();
+        const look = () => {
+          const before = wasThere;
+          wasThere = isThere();
+          if (wasThere && !before) notify();
+        };
+        return [cache.resource(NAMESPACES).observe(look)];
+      },
       reconcile: async (signal) => {
-        // At the first start of a cluster, bootstrap is about to create the namespace.
-        if (!isThere()) return RETRY.initialMs;
-        return await ensureStandingObjects(client, [trackingSince(clock.now())], signal);
+        if (isThere()) await ensureStandingObjects(client, [trackingSince(clock.now())], signal);
       },
       onError: (error) =>
         logger.warn({ reason: errorMessage(error) }, 'the ConfigMap of token tracking is missing, retrying'),
