@@ -47,7 +47,7 @@ export class DockerExecs {
         exitCode = part.exitCode;
         continue;
       }
-      if (size < MAX_OUTPUT_BYTES) parts.push(part.data);
+      if (size < MAX_OUTPUT_BYTES) parts.push(Buffer.from(part.data));
       size += part.data.length;
     }
     return { exitCode, output: Buffer.concat(parts).subarray(0, MAX_OUTPUT_BYTES).toString() };

@@ -1,7 +1,9 @@
 import { type IncomingMessage, request } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
+import { EngineSocket } from './engine-socket.ts';
 
+/** Where the client library looks for the engine by itself. */
+const ENGINE_SOCKET = '/var/run/docker.sock';
 /** Of an answer that refuses a request. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
@@ -38,11 +40,12 @@ interface Hijack {
  * A request whose connection becomes that of a process: raw bytes in both directions, of which each can be closed by itself. The client
  * library sends an empty body in chunks, and engines take its end for standard input.
  */
-export function hijack(docker: Docker, { path, query = {}, body, abort }: Hijack): Promise<Duplex> {
+export function hijack(docker: Docker, { path, query = {}, body, abort }: Hijack): Promise<EngineSocket> {
   const { socketPath } = docker.modem as { readonly socketPath?: string };
+  const socket = new EngineSocket();
   const content = body === undefined ? '' : JSON.stringify(body);
   const sent = request({
-    ...(socketPath === undefined ? {} : { socketPath }),
+    createConnection: () => socket.connect(socketPath ?? ENGINE_SOCKET),
     path: `${path}?${new URLSearchParams(query).toString()}`,
     method: 'POST',
     headers: {
@@ -51,13 +54,12 @@ export function hijack(docker: Docker, { path, query = {}, body, abort }: Hijack
       'content-length': Buffer.byteLength(content),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
-    agent: false,
     signal: abort,
   });
   return new Promise((resolve, reject) => {
     sent.once('error', reject);
-    sent.once('upgrade', (_response, socket, head) => {
-      if (head.length > 0) socket.unshift(head);
+    sent.once('upgrade', (_response, _socket, head) => {
+      socket.beginRaw(head);
       resolve(socket);
     });
     sent.once('response', (response) => {

@@ -8,6 +8,7 @@ export type ProcessInput =
 
 /** What a process sends. A terminal's output is standard output. */
 export type ProcessOutput =
+  /** The data is valid until the next output is asked for. */
   | { readonly kind: 'stdout' | 'stderr'; readonly data: Uint8Array }
   /** Only of a command, and the last of it. */
   | { readonly kind: 'exit'; readonly exitCode: number };

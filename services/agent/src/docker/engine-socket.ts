@@ -1,0 +1,68 @@
+import { Socket } from 'node:net';
+
+/** As Node.js reads. Each read becomes a message; larger ones cost an API server twice as much: it collects its whole heap for them. */
+const READ_BYTES = 64 * 1024;
+
+/**
+ * A connection to the engine that becomes that of a process. Until `beginRaw` it is read like any socket. Then it is iterated, once: all
+ * that has come is one chunk, which is valid until the next is asked for, since they share one buffer. Reads into buffers of their own, as
+ * Node.js does them, leave as much garbage as the process sends.
+ */
+export class EngineSocket extends Socket {
+  readonly #buffer: Buffer;
+  #state: 'http' | 'raw' = 'http';
+  #head: Uint8Array = Buffer.alloc(0);
+  #filled = 0;
+
+  constructor() {
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    super({ onread: { buffer, callback: (size) => this.#take(size) } });
+    this.#buffer = buffer;
+  }
+
+  /** `head` has been read already. */
+  beginRaw(head: Uint8Array): void {
+    this.#state = 'raw';
+    this.#head = head;
+  }
+
+  override async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
+    try {
+      if (this.#head.length > 0) yield this.#head;
+      const rest = this.read() as Uint8Array | null;
+      if (rest !== null) yield rest;
+      while (!this.readableEnded && !this.destroyed) {
+        if (this.#filled === 0) await this.#filledOrEnded();
+        const size = this.#filled;
+        this.#filled = 0;
+        if (size > 0) yield this.#buffer.subarray(0, size);
+      }
+      if (this.errored !== null) throw this.errored;
+    } finally {
+      this.destroy();
+    }
+  }
+
+  /** Reads once. */
+  #filledOrEnded(): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        for (const event of ['filled', 'end', 'close']) this.off(event, settle);
+        resolve();
+      };
+      for (const event of ['filled', 'end', 'close']) this.on(event, settle);
+      this.resume();
+    });
+  }
+
+  /** For Node.js, which reads on when the result is true. */
+  #take(size: number): boolean {
+    if (this.#state === 'http') {
+      this.push(Buffer.from(this.#buffer.subarray(0, size)));
+      return this.#state === 'http';
+    }
+    this.#filled = size;
+    this.emit('filled');
+    return false;
+  }
+}
