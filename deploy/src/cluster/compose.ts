@@ -5,6 +5,7 @@ import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { hasMiscountedNetwork } from './miscounted-network.ts';
+import { findOwnVolumes } from './own-volumes.ts';
 
 /** A container of a Gantry service. */
 export interface ServiceContainer {
@@ -122,7 +123,10 @@ export function openProject(
       }
     },
     removeService: async (service) => {
+      const volumes = await findOwnVolumes(shell, clusterId, service);
       await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', '-v', service], options());
+      // Those that are gone already are no failure.
+      if (volumes.length > 0) await mustRun(shell, 'docker', ['volume', 'rm', '-f', ...volumes]);
     },
     unmountState: async () => {
       const volume = ['volume', 'ls', '-q', '--filter', `name=^${clusterId}_agent-state$`];
