@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { type AddressRange, isWithin, parseIpv4Range } from '@gantry/objects';
 import { runProgram } from './process.ts';
 
-/** What a cluster may change on its host, as lines: packet filters, routes, interfaces, and the engine's networks and containers. */
+/** What a cluster may change on its host, as lines: packet filters, routes, interfaces, and the engine's networks, volumes and containers. */
 export type HostState = readonly string[];
 
 /** Lines that one of two states has more often than the other. */
@@ -30,17 +30,19 @@ export interface ClusterTraces {
  */
 export async function readHostState(image?: string): Promise<HostState | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
-  const [nft, iptables, ip6tables, routes, routes6, rules, networks, containers, interfaces] = await Promise.all([
-    readNft(image),
-    output('iptables-save'),
-    output('ip6tables-save'),
-    output('ip', '-o', 'route', 'show', 'table', 'all'),
-    output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
-    output('ip', 'rule'),
-    output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
-    output('docker', 'ps', '--all', '--format', CONTAINER),
-    readInterfaces(),
-  ]);
+  const [nft, iptables, ip6tables, routes, routes6, rules, networks, volumes, containers, interfaces] =
+    await Promise.all([
+      readNft(image),
+      output('iptables-save'),
+      output('ip6tables-save'),
+      output('ip', '-o', 'route', 'show', 'table', 'all'),
+      output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
+      output('ip', 'rule'),
+      output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
+      output('docker', 'volume', 'ls', '--format', '{{.Name}}'),
+      output('docker', 'ps', '--all', '--format', CONTAINER),
+      readInterfaces(),
+    ]);
   const named = (name: string, lines: readonly string[]) => lines.map((line) => `${name}: ${line}`);
   return [
     ...named('nft', nft === undefined ? [UNREADABLE] : rulesOfNft(nft)),
@@ -50,6 +52,7 @@ export async function readHostState(image?: string): Promise<HostState | undefin
     ...named('route', lastingRoutes(routes6)),
     ...named('rule', linesOf(rules)),
     ...named('network', linesOf(networks)),
+    ...named('volume', linesOf(volumes)),
     ...named('container', linesOf(containers)),
     ...named('interface', interfaces),
   ].toSorted();
