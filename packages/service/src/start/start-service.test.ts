@@ -20,7 +20,7 @@ const idle = { name: 'own', run: async () => undefined };
 /** Of a loopback network of 2^24 addresses: another process's port is not met. */
 const host = `127.${[0, 0, 0].map(() => 1 + Math.floor(systemRandom() * 250)).join('.')}`;
 
-/** A port of `host` that nobody listens on, as long as nobody takes it meanwhile. */
+/** A port of `host` without a listener; another process may still take it. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
