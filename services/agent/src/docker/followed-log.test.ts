@@ -33,6 +33,15 @@ describe('a log that is followed', () => {
     },
   );
 
+  it.each([1, 7, 1000])(
+    'has a line once that the engine repeats at once, when it has read no other of its file (pieces of %i bytes)',
+    async (size) => {
+      const first = message(2, 'b\n');
+      expect(await followed([message(1, 'a\n'), first, first, message(3, 'c\n')], size)).toBe('a\nb\nc\n');
+      expect(await followed([first, message(2, 'other\n'), message(2, 'other\n')], size)).toBe('b\nother\nother\n');
+    },
+  );
+
   it('has all parts of a long line, which share their time, once', async () => {
     const lines = [message(1, 'a'), message(1, 'b'), message(1, 'c\n'), message(2, 'd'), message(2, 'e\n')];
     expect(await followed([...lines, ...lines, message(2, 'f\n')])).toBe('abc\nde\nf\n');

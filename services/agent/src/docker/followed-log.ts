@@ -5,15 +5,18 @@ const STAMP_BYTES = 31;
 const SECONDS_BYTES = 19;
 const FRACTION_FROM = 20;
 const FRACTION_TO = 29;
+const LINE_END = 0x0a;
 const NANOSECONDS = 1_000_000_000n;
 /** As many short lines as the engine writes into a file of a log. Of each output. */
 const MAX_KNOWN = 131_072;
 const FIRST_KNOWN = 1024;
+/** The engine's longest message, with its time. */
+const MAX_MESSAGE_BYTES = 16 * 1024 + STAMP_BYTES;
 
 /**
  * A log that is followed, without what the engine repeats: up to version 20.10 it may read the file that a rotation begins twice. Takes
- * whole messages with their times. A message is left out only where one of the same output with the very same time was read before and
- * later ones, too; so nothing is lost when the host's clock goes back. `times`: whether messages keep their times.
+ * whole messages with their times. A message is left out only where one of the same output with the very same time was read before, and later
+ * ones or the same text just before; so nothing is lost when the host's clock goes back. `times`: whether messages keep their times.
  */
 export async function* withoutRepeats(
   messages: AsyncIterable<readonly OutputPart[]>,
@@ -37,11 +40,20 @@ class ReadTimes {
   #next = 0;
   /** Messages of the last time: the parts of a long line share theirs. */
   #ofLast = 0;
+  /** The last of them, and its length. */
+  readonly #text = Buffer.alloc(MAX_MESSAGE_BYTES);
+  #textBytes = 0;
   #repeatsLeft = 0;
   #second = { text: '', nanoseconds: 0n };
 
   /** Whether the message was read before. One that was not is noted. */
   repeats(message: Uint8Array): boolean {
+    const isRepeated = this.#isRepeated(message);
+    if (!isRepeated) this.#keep(message);
+    return isRepeated;
+  }
+
+  #isRepeated(message: Uint8Array): boolean {
     const time = this.#timeOf(message);
     const last = this.#count === 0 ? -1n : this.#at(this.#count - 1);
     if (time > last) {
@@ -51,12 +63,14 @@ class ReadTimes {
       return false;
     }
     if (time === last) {
-      if (this.#repeatsLeft === 0) {
-        this.#ofLast += 1;
-        return false;
+      if (this.#repeatsLeft > 0) {
+        this.#repeatsLeft -= 1;
+        return true;
       }
-      this.#repeatsLeft -= 1;
-      return true;
+      // The first line of a file, which the engine began again after it.
+      if (this.#ofLast === 1 && this.#isWholeLine(message)) return true;
+      this.#ofLast += 1;
+      return false;
     }
     if (this.#isKnown(time)) {
       this.#repeatsLeft = this.#ofLast;
@@ -68,6 +82,16 @@ class ReadTimes {
     this.#ofLast = 1;
     this.#repeatsLeft = 0;
     return false;
+  }
+
+  /** Whether the message is the one that was kept, to the end of its line. */
+  #isWholeLine(message: Uint8Array): boolean {
+    return message.at(-1) === LINE_END && this.#text.subarray(0, this.#textBytes).equals(message);
+  }
+
+  #keep(message: Uint8Array): void {
+    this.#textBytes = message.length > MAX_MESSAGE_BYTES ? 0 : message.length;
+    this.#text.set(message.subarray(0, this.#textBytes));
   }
 
   #timeOf(message: Uint8Array): bigint {
