@@ -290,5 +290,3 @@ function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   return { namespace, name, uid };
 }
-
-/** Preconditions for a write that was planned from this object. */

@@ -23,7 +23,7 @@ const ENDED = {
   NetworkSettings: { Networks: {} },
 };
 
-/** An observer of an engine with one ended container; `emit` is an event of the engine, and resolves when it was observed. */
+/** An observer of an engine with one ended container; `emit` are events of the engine, and resolves with the next that is observed. */
 async function observeEnded() {
   const docker = new Docker({ socketPath: '/nonexistent' });
   const stream = new PassThrough();
@@ -42,8 +42,8 @@ async function observeEnded() {
   const events = observer.watch('c', signal)[Symbol.asyncIterator]();
   expect((await events.next()).value).toBe('connected');
   return {
-    emit: async (Action: string) => {
-      stream.write(`${JSON.stringify({ Action, Actor: { ID, Attributes: LABELS } })}\n`);
+    emit: async (...actions: string[]) => {
+      for (const Action of actions) stream.write(`${JSON.stringify({ Action, Actor: { ID, Attributes: LABELS } })}\n`);
       return (await events.next()).value as unknown;
     },
     endedBy: async () => (await observer.listPods({ cluster: 'c' }, signal))[0]?.containers[0]?.endedBy,
@@ -56,6 +56,12 @@ it('a container was killed for its memory, though the engine says so only by an 
   expect(await endedBy()).toBeUndefined();
   expect(await emit('oom')).toMatchObject({ podUid: 'uid-1', what: 'outOfMemory' });
   expect(await endedBy()).toBe('oom');
+});
+
+it('a container that runs out of memory again and again is reported once', async () => {
+  const { emit } = await observeEnded();
+  expect(await emit('oom')).toMatchObject({ what: 'outOfMemory' });
+  expect(await emit('oom', 'oom', 'die')).toMatchObject({ what: 'ended' });
 });
 
 it('what is known of a container is forgotten with it', async () => {

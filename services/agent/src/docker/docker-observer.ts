@@ -71,6 +71,8 @@ export class DockerObserver implements RuntimeObserver {
         const what = WHAT[event.Action ?? ''];
         const attributes = event.Actor?.Attributes ?? {};
         const id = event.Actor?.ID ?? '';
+        // A container may run out of memory many times a second; each further time changes nothing.
+        if (what === 'outOfMemory' && this.#outOfMemory.has(id)) continue;
         this.#inspections.forget(id);
         if (what === 'outOfMemory') this.#outOfMemory.add(id);
         if (what === 'removed') this.#outOfMemory.delete(id);

@@ -28,7 +28,8 @@ const VOLUME_REFRESH_MS = 60_000;
 
 /**
  * Makes one pod's containers match its object: reads, plans and acts until the plan is empty, then sleeps until it is
- * notified. The reason of a notification matters for one thing only: whether the engine is asked again. It ends when neither object nor containers are left.
+ * notified. The reason of a notification matters for one thing only: whether the engine is asked again. It ends when neither object
+ * nor containers are left.
  */
 export class PodWorker {
   readonly #uid: string;
