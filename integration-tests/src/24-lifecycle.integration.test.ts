@@ -85,6 +85,10 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
     restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
     volumeMounts: [{ name: 'shared', mountPath: '/s' }],
   });
+  // An engine watches the memory of a container once it has started it.
+  const greedy = shell('main', 'until test -f /go; do sleep 0.1; done; exec tail /dev/zero', {
+    resources: { limits: { memory: '64Mi' } },
+  });
   const pods: readonly Pod[] = [
     podOf('stopped', { os: { name: 'linux' }, containers: [stopped] }),
     podOf(
@@ -92,14 +96,13 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
       { restartPolicy: 'Always', containers: [ruled], volumes: [{ name: 'shared', emptyDir: {} }] },
       { 'gantry.dev/max-restart-delay-seconds': '1' },
     ),
-    // The engine watches the memory of a container from shortly after its start.
-    podOf('greedy', {
-      containers: [shell('main', 'sleep 1; exec tail /dev/zero', { resources: { limits: { memory: '16Mi' } } })],
-    }),
+    podOf('greedy', { containers: [greedy] }),
     podOf('missing', { containers: [shell('main', '', { command: ['/no-such-program'] })] }),
     podOf('late', { activeDeadlineSeconds: 2, containers: [shell('main', `trap 'exit 0' TERM; ${FOREVER}`)] }),
   ];
   for (const pod of pods) await cluster.create(PODS, namespace.name, pod);
+  await cluster.mustKubectl(['-n', namespace.name, 'wait', 'pod', 'greedy', '--for=condition=Ready', '--timeout=120s']);
+  await cluster.mustKubectl(['-n', namespace.name, 'exec', 'greedy', '--', 'touch', '/go']);
   const [byProbe, byRule, byMemory, byStart, byTime] = await Promise.all(
     pods.map(({ metadata }) => untilEnded(namespace.name, metadata.name ?? '')),
   );

@@ -191,11 +191,13 @@ it('a container that the kernel kills for its memory is found so, in whichever o
     pod: POD,
     sandboxId,
     image: test.image,
-    // The engine watches the memory of a container from shortly after its start.
-    command: ['sh', '-c', 'sleep 1; exec tail /dev/zero'],
-    resources: { memoryBytes: 16 * 1024 * 1024 },
+    // The engine watches the memory of a container once it has started it.
+    command: ['sh', '-c', 'until test -f /go; do sleep 0.1; done; exec tail /dev/zero'],
+    resources: { memoryBytes: 64 * 1024 * 1024 },
   });
-  await runtime.containers.startContainer(await runtime.containers.createContainer(spec, stop.signal), stop.signal);
+  const id = await runtime.containers.createContainer(spec, stop.signal);
+  await runtime.containers.startContainer(id, stop.signal);
+  await runtime.containers.exec(id, ['touch', '/go'], stop.signal);
   await killed.promise;
   await test.eventually(async () => {
     const [pod] = await runtime.observer.listPods({ cluster }, stop.signal);
