@@ -8,7 +8,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import type { Activities, Starts } from '@gantry/base';
+import { type Activities, raceAbort, type Starts } from '@gantry/base';
 import type { Logger } from '../logger.ts';
 import {
   CERTIFICATE_ENDED,
@@ -177,7 +177,7 @@ function stream<C extends StreamCall>(
 
 /** Waits while the client reads more slowly, with up to 16 elements that have been written: objects are small, and many at once. */
 function writeAhead(call: StreamCall, element: object, signal: AbortSignal): Promise<void> | undefined {
-  return call.write(element) ? undefined : settled(signal, (done) => call.once('drain', done));
+  return call.write(element) ? undefined : raceAbort(new Promise((resolve) => call.once('drain', resolve)), signal);
 }
 
 /**
@@ -185,19 +185,7 @@ function writeAhead(call: StreamCall, element: object, signal: AbortSignal): Pro
  * of the young generation, and what outlives them makes V8 collect the whole heap (`youngCollections` of packages/base).
  */
 function writeOne(call: ServerDuplexStream<object, object>, element: object, signal: AbortSignal): Promise<void> {
-  return settled(signal, (done) => call.write(element, done));
-}
-
-/** Resolves with `done`; rejects with the reason of `signal`. */
-function settled(signal: AbortSignal, begin: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', leave, { once: true });
-    begin(() => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    });
-  });
+  return raceAbort(new Promise((resolve) => call.write(element, () => resolve())), signal);
 }
 
 /** Aborts when the client disconnects. grpc-js also emits `cancelled` after a call has succeeded, so `unfollow` is called before its end. */
