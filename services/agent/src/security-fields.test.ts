@@ -354,6 +354,7 @@ function outcomeOf(test: Case) {
         ? { kind: 'host' }
         : { kind: 'pod', name: 'pods', address: '10.0.0.9', nameServer: 'network' },
     privilege: 'full',
+    engine,
   });
   try {
     const spec = containerSpec({

@@ -43,6 +43,7 @@ async function podNetwork() {
     image: IMAGE,
     imageLabels: [],
     ipc: 'own',
+    seccomp: 'own',
     hostname: uid,
     network: { kind: 'pod', name: cluster, address: address(last), nameServer },
     hostAliases: [],
@@ -103,6 +104,19 @@ it('a sandbox that the agent connects has the network that the engine would have
   });
   await main.start();
   expect(await main.wait()).toMatchObject({ StatusCode: 0 });
+});
+
+it('a sandbox denies system calls by its own seccomp profile, where the engine has another', async () => {
+  const { bridge, sandbox } = await podNetwork();
+  const exitCodeOn = async (spec: SandboxSpec) => {
+    const options = { ...sandboxOptions(spec, bridge), Cmd: ['linux64', 'true'] };
+    const container = await docker.createContainer(options);
+    await container.start();
+    return ((await container.wait()) as { StatusCode: number }).StatusCode;
+  };
+  // personality(2), which Docker's profile allows.
+  expect(await exitCodeOn({ ...sandbox('engines', 160), seccomp: 'engine-default' })).toBe(0);
+  expect(await exitCodeOn(sandbox('ours', 161))).toBe(1);
 });
 
 it('a sandbox whose agent was killed while it connected it does not run, and its address is free', async () => {

@@ -96,6 +96,7 @@ describe('a host whose disk fills', () => {
         image: name,
         imageLabels: [],
         ipc: 'own',
+        seccomp: 'own',
         hostname: name,
         network,
         hostAliases: [],

@@ -67,6 +67,7 @@ class Simulation {
             image: 'pause',
             imageLabels: [],
             ipc: 'own',
+            seccomp: 'own',
             hostname: 'web',
             network: { kind: 'pod', name: 'pods', address: '10.0.0.9', nameServer: 'network' },
             hostAliases: [],

@@ -18,7 +18,7 @@ export async function startSandbox(
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { addresses, owner, privilege } = services;
+  const { addresses, owner, privilege, engine } = services;
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('Runtime', refusal);
   const runtime = await runtimeHandler(pod, services, signal);
@@ -28,7 +28,7 @@ export async function startSandbox(
   const image = await sandboxImage(services, signal);
   const createOn = async (network: SandboxSpec['network']) => {
     const handler = runtime === undefined ? {} : { runtime };
-    const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, ...handler });
+    const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, engine, ...handler });
     await services.runtime.sandboxes.createSandbox(spec, signal);
   };
   if (pod.spec?.hostNetwork === true) {

@@ -14,6 +14,8 @@ export interface SandboxSpec {
   readonly runtime?: string;
   /** Its IPC namespace. */
   readonly ipc: 'own' | 'host';
+  /** Its profile: a sandbox's own, or what the engine gives every container. */
+  readonly seccomp: 'own' | 'engine-default';
   readonly hostname: string;
   /** A network of pods and the address on it, or the host's own network. */
   readonly network: PodNetwork | { readonly kind: 'host' };

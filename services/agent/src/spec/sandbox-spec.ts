@@ -1,5 +1,5 @@
 import type { Pod } from '@gantry/objects';
-import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
@@ -18,13 +18,14 @@ export interface SandboxSpecInput {
   readonly image: ImageInfo;
   readonly network: SandboxSpec['network'];
   readonly privilege: EnginePrivilege;
+  readonly engine: Pick<EngineInfo, 'seccomp'>;
   /** The handler of the pod's RuntimeClass. */
   readonly runtime?: string;
 }
 
 /** A pod's sandbox as the runtime takes it. */
 export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
-  const { owner, pod, attempt, image, network, privilege, runtime } = input;
+  const { owner, pod, attempt, image, network, privilege, engine, runtime } = input;
   const sysctls = pod.spec?.securityContext?.sysctls ?? [];
   return {
     owner,
@@ -34,6 +35,8 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     imageLabels: image.labels,
     ...(runtime === undefined ? {} : { runtime }),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'own',
+    // An engine without profiles refuses one.
+    seccomp: engine.seccomp === 'default-profile' ? 'own' : 'engine-default',
     hostname: kernelHostname(pod),
     network,
     hostAliases: (pod.spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),

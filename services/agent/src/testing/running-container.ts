@@ -20,7 +20,7 @@ export async function runningContainer(
 ): Promise<RunningContainer> {
   const { signal } = new AbortController();
   const runtime = new HollowRuntime({ ...options, images: { nginx: IMAGE } });
-  const common = { owner, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
+  const common = { owner, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const, engine: ENGINE };
   const sandboxId = await runtime.sandboxes.createSandbox(
     sandboxSpec({ ...common, network: { kind: 'host' } }),
     signal,
@@ -32,7 +32,6 @@ export async function runningContainer(
     restartDelayMs: 0,
     environment: new Map(),
     mounts: [],
-    engine: ENGINE,
     capacityBytes: 2 ** 30,
     processLimit: 1000,
   });

@@ -9,6 +9,7 @@ const SPEC: SandboxSpec = {
   image: 'sha256:5ac0',
   imageLabels: ['gantry.address'],
   ipc: 'own',
+  seccomp: 'own',
   hostname: 'web',
   network: { kind: 'pod', name: 'pods', address: '10.1.0.9', nameServer: 'network' },
   hostAliases: [],
@@ -46,4 +47,11 @@ it('a sandbox on the network of the host is not connected to anything', () => {
   const options = sandboxOptions({ ...SPEC, network: { kind: 'host' } });
   expect(options).toMatchObject({ Hostname: '', HostConfig: { NetworkMode: 'host' } });
   expect(options.NetworkDisabled).toBeUndefined();
+});
+
+it('a sandbox has a seccomp profile of its own where the engine takes one', () => {
+  const securityOf = (seccomp: SandboxSpec['seccomp']) =>
+    sandboxOptions({ ...SPEC, seccomp }, BRIDGE).HostConfig?.SecurityOpt;
+  expect(securityOf('own')).toEqual([expect.stringMatching(/^seccomp=\{.*"ptrace"/)]);
+  expect(securityOf('engine-default')).toBeUndefined();
 });

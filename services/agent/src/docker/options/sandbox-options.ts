@@ -4,6 +4,7 @@ import type { PodNetwork, SandboxSpec } from '../../runtime/sandboxes.ts';
 import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
 import { MIN_CPU_SHARES } from './resources.ts';
+import { SANDBOX_SECCOMP } from './sandbox-seccomp.ts';
 
 /** As every runtime of Kubernetes gives a pod; one that needs more mounts an emptyDir of medium Memory there. */
 const SHARED_MEMORY_BYTES = 64 * 2 ** 20;
@@ -43,6 +44,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
       IpcMode: spec.ipc === 'host' ? 'host' : 'shareable',
       ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
       RestartPolicy: { Name: 'no' },
+      ...(spec.seccomp === 'own' ? { SecurityOpt: [`seccomp=${SANDBOX_SECCOMP}`] } : {}),
       LogConfig: LOG_CONFIG,
       OomScoreAdj: spec.oomScoreAdj,
       CpuShares: MIN_CPU_SHARES,

@@ -10,6 +10,7 @@ export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'
     hostname: change.pod.name,
     network: { kind: 'host' },
     ipc: 'own',
+    seccomp: 'own',
     hostAliases: [],
     dns: { servers: [], searches: [], options: [] },
     sysctls: {},
