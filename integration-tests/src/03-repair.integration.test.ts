@@ -1,9 +1,11 @@
-import { DEPLOYMENTS, type Pod, PODS } from '@gantry/objects';
+import { DEPLOYMENTS, equalJson, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
+const IMAGE = 'busybox:1.36';
+const FOREVER = 'while :; do sleep 0.1; done';
 const containersOf = (pod: Pod, name = 'nginx') =>
   cluster.podContainers([
     `label=io.kubernetes.pod.uid=${pod.metadata.uid}`,
@@ -30,6 +32,53 @@ test('a killed container is restarted, once', async () => {
   expect(after.metadata.uid).toBe(pod.metadata.uid);
   expect(after.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode).toBe(137);
   expect((await containersOf(pod)).length).toBe(1);
+});
+
+test('an earlier run of a container that is started by hand is stopped, and the pod stays as it is', async () => {
+  await using namespace = await cluster.namespace();
+  const shell = (name: string, script: string) => ({ name, image: IMAGE, command: ['sh', '-c', script] });
+  const spec = {
+    terminationGracePeriodSeconds: 5,
+    initContainers: [shell('init', 'test -e /ran && exec sleep 3600; touch /ran')],
+    containers: [shell('main', FOREVER)],
+  };
+  await cluster.create(PODS, namespace.name, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec });
+  const read = () => cluster.get(PODS, namespace.name, 'web');
+  const before = await eventually('the pod runs', 120_000, async () => {
+    const pod = await read();
+    return isReady(pod) ? pod : undefined;
+  });
+  const [first = ''] = await containersOf(before, 'main');
+  await cluster.docker(['kill', first]);
+  const restarted = await eventually('the container runs again', 120_000, async () => {
+    const pod = await read();
+    return isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1 ? pod : undefined;
+  });
+  const [second = ''] = await containersOf(restarted, 'main');
+  const init = restarted.status?.initContainerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
+  const running = async () => [...(await containersOf(before, 'main')), ...(await containersOf(before, 'init'))];
+
+  await cluster.docker(['start', first, init]);
+  const stops = await eventually('both stops are reported', 120_000, async () => {
+    const messages = (await cluster.list(EVENTS, namespace.name)).map(({ message = '' }) => message);
+    const found = messages.filter((message) => message.includes('was started'));
+    return found.length === 2 ? found : undefined;
+  });
+  expect(stops.toSorted()).toEqual([
+    'Container main was started beside its successor',
+    'Init container init was started after the pod was initialized',
+  ]);
+  await eventually('the second run is alone', 120_000, async () => equalJson(await running(), [second]));
+  const after = await eventually('the end of the init container is reported', 120_000, async () => {
+    const pod = await read();
+    return pod.status?.initContainerStatuses?.[0]?.state?.terminated === undefined ? undefined : pod;
+  });
+  expect(isReady(after)).toBe(true);
+  expect(after.status?.containerStatuses?.[0]).toMatchObject({ containerID: `docker://${second}`, restartCount: 1 });
+  expect(after.status?.initContainerStatuses?.[0]).toMatchObject({
+    restartCount: 0,
+    state: { terminated: { exitCode: 0, reason: 'Completed' } },
+  });
 });
 
 test('a deleted pod is replaced, and its containers are gone', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exited, NOW, pod, podState, sandbox } from '../testing/pods.ts';
+import { container, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
 import { interpretEnds } from './interpret-ends.ts';
 
 const dead = sandbox({ state: 'exited', finishedAt: NOW });
@@ -31,4 +31,14 @@ it.each([
 ])('a container $name', ({ box, finishedAt, phase, exitCode }) => {
   const state = podState([box], [exited(0, { finishedAt })]);
   expect(interpretEnds(pod({ restartPolicy: 'Never' }, { phase }), state)?.containers[0]?.exitCode).toBe(exitCode);
+});
+
+it.each([
+  { name: 'beside main containers has succeeded', of: 'sandbox-0', exitCode: 0 },
+  { name: 'in a sandbox without main containers has failed', of: 'sandbox-1', exitCode: 143 },
+])('an init container $name', ({ of, exitCode }) => {
+  const boxes = [sandbox({ id: 'sandbox-1', attempt: 1 }), sandbox()];
+  const init = exited(143, { name: 'init', sandboxId: of });
+  const started = pod({ restartPolicy: 'Never', initContainers: [container('init')] });
+  expect(interpretEnds(started, podState(boxes, [running(), init]))?.containers[1]?.exitCode).toBe(exitCode);
 });

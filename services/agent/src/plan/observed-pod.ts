@@ -29,6 +29,13 @@ export function latestAttempt(
   return containers.find((container) => container.name === name);
 }
 
+/** Whether the pod's sandbox has main containers: its init containers had succeeded then. */
+export function hasStartedMain({ pod, containers, sandbox }: PodInSandbox): boolean {
+  return mainContainersOf(pod).some(({ container }) =>
+    containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
+  );
+}
+
 /** The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. */
 export function exitCodeOf(observed: ObservedPod, name: string): number | undefined {
   const latest = latestAttempt(observed, name);

@@ -2,7 +2,7 @@ import type { ContainerStatus } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
-import { startsNoMore, latestAttempt, type PodInSandbox } from './observed-pod.ts';
+import { hasStartedMain, startsNoMore, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planResize } from './plan-resize.ts';
 import { planVolumes } from './plan-sandbox.ts';
 import { endContainers } from './plan-stop.ts';
@@ -27,9 +27,7 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   }
   if (!planVolumes(draft, observed)) return;
   planEphemeral(draft, observed);
-  const hasStarted = mainContainersOf(pod).some(({ container }) =>
-    containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
-  );
+  const hasStarted = hasStartedMain(observed);
   if (!hasStarted && !planInit(draft, observed)) return;
   const sidecars = initContainersOf(pod).filter(({ role }) => role === 'sidecar');
   for (const item of [...(hasStarted ? sidecars : []), ...mainContainersOf(pod)]) {

@@ -220,6 +220,25 @@ const cases: readonly Case[] = [
     actions: ['stop main-0 in 30'],
   },
   {
+    name: 'stops an attempt that was started beside its successor, without its hook',
+    pod: withProbe({ lifecycle: { preStop: hook } }),
+    state: podState([sandbox()], [running({ attempt: 1 }), running()]),
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'starts no container while an earlier attempt of it runs',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 1 }), running()]),
+    memory: { ...MOUNTED, stopping: stopping('main-0', 'signal', 3_000) },
+    actions: [],
+  },
+  {
+    name: 'stops an init container that was started after the pod was initialized',
+    pod: pod({ initContainers: [container('a')] }),
+    state: podState([sandbox()], [running(), running({ name: 'a' })]),
+    actions: ['stop a-0 in 30'],
+  },
+  {
     name: 'keeps two attempts of a container',
     pod: pod(),
     state: podState([sandbox()], [running({ attempt: 2 }), exited(1, { attempt: 1 }), exited(1)]),

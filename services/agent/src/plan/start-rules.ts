@@ -25,8 +25,10 @@ type StartRule = (candidate: StartCandidate, draft: PlanDraft) => 'decided' | 'n
 
 /** Asked in this order. A new reason to hold a start back is a rule here. */
 const START_RULES: readonly StartRule[] = [
-  function isRunning({ latest }) {
-    return latest?.state === 'running' ? 'decided' : 'next-rule';
+  function isRunning({ container, containers }) {
+    // Also an earlier attempt, which is being stopped: two never run at once.
+    const runs = containers.some(({ name, state }) => name === container.name && state === 'running');
+    return runs ? 'decided' : 'next-rule';
   },
   function wasNeverStarted({ latest }, draft) {
     if (latest?.state !== 'created') return 'next-rule';

@@ -2,7 +2,7 @@ import type { LifecycleHandler } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { allContainersOf, containerHash, graceSecondsOf, type PodContainer } from '../spec/pod-containers.ts';
 import { restartsAfterStop } from '../spec/restart-policy.ts';
-import type { PodInSandbox } from './observed-pod.ts';
+import { hasStartedMain, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { resizeRestarts } from './plan-resize.ts';
 import type { PlanDraft, StopContainer } from './pod-plan.ts';
 
@@ -30,12 +30,28 @@ export const SANDBOX_CHANGED: StopCause = {
 
 /** The first rule that applies decides. A new reason to stop a container is a rule here. */
 const STOP_RULES: readonly StopRule[] = [
+  function startedBesideItsSuccessor(running, item, observed) {
+    if (latestAttempt(observed, running.name)?.id === running.id) return undefined;
+    // Its hook would act on what the pod does now: a request of it reaches the successor.
+    return {
+      reason: 'Killing',
+      message: `${titleOf(running, item)} was started beside its successor`,
+      preStop: undefined,
+    };
+  },
+  function startedAfterInitialization(running, item, observed) {
+    if (item?.role !== 'init' || !hasStartedMain(observed)) return undefined;
+    return { reason: 'Killing', message: `${titleOf(running, item)} was started after the pod was initialized` };
+  },
   function sandboxChanged(running, _item, { sandbox }) {
     return running.sandboxId === sandbox.id ? undefined : SANDBOX_CHANGED;
   },
   function definitionChanged(running, item) {
     if (item === undefined || containerHash(item.container) === running.hash) return undefined;
-    return { reason: 'Killing', message: `${titleOf(item)} definition changed${item.role === 'main' ? RESTARTS : ''}` };
+    return {
+      reason: 'Killing',
+      message: `${titleOf(running, item)} definition changed${item.role === 'main' ? RESTARTS : ''}`,
+    };
   },
   function probeFailed(running, item, { pod, memory }) {
     const findings = memory.probes.get(running.name);
@@ -45,7 +61,7 @@ const STOP_RULES: readonly StopRule[] = [
     const next = item.role === 'main' && restartsAfterStop(pod, item) ? RESTARTS : '';
     return {
       reason: 'Killing',
-      message: `${titleOf(item)} failed ${findings.failed} probe${next}`,
+      message: `${titleOf(running, item)} failed ${findings.failed} probe${next}`,
       graceSeconds: probe?.terminationGracePeriodSeconds,
     };
   },
@@ -62,8 +78,8 @@ const STOP_RULES: readonly StopRule[] = [
 const RESTARTS = ', will be restarted';
 
 /** A container as kubelet's messages name it. */
-function titleOf({ role, container }: PodContainer): string {
-  return `${role === 'main' ? 'Container' : 'Init container'} ${container.name}`;
+function titleOf({ name }: ContainerState, item: PodContainer | undefined): string {
+  return `${item === undefined || item.role === 'main' ? 'Container' : 'Init container'} ${name}`;
 }
 
 /** Stops every running container that a rule rejects. */

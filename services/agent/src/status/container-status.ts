@@ -129,7 +129,9 @@ function lastStateOf(observed: ContainerObservation, current: ContainerState | u
   // During the back-off before a restart, the newest attempt is the last state; otherwise the one before.
   const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
   if (last?.state === 'exited') return { terminated: terminatedState(last, observed) };
-  if (attempts.length > 1 || previous === undefined) return {};
+  if (previous === undefined) return {};
+  // Started again from outside, it is stopped: how it ended first was reported.
+  if (attempts.length > 1) return last?.state === 'running' ? (previous.lastState ?? {}) : {};
   // The container was removed without the agent.
   if (previous.state?.running !== undefined && previous.containerID !== undefined) {
     if (current !== undefined && containerId(current) === previous.containerID) return previous.lastState ?? {};

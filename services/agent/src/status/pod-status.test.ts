@@ -148,6 +148,20 @@ describe('the status of a pod', () => {
     expect(seen('unsupported')).toEqual([undefined, 'Disabled', 'Disabled', 'Disabled']);
   });
 
+  it('keeps the reported last state while that attempt runs again beside its successor', () => {
+    const reported = reportedStatus({
+      restartCount: 1,
+      lastState: { terminated: { exitCode: 137, containerID: 'docker://main-0' } },
+    });
+    const state = podState([sandbox()], [running({ attempt: 1 }), running()]);
+    const status = statusOf(pod({}, { containerStatuses: [reported] }), state);
+    expect(status.containerStatuses?.[0]).toMatchObject({
+      containerID: 'docker://main-1',
+      restartCount: 1,
+      lastState: { terminated: { exitCode: 137 } },
+    });
+  });
+
   it('keeps the ended attempt as last state of the running one', () => {
     const status = statusOf(pod(), podState([sandbox()], [running({ attempt: 1 }), exited(137)]));
     expect(status.containerStatuses).toMatchObject([
