@@ -274,6 +274,35 @@ test('logs are shown in part, of one run or the one before, of several container
   await eventually('it has followed to the end', 30_000, () => following.output() === 'three\nlast\n');
 });
 
+test('the previous log of a container that waits for its restart is of the run that its status shows', async () => {
+  // The third run waits, so that the second one is the last to end, however late it is asked for.
+  const script =
+    'echo >> /state/runs; run=$(wc -l < /state/runs); echo run $run; [ $run -lt 3 ] || sleep 3600; exit $run';
+  const spec: Pod['spec'] = {
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 0,
+    volumes: [{ name: 'state', emptyDir: {} }],
+    containers: [
+      {
+        name: 'main',
+        image: IMAGE,
+        command: ['sh', '-c', script],
+        volumeMounts: [{ name: 'state', mountPath: '/state' }],
+      },
+    ],
+  };
+  await cluster.create(PODS, namespace.name, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'crashing' }, spec });
+  const waiting = await eventually('it waits after its second run', 120_000, async () => {
+    const pod = await cluster.get(PODS, namespace.name, 'crashing');
+    const status = pod.status?.containerStatuses?.[0];
+    return status?.state?.waiting?.reason === 'CrashLoopBackOff' && status.restartCount === 1 ? pod : undefined;
+  });
+  expect(waiting.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode).toBe(2);
+  expect(await cluster.mustKubectl(['-n', namespace.name, 'logs', 'crashing', '--previous'])).toBe('run 2\n');
+  const path = `/api/v1/nodes/${waiting.spec?.nodeName ?? ''}/proxy/containerLogs/${namespace.name}/crashing/main`;
+  expect(await cluster.mustKubectl(['get', '--raw', `${path}?previous=true`])).toBe('run 2\n');
+});
+
 test('a log is followed through its rotation, line by line', { timeout: 300_000 }, async () => {
   const turns = 6;
   const linesOfTurn = 40_000;

@@ -113,6 +113,7 @@ export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { apiReferenceOf } from './pods/api-references.ts';
 export { secretsOfPod } from './pods/secrets-of-pod.ts';
+export { containerStatusOf, lastRunOf } from './pods/last-run.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { withHeldResources } from './held-resources.ts';
 export {

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { type Clock, type Instant } from '@gantry/base';
-import { type Pod, StatusError } from '@gantry/objects';
+import { lastRunOf, type Pod, StatusError } from '@gantry/objects';
 import { ContainerLogsRequestSchema } from '@gantry/proto';
 import type { Metrics } from '@gantry/service';
-import { readContainerLog } from '../logs/log-service.ts';
+import { noPreviousRun, readContainerLog } from '../logs/log-service.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -132,13 +132,20 @@ async function containerLogs(
     podUid: pod.metadata.uid ?? '',
     container,
     follow: query.get('follow') === 'true',
-    previous: query.get('previous') === 'true',
+    previousId: query.get('previous') === 'true' ? previousRun(pod, container) : '',
     timestamps: query.get('timestamps') === 'true',
     ...optional('tailLines', readNumber(query, 'tailLines')),
     ...optional('limitBytes', readNumber(query, 'limitBytes')),
     ...optional('sinceMs', sinceSeconds === undefined ? undefined : clock.now() - sinceSeconds * 1000),
   });
   return { code: 200, contentType: TEXT, body: readContainerLog(runtime, owner, request, signal) };
+}
+
+/** StatusError 'BadRequest', in the kubelet's words, where there is none. */
+function previousRun(pod: Pod, container: string): string {
+  const found = lastRunOf(pod, container);
+  if (found === '') throw noPreviousRun(pod.metadata.name ?? '', container);
+  return found;
 }
 
 function readNumber(query: URLSearchParams, name: string): number | undefined {

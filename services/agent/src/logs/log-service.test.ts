@@ -5,7 +5,8 @@ import type { GrpcCall } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { runningContainer } from '../testing/running-container.ts';
-import { logService } from './log-service.ts';
+import { plainContainer } from '../runtime/testing/plain-specs.ts';
+import { logService, readContainerLog } from './log-service.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
 const { signal } = new AbortController();
@@ -44,5 +45,43 @@ describe('the log service', () => {
     expect(await sizes(100_000n)).toEqual([0, 65_536, 34_464]);
     expect(await sizes(65_536n)).toEqual([0, 65_536]);
     expect(await sizes(0n)).toEqual([0]);
+  });
+
+  it('reads the newest run that has begun, or the one that is named, which may be the newest', async () => {
+    const behaviour = { output: ({ attempt }: { readonly attempt: number }) => `run ${attempt}` };
+    const {
+      runtime: hollow,
+      sandboxId,
+      containerId,
+    } = await runningContainer(OWNER, {
+      clock: new ManualClock(),
+      behaviour,
+    });
+    const next = plainContainer({
+      owner: OWNER,
+      pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
+      image: 'sha256:1',
+      sandboxId,
+      attempt: 1,
+    });
+    const secondId = await hollow.containers.createContainer(next, signal);
+    const read = async (previousId = '') => {
+      const request = create(ContainerLogsRequestSchema, {
+        pod: 'web',
+        podUid: 'uid-1',
+        container: 'main',
+        previousId,
+      });
+      const parts: Uint8Array[] = [];
+      for await (const part of readContainerLog(hollow, OWNER, request, signal)) parts.push(part);
+      return Buffer.concat(parts).toString();
+    };
+    expect(await read()).toBe('run 0');
+    await hollow.containers.startContainer(secondId, signal);
+    hollow.exit(secondId, 1);
+    expect(await read()).toBe('run 1');
+    expect(await read(`docker://${secondId}`)).toBe('run 1');
+    expect(await read(`docker://${containerId}`)).toBe('run 0');
+    await expect(read('docker://gone')).rejects.toThrow('previous terminated container "main" in pod "web" not found');
   });
 });

@@ -3,6 +3,7 @@ import { StatusError } from '@gantry/objects';
 import { AgentService, type ContainerLogsRequest, type LogChunk, LogChunkSchema } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
 import { requireApiServer } from '../identity/api-servers.ts';
+import { containerId } from '../runtime/container-id.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -71,23 +72,24 @@ async function findContainer(
   request: ContainerLogsRequest,
   signal: AbortSignal,
 ): Promise<ContainerState> {
-  const { container: name, pod } = request;
+  const { container: name, pod, previousId } = request;
   const states = await runtime.observer.listPods({ ...owner, podUid: request.podUid }, signal);
   const attempts = (states[0]?.containers ?? []).filter((container) => container.name === name);
-  const found = selectAttempt(attempts, request.previous ? 'previous' : 'current');
+  // During the back-off before a restart the previous run is the newest one, so that only the status says which is meant.
+  const found =
+    previousId === ''
+      ? attempts.find(({ state }) => state !== 'created')
+      : attempts.find((attempt) => containerId(attempt) === previousId);
   if (found !== undefined) return found;
-  throw StatusError.badRequest(
-    request.previous
-      ? `previous terminated container ${JSON.stringify(name)} in pod ${JSON.stringify(pod)} not found`
-      : `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod)} is waiting to start: ContainerCreating`,
-  );
+  throw previousId === ''
+    ? StatusError.badRequest(
+        `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod)} is waiting to start: ContainerCreating`,
+      )
+    : noPreviousRun(pod, name);
 }
 
-/** Selects from attempts, newest first. `previous` is the attempt before the newest, whether or not the newest runs. */
-export function selectAttempt(
-  attempts: readonly ContainerState[],
-  which: 'current' | 'previous',
-): ContainerState | undefined {
-  const begun = attempts.filter((attempt) => attempt.state !== 'created');
-  return which === 'current' ? begun[0] : begun[1];
+/** In the kubelet's words. */
+export function noPreviousRun(pod: string, container: string): StatusError {
+  const named = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod)}`;
+  return StatusError.badRequest(`previous terminated ${named} not found`);
 }

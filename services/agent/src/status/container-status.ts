@@ -6,6 +6,7 @@ import type { ContainerState as ApiState, ContainerStateTerminated, ContainerSta
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
+import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 
@@ -52,11 +53,6 @@ function terminationReason(state: ContainerState, exitCode: number, previous: Co
   const reported = [previous?.state?.terminated, previous?.lastState?.terminated];
   if (reported.some((end) => end?.containerID === containerId(state) && end.reason === OOM_KILLED)) return OOM_KILLED;
   return exitCode === 0 ? 'Completed' : 'Error';
-}
-
-/** `docker://<id>`, the form of container ids in statuses. */
-export function containerId(state: { readonly id: string }): string {
-  return `docker://${state.id}`;
 }
 
 /** The reported status of one container. */

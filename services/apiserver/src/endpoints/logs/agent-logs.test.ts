@@ -89,7 +89,7 @@ function requestFor(container: string): LogRequest {
     podUid: 'u',
     container,
     follow: true,
-    previous: false,
+    previousId: '',
     timestamps: false,
     tailLines: 5n,
   };

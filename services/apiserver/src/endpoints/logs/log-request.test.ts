@@ -23,6 +23,16 @@ describe('the request for a log', () => {
     expect(toBinary(ContainerLogsRequestSchema, create(ContainerLogsRequestSchema, request)).length).toBeGreaterThan(0);
   });
 
+  it('names the previous run as the status has it', () => {
+    const last = { terminated: { exitCode: 1, containerID: 'docker://before' } };
+    const status = { name: 'c', image: 'i', imageID: '', ready: false, restartCount: 1, lastState: last };
+    const asked = (query: string) => {
+      const options = parseLogOptions(new URLSearchParams(query), 'p');
+      return logRequest({ ...POD, status: { containerStatuses: [status] } }, 'c', options, NOW).previousId;
+    };
+    expect([asked('previous=true'), asked('')]).toEqual(['docker://before', '']);
+  });
+
   it.each([
     ['stream=Stdout', 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'],
     ['stream=', 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'],

@@ -1,4 +1,4 @@
-import type { Pod } from '@gantry/objects';
+import { lastRunOf, type Pod } from '@gantry/objects';
 import type { LogRequest } from './agent-logs.ts';
 import type { LogOptions } from './log-options.ts';
 
@@ -12,7 +12,7 @@ export function logRequest(pod: Pod, container: string, options: LogOptions, now
     podUid: pod.metadata.uid ?? '',
     container,
     follow: options.follow,
-    previous: options.previous,
+    previousId: options.previous ? lastRunOf(pod, container) : '',
     timestamps: options.timestamps,
     ...(tailLines === undefined ? {} : { tailLines: toInt64(tailLines) }),
     ...(limitBytes === undefined ? {} : { limitBytes: toInt64(limitBytes) }),

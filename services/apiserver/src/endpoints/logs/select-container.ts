@@ -1,4 +1,4 @@
-import { type ContainerStatus, type Pod, StatusError } from '@gantry/objects';
+import { containerStatusOf, lastRunOf, type Pod, StatusError } from '@gantry/objects';
 
 /** The container whose log is meant; BadRequest, in Kubernetes' words, when that is not clear or it is not in the pod. */
 export function selectContainer(pod: Pod, wanted: string): string {
@@ -21,12 +21,12 @@ export function selectContainer(pod: Pod, wanted: string): string {
 /** Throws BadRequest, in the kubelet's words, where the container has no log yet or the previous one is not there. */
 export function checkHasLog(pod: Pod, container: string, which: 'current' | 'previous'): void {
   const named = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.metadata.name ?? '')}`;
-  const status = statusOf(pod, container);
+  const status = containerStatusOf(pod, container);
   if (status === undefined) {
     if (which === 'previous') throw StatusError.badRequest(`previous terminated ${named} not found`);
     throw StatusError.badRequest(`${named} is waiting to start: ContainerCreating`);
   }
-  const last = status.lastState?.terminated?.containerID ?? '';
+  const last = lastRunOf(pod, container);
   if (which === 'previous') {
     if (last === '') throw StatusError.badRequest(`previous terminated ${named} not found`);
     return;
@@ -47,11 +47,4 @@ export function checkHasLog(pod: Pod, container: string, which: 'current' | 'pre
     default:
       throw StatusError.badRequest(`${named} is waiting to start: ${reason}`);
   }
-}
-
-function statusOf(pod: Pod, container: string): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
-  return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(
-    (s) => s.name === container,
-  );
 }
