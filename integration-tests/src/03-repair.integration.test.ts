@@ -12,6 +12,17 @@ const containersOf = (pod: Pod, name = 'nginx') =>
     `label=io.kubernetes.container.name=${name}`,
   ]);
 
+/** Makes the files again that a container's mounts were made from, in the volume of the agents. */
+async function makeMountSources(id: string): Promise<void> {
+  const mounts = await cluster.docker(['inspect', '-f', '{{range .Mounts}}{{println .Source}}{{end}}', id]);
+  const paths = mounts.split('\n').flatMap((source) => source.match(/_agent-state\/_data\/(.*)$/)?.[1] ?? []);
+  const [agent] = await cluster.containers('agent');
+  for (const path of paths) {
+    const file = `/var/lib/gantry/${path}`;
+    await cluster.docker(['exec', agent?.id ?? '', 'sh', '-c', `mkdir -p "$(dirname ${file})" && touch ${file}`]);
+  }
+}
+
 async function onlyPod(namespace: string): Promise<Pod> {
   await cluster.create(DEPLOYMENTS, namespace, nginxDeployment('web', 1));
   await cluster.untilRolledOut(namespace, 'web');
@@ -39,6 +50,7 @@ test('an earlier run of a container that is started by hand is stopped, and the 
   const shell = (name: string, script: string) => ({ name, image: IMAGE, command: ['sh', '-c', script] });
   const spec = {
     terminationGracePeriodSeconds: 5,
+    automountServiceAccountToken: false,
     initContainers: [shell('init', 'test -e /ran && exec sleep 3600; touch /ran')],
     containers: [shell('main', FOREVER)],
   };
@@ -58,6 +70,9 @@ test('an earlier run of a container that is started by hand is stopped, and the 
   const init = restarted.status?.initContainerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '';
   const running = async () => [...(await containersOf(before, 'main')), ...(await containersOf(before, 'init'))];
 
+  // The agent takes the paths away that a container's mounts were made from, so that the engine refuses by itself.
+  await expect(cluster.docker(['start', first])).rejects.toThrow('bind source path does not exist');
+  for (const id of [first, init]) await makeMountSources(id);
   await cluster.docker(['start', first, init]);
   const stops = await eventually('both stops are reported', 120_000, async () => {
     const messages = (await cluster.list(EVENTS, namespace.name)).map(({ message = '' }) => message);
@@ -79,6 +94,28 @@ test('an earlier run of a container that is started by hand is stopped, and the 
     restartCount: 0,
     state: { terminated: { exitCode: 0, reason: 'Completed' } },
   });
+});
+
+test('a container and a sandbox that are paused go on', async () => {
+  await using namespace = await cluster.namespace();
+  const pod = await onlyPod(namespace.name);
+  const all = await cluster.podContainers([`label=io.kubernetes.pod.uid=${pod.metadata.uid}`]);
+  expect(all.length).toBe(2);
+  await cluster.docker(['pause', ...all]);
+  await eventually('both run', 120_000, async () => {
+    const states = await cluster.docker(['inspect', '-f', '{{.State.Status}}', ...all]);
+    return states === 'running\nrunning';
+  });
+  await eventually('it is reported', 120_000, async () => {
+    const events = await cluster.list(EVENTS, namespace.name);
+    const messages = events.flatMap(({ reason, message = '' }) => (reason === 'Unpaused' ? [message] : []));
+    return equalJson(messages.toSorted(), [
+      'Container nginx was paused outside of the cluster and goes on',
+      'Pod sandbox was paused outside of the cluster and goes on',
+    ]);
+  });
+  const after = await cluster.get(PODS, namespace.name, pod.metadata.name ?? '');
+  expect(after.status?.containerStatuses?.[0]?.restartCount).toBe(0);
 });
 
 test('a deleted pod is replaced, and its containers are gone', async () => {

@@ -17,6 +17,10 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
   return state.Status === 'created' ? 'created' : 'exited';
 }
 
+function activityOf({ Paused: paused }: Docker.ContainerInspectInfo['State']): Pick<ContainerState, 'activity'> {
+  return paused ? { activity: 'paused' } : {};
+}
+
 /** What inspections do not show of containers. */
 export interface ContainerFacts {
   /** Those that are not on the network that they should be on. */
@@ -84,6 +88,7 @@ function sandboxState(
     id: container.Id,
     attempt: Number(labels[LABEL.restartCount] ?? '0'),
     state,
+    ...activityOf(container.State),
     createdAt: instant(container.Created) ?? 0,
     ...(state === 'exited' ? { finishedAt: instant(container.State.FinishedAt) ?? 0 } : {}),
     address: addresses.find((address) => address !== '') ?? '',
@@ -112,6 +117,7 @@ function containerState(
     image: container.Config.Image,
     imageId: container.Image,
     state: failedStart ? 'exited' : run,
+    ...activityOf(state),
     createdAt,
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(run === 'exited' ? { finishedAt: finishedAt ?? createdAt, exitCode: state.ExitCode } : {}),

@@ -13,10 +13,11 @@ const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = {
   start: 'started',
   die: 'ended',
   oom: 'outOfMemory',
+  pause: 'paused',
   destroy: 'removed',
 };
 /** Changes of what an inspection shows that no worker needs to hear of. */
-const SILENT = ['pause', 'unpause', 'rename', 'update'];
+const SILENT = ['unpause', 'rename', 'update'];
 
 /** Containers and events of a cluster. */
 export class DockerObserver implements RuntimeObserver {

@@ -46,6 +46,9 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     addresses: [address(130), address(131)],
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',
+    pause: async (id) => {
+      await docker.getContainer(id).pause();
+    },
     kill: async (id) => {
       await docker.getContainer(id).kill();
     },

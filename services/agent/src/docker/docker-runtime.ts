@@ -12,6 +12,7 @@ import { dockerForwarders } from './docker-forwarders.ts';
 import { dockerImages } from './docker-images.ts';
 import { dockerImageVolumes } from './docker-image-volumes.ts';
 import { dockerLogs } from './docker-logs.ts';
+import { dockerPauses } from './docker-pauses.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
 import { dockerStats } from './docker-stats.ts';
@@ -57,6 +58,7 @@ export function connectDocker(
   return {
     sandboxes: dockerSandboxes(calls, links),
     containers: dockerContainers(calls, execs, inspections, privilege),
+    pauses: dockerPauses(calls),
     images: dockerImages(calls),
     imageVolumes: dockerImageVolumes(calls),
     observer: new DockerObserver(calls, inspections, links),

@@ -47,6 +47,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     removeContainer: (runtime, signal) => runtime.containers.removeContainer('id', signal),
     exec: (runtime, signal) => runtime.containers.exec('id', ['true'], signal),
   },
+  pauses: { unpause: (runtime, signal) => runtime.pauses.unpause('id', signal) },
   images: {
     inspectImage: (runtime, signal) => runtime.images.inspectImage('i', signal),
     pullImage: (runtime, signal) => runtime.images.pullImage('i', 'anonymous', signal),

@@ -37,6 +37,7 @@ describeRuntime('hollow runtime', async () => {
     addresses: ['10.0.0.2', '10.0.0.3'],
     sandboxImage: 'pause',
     image: 'shell',
+    pause: async (id) => runtime.pause(id),
     kill: async (id) => runtime.exit(id, 137),
     processes: async (id) => ['main', ...runtime.streams.commands(id).map((command) => command.join(' '))],
     eventually: async (check) => {

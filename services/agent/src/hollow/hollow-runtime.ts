@@ -87,7 +87,7 @@ export class HollowRuntime implements Runtime {
     container.ended.abort();
     const finishedAt = this.#options.clock.now();
     container.state = {
-      ...container.state,
+      ...withoutActivity(container.state),
       state: 'exited',
       exitCode,
       finishedAt,
@@ -96,6 +96,17 @@ export class HollowRuntime implements Runtime {
     if (endedBy !== undefined) this.#emit(container.spec, 'outOfMemory');
     this.#emit(container.spec, 'ended');
   }
+
+  /** Freezes a running container or sandbox, as someone else may. */
+  pause(id: string): void {
+    this.#setActivity(id, { activity: 'paused' });
+    const paused = this.#containers.get(id) ?? this.#sandboxes.get(id);
+    if (paused?.state.activity === 'paused') this.#emit(paused.spec, 'paused');
+  }
+
+  readonly pauses = {
+    unpause: async (id: string): Promise<void> => this.#setActivity(id, {}),
+  };
 
   readonly sandboxes = {
     createSandbox: async (spec: SandboxSpec, signal: AbortSignal): Promise<string> => {
@@ -118,7 +129,7 @@ export class HollowRuntime implements Runtime {
       const sandbox = this.#sandboxes.get(id);
       if (sandbox?.state.state !== 'running') return;
       const finishedAt = this.#options.clock.now();
-      sandbox.state = { ...sandbox.state, state: 'exited', finishedAt, address: '' };
+      sandbox.state = { ...withoutActivity(sandbox.state), state: 'exited', finishedAt, address: '' };
       this.#emit(sandbox.spec, 'ended');
     },
     removeSandbox: async (id: string): Promise<void> => {
@@ -265,6 +276,12 @@ export class HollowRuntime implements Runtime {
     probe: async (): Promise<'full'> => 'full',
   };
 
+  #setActivity(id: string, activity: Pick<ContainerState, 'activity'>): void {
+    const [container, sandbox] = [this.#containers.get(id), this.#sandboxes.get(id)];
+    if (container?.state.state === 'running') container.state = { ...withoutActivity(container.state), ...activity };
+    if (sandbox?.state.state === 'running') sandbox.state = { ...withoutActivity(sandbox.state), ...activity };
+  }
+
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (ms > 0) await sleep(this.#options.clock, ms, signal);
@@ -368,4 +385,11 @@ function initialState(id: string, spec: ContainerSpec, imageId: string, now: Ins
     resources: spec.resources,
     ...(spec.terminationMessagePath === undefined ? {} : { terminationMessagePath: spec.terminationMessagePath }),
   };
+}
+
+function withoutActivity<T extends Pick<ContainerState, 'activity'>>({
+  activity: _,
+  ...state
+}: T): Omit<T, 'activity'> {
+  return state;
 }

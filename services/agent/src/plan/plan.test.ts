@@ -25,6 +25,7 @@ function brief(action: PodAction): string {
       return `signal ${action.id} in ${action.graceSeconds}`;
     case 'createSandbox':
       return `createSandbox ${action.attempt}`;
+    case 'unpause':
     case 'stopSandbox':
     case 'removeContainer':
     case 'removeSandbox':
@@ -237,6 +238,18 @@ const cases: readonly Case[] = [
     pod: pod({ initContainers: [container('a')] }),
     state: podState([sandbox()], [running(), running({ name: 'a' })]),
     actions: ['stop a-0 in 30'],
+  },
+  {
+    name: 'lets a paused container and a paused sandbox go on',
+    pod: pod(),
+    state: podState([sandbox({ activity: 'paused' })], [running({ activity: 'paused' })]),
+    actions: ['unpause sandbox-0', 'unpause main-0'],
+  },
+  {
+    name: 'lets a paused container go on also to stop it',
+    pod: pod({}, {}, deleted),
+    state: podState([sandbox()], [running({ activity: 'paused' })]),
+    actions: ['unpause main-0', 'stop main-0 in 5'],
   },
   {
     name: 'keeps two attempts of a container',

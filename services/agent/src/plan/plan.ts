@@ -7,6 +7,7 @@ import { isStaticUid } from '../spec/static-pod.ts';
 import { activeDeadline, goalOf } from './goal.ts';
 import { planContainers } from './plan-containers.ts';
 import { planSandbox } from './plan-sandbox.ts';
+import { planUnpause } from './plan-unpause.ts';
 import { planStop } from './plan-stop.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { PlanDraft, type PodPlan } from './pod-plan.ts';
@@ -19,9 +20,10 @@ const DEFAULT_GRACE_SECONDS = 30;
  *
  * 1. `goal`: is it to run, to end or to be deleted? Without an object it is deleted, with the grace that its containers carry, at most
  *    the default.
- * 2. `plan-stop`: how a pod ends.
- * 3. `plan-sandbox`: how it gets volumes and a sandbox.
- * 4. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
+ * 2. `plan-unpause`: whatever is to come, nothing of it stays paused.
+ * 3. `plan-stop`: how a pod ends.
+ * 4. `plan-sandbox`: how it gets volumes and a sandbox.
+ * 5. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
  *
  * Steps that depend on each other come in successive plans. Planning again after applying one moves on; a pod that is as its
  * object says gets no action.
@@ -35,6 +37,7 @@ export function computePodActions(
   const draft = new PlanDraft();
   const goal = goalOf(pod, memory, now);
   const { containers = [], sandboxes = [], imageHolds = [] } = state ?? {};
+  planUnpause(draft, { containers, sandboxes });
   if (pod === undefined || goal !== 'run') {
     const own = pod === undefined ? graceWithoutObject(state) : graceSecondsOf(pod);
     const graceSeconds = Math.min(own, memory.eviction?.graceSeconds ?? Infinity);

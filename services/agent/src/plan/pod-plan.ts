@@ -37,6 +37,14 @@ export interface SignalContainer {
   readonly graceSeconds: number;
 }
 
+/** Lets a paused container, or the sandbox, go on. */
+export interface Unpause {
+  readonly kind: 'unpause';
+  readonly id: string;
+  /** Absent: the sandbox. */
+  readonly name?: string;
+}
+
 /** Gives a running container other resources. */
 export interface UpdateContainer {
   readonly kind: 'updateContainer';
@@ -53,6 +61,7 @@ export type PodAction =
   | StopContainer
   | SignalContainer
   | UpdateContainer
+  | Unpause
   | { readonly kind: 'stopSandbox'; readonly id: string }
   | { readonly kind: 'removeContainer'; readonly id: string }
   | { readonly kind: 'removeSandbox'; readonly id: string }

@@ -31,6 +31,7 @@ export const SANDBOX_CHANGED: StopCause = {
 /** The first rule that applies decides. A new reason to stop a container is a rule here. */
 const STOP_RULES: readonly StopRule[] = [
   function startedBesideItsSuccessor(running, item, observed) {
+    // The engine starts one only while the paths of its mounts are there, which are taken away once it has started.
     if (latestAttempt(observed, running.name)?.id === running.id) return undefined;
     // Its hook would act on what the pod does now: a request of it reaches the successor.
     return {

@@ -21,6 +21,7 @@ async function imageNode(): Promise<{ readonly node: TestNode; readonly calls: s
   const wrap = (hollow: HollowRuntime): Runtime => ({
     sandboxes: hollow.sandboxes,
     containers: hollow.containers,
+    pauses: hollow.pauses,
     observer: hollow.observer,
     logs: hollow.logs,
     stats: hollow.stats,

@@ -2,7 +2,7 @@ import { errorMessage } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
-import type { PodAction, StartContainer, UpdateContainer } from '../plan/pod-plan.ts';
+import type { PodAction, StartContainer, Unpause, UpdateContainer } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
 import type { ActionContext } from './action-context.ts';
 import { startContainer } from './start-container.ts';
@@ -36,6 +36,9 @@ export async function performAction(action: PodAction, context: ActionContext): 
       return;
     case 'updateContainer':
       await updateContainer(action, context);
+      return;
+    case 'unpause':
+      await unpause(action, context);
       return;
     case 'stopSandbox':
       restAddress(action.id, context);
@@ -111,6 +114,11 @@ async function start(
     memory.backOffs.set(name, entry);
     events.startFailed(pod, name, entry);
   }
+}
+
+async function unpause({ id, name }: Unpause, { pod, events, services, step }: ActionContext): Promise<void> {
+  await services.runtime.pauses.unpause(id, step);
+  if (pod !== undefined) events.unpaused(pod, name);
 }
 
 /** Gives a container other resources; what the engine refuses is tried again later. */

@@ -106,6 +106,8 @@ class Simulation {
         return containers.stopContainer(action.id, 0, signal);
       case 'updateContainer':
         return containers.updateContainer(action.id, action.resources);
+      case 'unpause':
+        return this.runtime.pauses.unpause(action.id);
       case 'stopSandbox':
         return sandboxes.stopSandbox(action.id);
       case 'removeContainer':
@@ -124,7 +126,7 @@ class Simulation {
     const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
     const one = pick(state?.containers ?? []);
     const box = pick(state?.sandboxes ?? []);
-    switch (Math.floor(random() * 5)) {
+    switch (Math.floor(random() * 7)) {
       case 0:
         if (one !== undefined) this.runtime.exit(one.id, Math.floor(random() * 2));
         break;
@@ -137,6 +139,16 @@ class Simulation {
       case 3:
         if (box !== undefined) await this.runtime.sandboxes.removeSandbox(box.id);
         break;
+      case 4:
+        for (const { id } of [one, box].filter((found) => found !== undefined)) this.runtime.pause(id);
+        break;
+      case 5: {
+        const live = state?.sandboxes.find(({ state: run }) => run === 'running')?.id;
+        const ended = state?.containers.filter((found) => found.state === 'exited' && found.sandboxId === live);
+        const again = pick(ended ?? []);
+        if (again !== undefined) await this.runtime.containers.startContainer(again.id, signal);
+        break;
+      }
       default:
         await this.clock.advance(random() * 60_000);
     }
@@ -176,6 +188,8 @@ it.each(seeds)('a pod whose containers are disturbed recovers, and is deleted co
   const state = await simulation.state();
   const alive = state?.containers.filter((one) => one.state === 'running').map(({ name }) => name);
   expect(alive?.sort()).toEqual(['a', 'b', 'side']);
+  const parts = [...(state?.containers ?? []), ...(state?.sandboxes ?? [])];
+  expect(parts.filter(({ activity }) => activity !== undefined)).toEqual([]);
   expect(state?.sandboxes.length).toBe(1);
   expect(simulation.pod?.status?.phase).toBe('Running');
   const counts = new Map<string, number>();

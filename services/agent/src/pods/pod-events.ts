@@ -69,6 +69,13 @@ export class PodEvents {
     this.#recorder.event(pod, 'Normal', reason, message, path);
   }
 
+  /** Without a container: the sandbox. */
+  unpaused(pod: Pod, container: string | undefined): void {
+    const what = container === undefined ? 'Pod sandbox' : `Container ${container}`;
+    const path = container === undefined ? undefined : containerPath(pod, container);
+    this.#recorder.event(pod, 'Warning', 'Unpaused', `${what} was paused outside of the cluster and goes on`, path);
+  }
+
   startFailed(pod: Pod, container: string, entry: BackOffEntry): void {
     const message = `Error: ${isImageFailure(entry) ? entry.reason : entry.message}`;
     this.#recorder.event(pod, 'Warning', 'Failed', message, containerPath(pod, container));

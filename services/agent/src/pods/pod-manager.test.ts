@@ -23,6 +23,7 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
   return (runtime) => ({
     sandboxes: runtime.sandboxes,
     containers: runtime.containers,
+    pauses: runtime.pauses,
     images: runtime.images,
     imageVolumes: runtime.imageVolumes,
     logs: runtime.logs,

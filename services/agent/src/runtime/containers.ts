@@ -101,6 +101,8 @@ export interface ContainerState {
   readonly image: string;
   readonly imageId: string;
   readonly state: RunState;
+  /** `paused`: something else than the agent has frozen its processes, though it counts as running. */
+  readonly activity?: 'paused';
   readonly createdAt: Instant;
   readonly startedAt?: Instant;
   readonly finishedAt?: Instant;

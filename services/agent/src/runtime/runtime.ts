@@ -4,6 +4,7 @@ import type { ImageRuntime } from './images.ts';
 import type { ImageVolumeRuntime } from './image-volumes.ts';
 import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
+import type { PauseRuntime } from './pauses.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
 import type { StatsRuntime } from './stats.ts';
 import type { StreamRuntime } from './streams.ts';
@@ -12,6 +13,7 @@ import type { StreamRuntime } from './streams.ts';
 export interface Runtime {
   readonly sandboxes: SandboxRuntime;
   readonly containers: ContainerRuntime;
+  readonly pauses: PauseRuntime;
   readonly images: ImageRuntime;
   readonly imageVolumes: ImageVolumeRuntime;
   readonly observer: RuntimeObserver;

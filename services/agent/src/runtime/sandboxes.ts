@@ -50,6 +50,8 @@ export interface SandboxState {
   readonly id: string;
   readonly attempt: number;
   readonly state: RunState;
+  /** As of a container. */
+  readonly activity?: 'paused';
   readonly createdAt: Instant;
   readonly finishedAt?: Instant;
   /** '' on the host's network or while it does not run. */

@@ -27,6 +27,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly makeFolder: () => Promise<string>;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
+  /** Freezes a container's processes from outside. */
+  readonly pause: (id: string) => Promise<void>;
   /** What runs in a container, as its processes list shows it. */
   readonly processes: (id: string) => Promise<readonly string[]>;
   /** Resolves when `check` holds; polls it. */
@@ -217,6 +219,32 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       stop.abort();
       await expect(watching).rejects.toBeDefined();
       expect(seen).toEqual(['started', 'started', 'ended', 'removed']);
+    });
+
+    it('emits that a container or a sandbox was paused, shows it, and lets it go on', async () => {
+      const stop = new AbortController();
+      const connected = Promise.withResolvers<void>();
+      let pauses = 0;
+      const watching = (async () => {
+        for await (const event of test.runtime.observer.watch(test.cluster, stop.signal)) {
+          if (event === 'connected') connected.resolve();
+          else if (event.podUid === 'pod-1' && event.what === 'paused') pauses += 1;
+        }
+      })();
+      await connected.promise;
+      const { id, sandboxId } = await running(FOREVER);
+      const seen = async () => {
+        const { containers = [], sandboxes = [] } = (await list()) ?? {};
+        return [...containers, ...sandboxes].map(({ state, activity }) => [state, activity]);
+      };
+      await test.pause(id);
+      await test.pause(sandboxId);
+      await test.eventually(async () => pauses === 2);
+      expect(await seen()).toEqual(Array(2).fill(['running', 'paused']));
+      for (const one of [id, id, sandboxId, 'f'.repeat(64)]) await test.runtime.pauses.unpause(one, signal);
+      expect(await seen()).toEqual(Array(2).fill(['running', undefined]));
+      stop.abort();
+      await expect(watching).rejects.toBeDefined();
     });
 
     it('removes running containers, and ignores missing ones', async () => {
