@@ -132,6 +132,7 @@ interface RefusedPod {
 }
 
 const projected = (source: object) => ({ spec: { volumes: [{ name: 'v', projected: { sources: [source] } }] } });
+const SMALL_CLAIM = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } };
 const OWN_RULE = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
 
 const REFUSED: Readonly<Record<string, RefusedPod>> = {
@@ -139,6 +140,12 @@ const REFUSED: Readonly<Record<string, RefusedPod>> = {
     spec: { volumes: [{ name: 'v', nfs: { server: '10.0.0.1', path: '/' } }] },
     event: 'FailedMount',
     message: /volumes of kind nfs are not supported by this node/,
+  },
+  device: {
+    spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: SMALL_CLAIM } } }] },
+    container: { volumeDevices: [{ name: 'v', devicePath: '/dev/v' }] },
+    event: 'FailedMount',
+    message: /volume v has volumeMode Filesystem, but is specified in volumeDevices/,
   },
   csi: {
     spec: { volumes: [{ name: 'v', csi: { driver: 'csi.example.com' } }] },
@@ -205,7 +212,8 @@ test.each(Object.entries(REFUSED))(
     await using own = await cluster.namespace();
     const { spec, container, context = {}, rejected, event, message } = refused;
     const main = { name: 'main', image: 'busybox:1.36', command: ['sleep', '3600'], ...container };
-    const volumeMounts = (spec?.volumes ?? []).map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` }));
+    const mounted = container?.volumeDevices === undefined ? (spec?.volumes ?? []) : [];
+    const volumeMounts = mounted.map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` }));
     const created: Pod = {
       apiVersion: 'v1',
       kind: 'Pod',

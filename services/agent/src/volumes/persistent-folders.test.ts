@@ -10,7 +10,7 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pod, reportedStatus } from '../testing/pods.ts';
+import { container, pod, reportedStatus } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 
 const signal = new AbortController().signal;
@@ -163,6 +163,22 @@ describe('the folder of a persistent volume', () => {
     ],
   ])('is not made for %s', async (_, claim, volume, message) => {
     await expect(folders(claim, volume).make(pod(), mounted, signal)).rejects.toThrow(message);
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  it.each([
+    ['containers', 'Filesystem', 'volumeDevices'],
+    ['initContainers', undefined, 'volumeDevices'],
+    ['ephemeralContainers', 'Block', 'volumeMounts'],
+  ] as const)('is not made where %s use a volume of mode %s in %s', async (list, volumeMode, field) => {
+    const uses = {
+      volumeDevices: [{ name: 'data', devicePath: '/dev/x' }],
+      volumeMounts: [{ name: 'data', mountPath: '/x' }],
+    };
+    const user = pod({ containers: [container('main')], [list]: [{ ...container('user'), [field]: uses[field] }] });
+    const volume = { ...itsVolume, spec: { ...itsVolume.spec, ...(volumeMode === undefined ? {} : { volumeMode }) } };
+    const message = `volume data has volumeMode ${volumeMode ?? 'Filesystem'}, but is specified in ${field}`;
+    await expect(folders(boundClaim, volume).make(user, mounted, signal)).rejects.toThrow(new RegExp(`^${message}$`));
     expect(await readdir(root)).toEqual([]);
   });
 

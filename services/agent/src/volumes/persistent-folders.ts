@@ -15,6 +15,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from './volume-types/file-owner.ts';
+import { checkVolumeMode } from './volume-mode.ts';
 import { makeFolder } from './volume-types/make-folder.ts';
 
 export interface PersistentFoldersOptions {
@@ -134,7 +135,7 @@ export class PersistentFolders {
       throw failed(
         `PV object pv.Spec.ClaimRef.UID ${found.spec?.claimRef?.uid ?? ''} does not point to PVC UID ${claim.metadata.uid ?? ''}`,
       );
-    if (found.spec?.volumeMode === 'Block') throw failed('volumes of mode Block are not supported by this node');
+    checkVolumeMode(pod, volume, found);
     if (found.spec?.nodeAffinity !== undefined) await this.#checkAffinity(found, node, signal);
     return found;
   }

@@ -147,6 +147,14 @@ describe('the volumes of pods', () => {
     await expect(async () => volumes.terminationMessage('uid-1', '../../../..', 2)).rejects.toThrow('name of a folder');
   });
 
+  it('are not mounted for a container with a device, which comes when its volume has been checked', async () => {
+    const looker = container('looker', { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] });
+    await expect(volumes.mounts(pod(), looker, 0, new Map(), '')).rejects.toMatchObject({
+      code: 'CreateContainerConfigError',
+      message: 'cannot find volume "data" to pass into container "looker"',
+    });
+  });
+
   it('are mounted into a container up to a number', async () => {
     const mount = (index: number) => ({ name: 'work', mountPath: `/m/${index}` });
     const crowded = container('main', { volumeMounts: Array.from({ length: 1001 }, (_, index) => mount(index)) });

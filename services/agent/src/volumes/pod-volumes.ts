@@ -22,6 +22,7 @@ import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
+import { refuseDevices } from './volume-mode.ts';
 import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
@@ -113,7 +114,7 @@ export class PodVolumes {
 
   /**
    * Opens all that a container mounts and binds what was opened to paths of its own, in which no pod can change a component.
-   * AgentError 'CreateContainerConfigError' for a subPath that is refused.
+   * AgentError 'CreateContainerConfigError' for a subPath or a device that is refused.
    */
   async mounts(
     pod: Pod,
@@ -124,6 +125,7 @@ export class PodVolumes {
   ): Promise<ContainerMounts> {
     const { mounts, engine } = this.#options;
     const { volumeMounts = [] } = container;
+    refuseDevices(container);
     if (volumeMounts.length > MAX_MOUNTS) {
       const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
       throw new AgentError('CreateContainerConfigError', message);
