@@ -84,14 +84,27 @@ describe('a resize for which the node has no room', () => {
 
   it('is deferred until other pods have ended', () => {
     const message = "Node didn't have enough resource: cpu, requested: 200, used: 100, capacity: 250";
-    expect(judgeResize(resizing(), [resizing(), other], share)).toEqual({ kind: 'deferred', message });
+    const verdict = { kind: 'deferred', reason: 'OutOfcpu', message };
+    expect(judgeResize(resizing(), [resizing(), other], share)).toEqual(verdict);
     expect(judgeResize(resizing(), [resizing()], share)).toEqual({ kind: 'fits' });
     const ended = pod({ containers: [sized(SMALL)] }, { phase: 'Succeeded' }, { uid: 'uid-2' });
     expect(judgeResize(resizing(), [resizing(), ended], share)).toEqual({ kind: 'fits' });
   });
 
+  it('needs room for its overhead and for that of the others', () => {
+    const withOverhead = (object: Pod, cpu: string): Pod => ({
+      ...object,
+      spec: { containers: [], ...object.spec, overhead: { cpu } },
+    });
+    const asked = (own: string, others: string) =>
+      judgeResize(withOverhead(resizing(), own), [withOverhead(other, others)], () => ({ ...share(), cpuMillis: 320 }));
+    expect(asked('10m', '10m')).toEqual({ kind: 'fits' });
+    const message = "Node didn't have enough resource: cpu, requested: 215, used: 110, capacity: 320";
+    expect(asked('15m', '10m')).toMatchObject({ kind: 'deferred', message });
+  });
+
   it('changes nothing, is judged again, and shows as pending', () => {
-    const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', message: 'no room' } };
+    const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', reason: 'OutOfcpu', message: 'no room' } };
     const plan = actions(resizing(), memory);
     expect([plan.actions, plan.requeueAt]).toEqual([[], NOW + 10_000]);
     expect(resizeOf(resizing(), memory)).toMatchObject([

@@ -7,10 +7,11 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
-import { mismatchOf, shortageRejection, shortagesOf } from '../spec/node-fit.ts';
+import { mismatchOf, shortagesOf } from '../spec/node-fit.ts';
 import { pressureRejection } from '../spec/node-pressure.ts';
 import { type PodRejection, podRejection } from '../spec/pod-rejection.ts';
 import { planPreemption, PREEMPTED } from '../spec/preemption.ts';
+import { shortageRejection } from '../spec/shortage.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
 import { Slots } from './slots.ts';
 

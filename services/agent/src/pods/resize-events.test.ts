@@ -16,7 +16,7 @@ const resizing = (asked: string, granted: string, generation: number): Pod =>
   );
 const runs = (amount: string) => podState([sandbox()], [running({ resources: resourceLimits(cpu(amount)) })]);
 const fits: Pick<PodMemory, 'resize' | 'updates'> = { resize: { kind: 'fits' }, updates: new Map() };
-const deferred = (message: string) => ({ ...fits, resize: { kind: 'deferred' as const, message } });
+const deferred = (message: string) => ({ ...fits, resize: { kind: 'deferred' as const, reason: 'OutOfcpu', message } });
 const summary = (amount: string, generation: number, error = '') =>
   `{"containers":[{"name":"main","resources":{"requests":{"cpu":"${amount}","memory":"1Mi"}}}],"generation":${generation}${error}}`;
 
@@ -32,8 +32,8 @@ it('a resize is deferred, starts and is completed, and each is said once', () =>
   const { resizes, events } = eventsOf();
   for (const _ of [1, 2]) resizes.observe(resizing('1', '1', 1), runs('1'), fits);
   expect(events).toEqual([]);
-  for (const _ of [1, 2]) resizes.observe(resizing('2', '1', 2), runs('1'), deferred('no room'));
-  expect(events).toEqual([`Warning ResizeDeferred Pod resize Deferred: ${summary('2', 2, ',"error":"no room"')}`]);
+  for (const why of ['no room', 'less room']) resizes.observe(resizing('2', '1', 2), runs('1'), deferred(why));
+  expect(events).toEqual([`Warning ResizeDeferred Pod resize OutOfcpu: ${summary('2', 2, ',"error":"no room"')}`]);
   for (const _ of [1, 2]) resizes.observe(resizing('2', '1', 2), runs('1'), fits);
   expect(events.slice(1)).toEqual([`Normal ResizeStarted Pod resize started: ${summary('2', 2)}`]);
   resizes.observe(resizing('2', '2', 2), runs('1'), fits);
@@ -49,6 +49,19 @@ it('the engine refuses a resize: that is said once', () => {
     resizes.observe(resizing('2', '2', 2), runs('1'), { ...fits, updates: new Map([['main', update]]) });
   }
   expect(events).toEqual([`Warning ResizeError Pod resize error: ${summary('2', 2, ',"error":"too little"')}`]);
+});
+
+it('an agent that was started while a resize waits says it only of a later one', () => {
+  const { resizes, events } = eventsOf();
+  const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred', observedGeneration: 2 }];
+  const waiting = (generation: number): Pod => {
+    const object = resizing('2', '1', generation);
+    return { ...object, status: { ...object.status, conditions } };
+  };
+  resizes.observe(waiting(2), runs('1'), deferred('no room'));
+  expect(events).toEqual([]);
+  resizes.observe(waiting(3), runs('1'), deferred('no room'));
+  expect(events).toEqual([`Warning ResizeDeferred Pod resize OutOfcpu: ${summary('2', 3, ',"error":"no room"')}`]);
 });
 
 it('an agent that was started during a resize says when it is completed', () => {

@@ -13,7 +13,8 @@ export class ResizeEvents {
   /** The generation of the resize that is carried out. */
   #started: number | undefined;
   #completed: number | undefined;
-  #deferred = '';
+  /** The generation of the resize that waits. */
+  #deferred: number | undefined;
   #failed = '';
 
   constructor(recorder: EventRecorder) {
@@ -46,12 +47,23 @@ export class ResizeEvents {
   }
 
   #observePending(pod: Pod, isAsked: boolean, resize: PodMemory['resize']): void {
-    const key = isAsked && resize.kind === 'deferred' ? `${pod.metadata.generation ?? 0} ${resize.message}` : '';
-    if (key !== '' && key !== this.#deferred && resize.kind === 'deferred') {
-      this.#recorder.event(pod, 'Warning', 'ResizeDeferred', messageOf('Pod resize Deferred', pod, resize.message));
+    if (!isAsked || resize.kind === 'fits') {
+      this.#deferred = undefined;
+      return;
     }
-    this.#deferred = key;
+    const { generation = 0 } = pod.metadata;
+    if (this.#deferred === generation) return;
+    this.#deferred = generation;
+    if (isPending(pod, generation)) return;
+    const message = messageOf(`Pod resize ${resize.reason}`, pod, resize.message);
+    this.#recorder.event(pod, 'Warning', 'ResizeDeferred', message);
   }
+}
+
+/** Whether an agent has reported that this resize waits. */
+function isPending({ status }: Pod, generation: number): boolean {
+  const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
+  return pending?.observedGeneration === generation;
 }
 
 function isInProgress({ status }: Pod): boolean {

@@ -1,7 +1,8 @@
 import type { Node, Pod, PodSpec } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { container, nodeOf, pod } from '../testing/pods.ts';
-import { mismatchOf, shortageRejection, shortagesOf } from './node-fit.ts';
+import { mismatchOf, shortagesOf } from './node-fit.ts';
+import { shortageRejection } from './shortage.ts';
 
 const asking = (requests: Readonly<Record<string, string>>, spec: Partial<PodSpec> = {}): Pod =>
   pod({ containers: [container('main', { resources: { requests } })], ...spec });

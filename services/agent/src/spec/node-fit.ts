@@ -11,15 +11,8 @@ import {
 import { hostPortRejection } from './host-ports.ts';
 import type { PodRejection } from './pod-rejection.ts';
 import { allocatedPod } from './resize.ts';
+import type { Shortage } from './shortage.ts';
 import { isStaticPod } from './static-pod.ts';
-
-/** What a node has too little of for a pod: thousandths of a CPU, bytes, or a count. */
-export interface Shortage {
-  readonly resource: string;
-  readonly requested: number;
-  readonly used: number;
-  readonly capacity: number;
-}
 
 /** The resources of which kubelet names a shortage first; others follow by name. */
 const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
@@ -44,12 +37,6 @@ export function shortagesOf(pod: Pod, node: Node, admitted: readonly Pod[]): rea
 function rankOf(resource: string): number {
   const rank = FIRST.indexOf(resource);
   return rank === -1 ? FIRST.length : rank;
-}
-
-/** The rejection for a shortage, with kubelet's reason and message. */
-export function shortageRejection({ resource, requested, used, capacity }: Shortage): PodRejection {
-  const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
-  return { reason: `OutOf${resource}`, message: `Node didn't have enough resource: ${resource}, ${amounts}` };
 }
 
 /**

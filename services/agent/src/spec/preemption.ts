@@ -1,8 +1,8 @@
 import { append } from '@gantry/base';
 import { type Pod, podRequests } from '@gantry/objects';
 import { isCriticalPod } from './critical-pod.ts';
-import type { Shortage } from './node-fit.ts';
 import { allocatedPod } from './resize.ts';
+import type { Shortage } from './shortage.ts';
 
 /** Of the victim's status and its Event, and of its condition. */
 export const PREEMPTED = 'Preempted in order to admit critical pod';

@@ -1,29 +1,19 @@
-import {
-  type Container,
-  type ContainerStatus,
-  equalJson,
-  hasEnded,
-  type Pod,
-  quantityMilli,
-  quantityValue,
-} from '@gantry/objects';
+import { type Container, type ContainerStatus, equalJson, hasEnded, type Pod, podRequests } from '@gantry/objects';
 import { ownContainersOf } from './pod-containers.ts';
 import type { NodeFacts } from './field-values.ts';
+import type { PodRejection } from './pod-rejection.ts';
+import { shortageRejection } from './shortage.ts';
 
-/** Whether new resources of a pod take effect: one that the node has no room for yet is deferred. */
-export type ResizeVerdict = { readonly kind: 'fits' } | { readonly kind: 'deferred'; readonly message: string };
+/**
+ * Whether new resources of a pod take effect: one that the node has no room for yet is deferred. The API refuses one for which the node
+ * never has room.
+ */
+export type ResizeVerdict = { readonly kind: 'fits' } | ({ readonly kind: 'deferred' } & PodRejection);
 
-const UNITS = { cpu: quantityMilli, memory: quantityValue } as const;
-
-/** Requests of a pod's containers that run together, in thousandths of a CPU and bytes. */
-function requestsOf(pod: Pod): Readonly<Record<keyof typeof UNITS, number>> {
-  const sum = (name: keyof typeof UNITS) =>
-    ownContainersOf(pod).reduce((total, { role, container }) => {
-      const { requests = {}, limits = {} } = container.resources ?? {};
-      const asked = requests[name] ?? limits[name];
-      return role === 'init' || asked === undefined ? total : total + UNITS[name](asked);
-    }, 0);
-  return { cpu: sum('cpu'), memory: sum('memory') };
+/** What a pod requests, its overhead included, in thousandths of a CPU and bytes. */
+function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number } {
+  const { cpu = 0, memory = 0 } = podRequests(pod);
+  return { cpu, memory };
 }
 
 /** Whether the resources of a pod's containers differ from those that the node has granted. */
@@ -60,8 +50,8 @@ function verdictOf(pod: Pod, others: readonly Requests[], capacity: Requests): R
   for (const name of ['cpu', 'memory'] as const) {
     const used = others.reduce((total, requests) => total + requests[name], 0);
     if (asked[name] <= before[name] || asked[name] + used <= capacity[name]) continue;
-    const message = `Node didn't have enough resource: ${name}, requested: ${asked[name]}, used: ${used}, capacity: ${capacity[name]}`;
-    return { kind: 'deferred', message };
+    const shortage = { resource: name, requested: asked[name], used, capacity: capacity[name] };
+    return { kind: 'deferred', ...shortageRejection(shortage) };
   }
   return FITS;
 }
@@ -96,7 +86,7 @@ export function allocatedPod(pod: Pod): Pod {
 }
 
 const FITS: ResizeVerdict = { kind: 'fits' };
-const DEFERRED: ResizeVerdict = { kind: 'deferred', message: '' };
+const DEFERRED: ResizeVerdict = { kind: 'deferred', reason: '', message: '' };
 
 /** The pod with the resources that are in force: its own, or while a resize is deferred those that were granted before. */
 export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
