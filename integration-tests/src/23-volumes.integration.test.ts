@@ -102,30 +102,88 @@ test('a claim gets a folder with its first pod; the next pod finds the data; it 
   expect(await inAgentOf(node, `ls /var/lib/gantry/volumes/${node}`)).toBe('');
 });
 
-test('a volume of an administrator never shows a folder of the host', async () => {
+test('a hostPath or local volume of an administrator is the path of the host that it names, on its nodes', async () => {
   await using namespace = await cluster.namespace();
   const kubectl = (args: readonly string[], input = '') =>
     cluster.mustKubectl(['-n', namespace.name, ...args], { input });
   const name = `host-${namespace.name}`;
-  const volume = `
+  const folder = `/tmp/gantry-${namespace.name}`;
+  const onHost = (script: string) =>
+    cluster.docker(['run', '--rm', '-v', '/tmp:/tmp', 'busybox:1.36', 'sh', '-c', script]);
+  const [node] = await cluster.nodes();
+  const terms = (host: string) =>
+    `[{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: [${host}] }] }]`;
+  const volume = (suffix: string, source: string) => `
 apiVersion: v1
 kind: PersistentVolume
-metadata: { name: ${name} }
+metadata: { name: ${name}-${suffix} }
 spec:
   storageClassName: ${name}
   accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
   capacity: { storage: 100Mi }
-  hostPath: { path: /etc }
+  claimRef: { namespace: ${namespace.name}, name: ${suffix} }
+  ${source}
+---
+${claim(suffix)}  storageClassName: ${name}
+---
 `;
-  await kubectl(['apply', '-f', '-'], `${volume}---${claim('data')}  storageClassName: ${name}\n`);
-  await kubectl(['apply', '-f', '-'], pod('reader', 'cat /data/passwd'));
-  const message = await eventually('the mount is refused', PATIENCE_MS, async () => {
-    const text = await kubectl(['describe', 'pod', 'reader']);
-    return /FailedMount .*/.exec(text)?.[0];
-  });
-  expect(message).toContain(`PersistentVolume "${name}" is not a folder of this node`);
-  await kubectl(['delete', 'pod,pvc', '--all']);
-  await kubectl(['delete', 'pv', name]);
+  const affinity = `nodeAffinity: { required: { nodeSelectorTerms: ${terms(node?.metadata.name ?? '')} } }`;
+  const user = (podName: string, claimName: string, script: string, more = '') =>
+    `${pod(podName, script, more)}---`.replace('claimName: data', `claimName: ${claimName}`);
+  const untilPhase = (phase: string, podName: string) =>
+    kubectl(['wait', `--for=jsonpath={.status.phase}=${phase}`, `pod/${podName}`, '--timeout=90s']);
+  const untilRefused = (podName: string, message: string) =>
+    eventually(`the mount of ${podName} is refused`, PATIENCE_MS, async () =>
+      (await kubectl(['describe', 'pod', podName])).includes(message),
+    );
+  try {
+    await onHost(`mkdir -p ${folder}/local && echo before > ${folder}/local/file && chmod -R a+rwX ${folder}`);
+    await kubectl(
+      ['apply', '-f', '-'],
+      [
+        volume('made', `hostPath: { path: ${folder}/made, type: DirectoryOrCreate }`),
+        volume('local', `local: { path: ${folder}/local }\n  ${affinity}`),
+        volume('missing', `local: { path: ${folder}/missing }\n  ${affinity}`),
+        volume('file', `hostPath: { path: ${folder}/local/file, type: Directory }`),
+        volume('agents', 'hostPath: { path: /var/lib/gantry/volumes/a/b }'),
+      ].join(''),
+    );
+    const asRoot = (text: string) => text.replaceAll('runAsUser: 1234', 'runAsUser: 0');
+    await kubectl(
+      ['apply', '-f', '-'],
+      [
+        asRoot(user('writer', 'made', 'echo made > /data/file')),
+        user('local', 'local', 'cat /data/file && echo after > /data/file'),
+        user('missing', 'missing', 'true'),
+        user('file', 'file', 'true'),
+        user('agents', 'agents', 'true'),
+        user('part', 'local', 'true', ', subPath: file'),
+      ].join(''),
+    );
+    await untilPhase('Succeeded', 'writer');
+    await untilPhase('Succeeded', 'local');
+    expect(await kubectl(['logs', 'local'])).toBe('before\n');
+    expect((await cluster.get(PODS, namespace.name, 'local')).spec?.nodeName).toBe(node?.metadata.name);
+    await kubectl(
+      ['apply', '-f', '-'],
+      user('reader', 'made', 'cat /data/file; ! touch /data/new', ', readOnly: true'),
+    );
+    await untilPhase('Succeeded', 'reader');
+    expect(await kubectl(['logs', 'reader'])).toContain('made\n');
+    await untilRefused('missing', `path "${folder}/missing" does not exist`);
+    await untilRefused('file', `hostPath type check failed: ${folder}/local/file is not a directory`);
+    await untilRefused('agents', `PersistentVolume "${name}-agents" is not a folder of this node`);
+    await untilRefused('part', 'this node mounts what lies on the host (hostPath, local) only as a whole');
+    await kubectl(['delete', 'pod,pvc', '--all']);
+    // It is an administrator's: what lies there stays.
+    expect(await onHost(`cat ${folder}/made/file ${folder}/local/file`)).toBe('made\nafter');
+  } finally {
+    const volumes = ['made', 'local', 'missing', 'file', 'agents'].map((suffix) => `${name}-${suffix}`);
+    await kubectl(['delete', 'pod,pvc', '--all']);
+    await kubectl(['delete', 'pv', '--ignore-not-found', ...volumes]);
+    await onHost(`rm -rf ${folder}`);
+  }
 });
 
 test("a pod's own claim is made with it, and goes with it", async () => {

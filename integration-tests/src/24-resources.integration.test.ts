@@ -72,7 +72,7 @@ test('paths of the host are what their type says, or are made, or are refused wi
     await untilSucceeded('reader');
     expect(await kubectl(['logs', 'reader'])).toContain('made\n');
     await untilDescribed('no-file', 'hostPath type check failed: /tmp is not a file');
-    await untilDescribed('no-part', 'this node mounts hostPath volumes only as a whole');
+    await untilDescribed('no-part', 'this node mounts what lies on the host (hostPath, local) only as a whole');
     await kubectl(['delete', 'pod', '--all']);
     expect(
       await cluster.docker(['run', '--rm', '-v', `${folder}:/host`, 'busybox:1.36', 'cat', '/host/a/b/file']),

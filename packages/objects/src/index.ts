@@ -126,7 +126,14 @@ export {
 } from './pod-requests.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
-export { isForDeletionOn, LOCAL_PATH, localFolderOf, localPathOf, VOLUME_NODE_LABEL } from './volumes/local-path.ts';
+export {
+  isForDeletionOn,
+  isInVolumesFolder,
+  LOCAL_PATH,
+  localFolderOf,
+  localPathOf,
+  VOLUME_NODE_LABEL,
+} from './volumes/local-path.ts';
 export { findVolume, findVolumeForNode, hasSameMode, whyUnsatisfied } from './volumes/match-volume.ts';
 export {
   BETA_STORAGE_PROVISIONER,

@@ -113,7 +113,7 @@ export function createWorkerServices(
   const images = imagesOf(self, runtime, { clock, logger });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const tokens = new TokenSource(client, clock);
-  const persistent = persistentFolders(self, self.name, client, events);
+  const persistent = persistentFolders(self, self.name, client, events, hostFiles);
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
   const eviction = nodeEviction({ config, clock, logger }, self, parts, {
@@ -272,7 +272,7 @@ export function createCleanupServices(
       engine,
       source,
       tokens: new TokenSource(client, clock),
-      persistent: persistentFolders(self, node, client, services.events),
+      persistent: persistentFolders(self, node, client, services.events, hostFiles),
       facts,
       resolver,
       clock,
@@ -296,7 +296,8 @@ function persistentFolders(
   node: string,
   client: GrpcClient,
   events: EventRecorder,
+  hostFiles: HostFiles,
 ): PersistentFolders {
   const folder = join(shared.path, 'volumes', node);
-  return new PersistentFolders({ folder, node, source: apiClaimSource(client), events });
+  return new PersistentFolders({ folder, node, source: apiClaimSource(client), events, hostFiles });
 }

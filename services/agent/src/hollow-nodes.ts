@@ -194,6 +194,8 @@ function sharedServices(
       makeFolder: async () => undefined,
       makeFile: async () => undefined,
       usageOf: async () => ({ bytes: 0, inodes: 0 }),
+      groupOf: async () => undefined,
+      giveToGroup: async () => undefined,
     },
     podNetwork: 'pods',
     seccomp: new SeccompProfiles('/nonexistent'),

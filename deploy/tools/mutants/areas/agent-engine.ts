@@ -79,8 +79,8 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a part of a hostPath volume is mounted',
     file: `${AGENT}/volumes/volume-paths.ts`,
-    text: "if (subPathOf(mount, environment) === '') return pathOnHost(hostPath);",
-    replacement: 'return pathOnHost(hostPath);',
+    text: "if (found === undefined || subPathOf(mount, environment) === '') return found;",
+    replacement: 'if (subPathOf(mount, environment) !== undefined) return found;',
     tests: [`${AGENT}/volumes/pod-volumes.test.ts`],
     protects: 'files of the host beside the folder that a pod may have',
   },

@@ -78,6 +78,14 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     protects: 'what lies above the folder of volumes, in two places: this one gives the message',
   },
   {
+    name: 'a path in the folder of volumes is one of the host',
+    file: `${AGENT}/persistent-folders.ts`,
+    text: 'if (isInVolumesFolder(source.path)) {',
+    replacement: "if (source.path === '') {",
+    tests: FOLDER_TESTS,
+    protects: 'administrators from a volume that is made on the host where they mean one of the agent',
+  },
+  {
     name: 'a volume is mounted for a claim that it does not refer to',
     file: `${AGENT}/persistent-folders.ts`,
     text: 'if (found.spec?.claimRef?.uid !== claim.metadata.uid)',

@@ -23,6 +23,11 @@ export function localFolderOf({ spec }: PersistentVolume): string | undefined {
   return isComponent ? folder : undefined;
 }
 
+/** Whether a path is one of the agents' folder for volumes, which is no path of a host. */
+export function isInVolumesFolder(path: string): boolean {
+  return `${path.replaceAll(/\/+/g, '/')}/`.startsWith(`${VOLUMES_FOLDER}/`);
+}
+
 /** Whether an agent of the node is to delete the volume with its folder: it was made for a claim that is gone. */
 export function isForDeletionOn({ metadata, spec, status }: PersistentVolume, node: string): boolean {
   return (

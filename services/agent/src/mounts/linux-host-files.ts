@@ -6,6 +6,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 import { openOnHost, openOwned, type Missing } from './open-path.ts';
+import { giveToGroup } from '../files/file-owner.ts';
 import { usageOf } from '../files/tree-usage.ts';
 
 const FILE_MODE = 0o644;
@@ -37,6 +38,13 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
       visit(path, 'refuse', async (folder) =>
         folder === undefined ? { bytes: 0, inodes: 0 } : await usageOf(folder, until),
       ),
+    groupOf: (path) =>
+      visit(path, 'refuse', async (found) => (found === undefined ? undefined : (await found.stat()).gid)),
+    giveToGroup: (path, to, change, signal) =>
+      visit(path, 'refuse', async (folder) => {
+        if (folder === undefined) throw new AgentError('FailedMount', `open ${path}: no such file or directory`);
+        await giveToGroup(`/proc/self/fd/${folder.fd}/.`, to, change, signal);
+      }),
   };
 }
 

@@ -107,6 +107,7 @@ describe('the worker of a pod', () => {
           node: 'n',
           source: apiClaimSource(server),
           events: { event: () => undefined },
+          hostFiles: linuxHostFiles(async () => state.path),
         }),
         facts,
         resolver: RESOLVER,

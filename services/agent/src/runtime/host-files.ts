@@ -1,6 +1,15 @@
 /** What lies at a path of the engine's host. */
 export type HostFileKind = 'folder' | 'file' | 'socket' | 'character-device' | 'block-device' | 'other';
 
+/** A group and what it may do with the files that it is given. */
+export interface GroupAccess {
+  readonly group: number;
+  readonly access: 'read-write' | 'read-only';
+}
+
+/** Whether the files of a folder that has the group already are looked at. */
+export type GroupChange = 'always' | 'on-root-mismatch';
+
 /** What files take of a disk. */
 export interface DiskUsage {
   readonly bytes: number;
@@ -23,4 +32,8 @@ export interface HostFiles {
    * `until` is aborted, what was counted by then. Nothing when it does not exist.
    */
   usageOf(folder: string, until: AbortSignal): Promise<DiskUsage>;
+  /** The group of what lies at a path; undefined when nothing does. */
+  groupOf(path: string): Promise<number | undefined>;
+  /** Gives a folder and everything in it to a group, as `giveToGroup` of `files/file-owner.ts` does. */
+  giveToGroup(path: string, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void>;
 }

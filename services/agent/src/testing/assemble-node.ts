@@ -134,6 +134,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
       node: owner.node,
       source: apiClaimSource(client),
       events: recorder,
+      hostFiles,
     }),
     facts,
     resolver: RESOLVER,

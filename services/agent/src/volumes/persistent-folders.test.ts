@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -7,10 +7,12 @@ import {
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  type PersistentVolumeSpec,
   type Volume,
 } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { container, pod, reportedStatus } from '../testing/pods.ts';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 
 const signal = new AbortController().signal;
@@ -39,6 +41,12 @@ const itsVolume: PersistentVolume = {
 };
 const mounted: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
 
+/** The claim's volume, of another kind or place, for any node. */
+const volumeAt = (source: Partial<PersistentVolumeSpec>): PersistentVolume => ({
+  ...itsVolume,
+  spec: { claimRef: { uid: 'uid-c' }, ...source },
+});
+
 /** Two groups that this process may give files to: root's are any, another user's are its own. */
 function twoGroups(): readonly [number, number] {
   const own = process.getgid?.() ?? 0;
@@ -61,12 +69,13 @@ describe('the folder of a persistent volume', () => {
       node: 'n',
       source: { claim: async () => claim, volume: async () => volume, node: async () => node },
       events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+      hostFiles: linuxHostFiles(async () => join(root, 'host')),
     });
 
   it('is given to the group of the pod', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
     const withGroup = pod({ securityContext: { fsGroup: group } });
-    const path = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
+    const { path } = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
     const { gid, mode } = await stat(path);
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
   });
@@ -75,7 +84,7 @@ describe('the folder of a persistent volume', () => {
     const [one, two] = twoGroups();
     const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
     const made = folders(boundClaim, itsVolume);
-    const path = await made.make(of('uid-1', one), mounted, signal);
+    const { path } = await made.make(of('uid-1', one), mounted, signal);
     await made.make(of('uid-2', two), mounted, signal);
     expect((await stat(path)).gid).toBe(one);
     expect(events).toEqual([
@@ -89,7 +98,7 @@ describe('the folder of a persistent volume', () => {
   });
 
   it('keeps its modes for a pod that has run already, and for one that only reads', async () => {
-    const path = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
+    const { path } = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
     await chmod(path, 0o750);
     const file = join(path, 'key');
     await writeFile(file, '', { mode: 0o600 });
@@ -104,11 +113,11 @@ describe('the folder of a persistent volume', () => {
   });
 
   it('is made once, for any user, and keeps what is in it', async () => {
-    const path = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
+    const { path } = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
     expect(path).toBe(join(root, 'volumes', 'v'));
     expect((await stat(path)).mode & 0o777).toBe(0o777);
     await writeFile(join(path, 'file'), 'kept');
-    expect(await folders(boundClaim, itsVolume).make(pod(), mounted, signal)).toBe(path);
+    expect(await folders(boundClaim, itsVolume).make(pod(), mounted, signal)).toMatchObject({ kind: 'agent', path });
     expect(await readdir(path)).toEqual(['file']);
   });
 
@@ -183,21 +192,16 @@ describe('the folder of a persistent volume', () => {
   });
 
   it.each([
-    '/etc',
-    '/',
-    '/var/lib/gantry',
     '/var/lib/gantry/volumes',
+    '/var/lib//gantry/volumes/v',
     '/var/lib/gantry/volumes/..',
     '/var/lib/gantry/volumes/../nodes',
     '/var/lib/gantry/volumes/a/../../x',
     '/var/lib/gantry/volumes/a/b',
-    '/var/lib/gantry/volumes-x/a',
-    '/a-folder-of-the-host-with-a-long-name',
   ])('is never at %s, and the message does not name it', async (path) => {
     for (const source of [{ local: { path } }, { hostPath: { path } }]) {
-      const volume = { ...itsVolume, spec: { claimRef: { uid: 'uid-c' }, ...source } };
-      const made = folders(boundClaim, volume).make(pod(), mounted, signal);
-      await expect(made).rejects.toThrow('PersistentVolume "v" is not a folder of this node');
+      const made = folders(boundClaim, volumeAt(source)).make(pod(), mounted, signal);
+      await expect(made).rejects.toThrow('PersistentVolume "v" is not a folder of this node: in the folder of its');
     }
     expect(await readdir(root)).toEqual([]);
   });
@@ -209,5 +213,84 @@ describe('the folder of a persistent volume', () => {
     expect([made.mayHave('uid-1', 'v'), made.mayHave('uid-1', 'w')]).toEqual([true, false]);
     made.release('uid-1');
     expect(made.mayHave('uid-1', 'w')).toBe(true);
+  });
+});
+
+describe('a volume at a path of the host', () => {
+  let root: string;
+  const events: string[] = [];
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'gantry-host-volume-'));
+    await mkdir(join(root, 'mnt', 'data'), { recursive: true, mode: 0o755 });
+    await writeFile(join(root, 'mnt', 'file'), '');
+    events.length = 0;
+  });
+  afterEach(() => rm(root, { recursive: true }));
+
+  const folders = (source: Partial<PersistentVolumeSpec>) =>
+    new PersistentFolders({
+      folder: join(root, 'volumes'),
+      node: 'n',
+      source: { claim: async () => boundClaim, volume: async () => volumeAt(source), node: async () => node },
+      events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+      hostFiles: linuxHostFiles(async () => root),
+    });
+  const make = (source: Partial<PersistentVolumeSpec>) => folders(source).make(pod(), mounted, signal);
+
+  it.each<[string, Partial<PersistentVolumeSpec>, string]>([
+    ['a hostPath', { hostPath: { path: '/mnt/data' } }, '/mnt/data'],
+    ['a hostPath of a type', { hostPath: { path: '/mnt/data', type: 'Directory' } }, '/mnt/data'],
+    ['a hostPath that is made', { hostPath: { path: '/mnt/new', type: 'DirectoryOrCreate' } }, '/mnt/new'],
+    ['a hostPath without a type, which is made', { hostPath: { path: '/mnt/new', type: '' } }, '/mnt/new'],
+    [
+      'a hostPath as long as one of a folder',
+      { hostPath: { path: '/a-folder-of-the-host-that-is-long' } },
+      '/a-folder-of-the-host-that-is-long',
+    ],
+    ['a local volume', { local: { path: '/mnt/data' } }, '/mnt/data'],
+    [
+      'a volume whose nodes include this one',
+      { local: { path: '/mnt/data' }, nodeAffinity: affinity('n') },
+      '/mnt/data',
+    ],
+  ])('is that of %s', async (_, source, path) => {
+    expect(await make(source)).toMatchObject({ kind: 'host', path });
+    expect((await stat(join(root, path))).mode & 0o777).toBe(0o755);
+    expect(await readdir(root)).not.toContain('volumes');
+  });
+
+  it.each<[string, Partial<PersistentVolumeSpec>, string]>([
+    ['a file as a folder', { hostPath: { path: '/mnt/file', type: 'Directory' } }, '/mnt/file is not a directory'],
+    ['a path that goes back', { hostPath: { path: '/mnt/../etc' } }, "must not contain '..'"],
+    ['a local volume that is missing', { local: { path: '/mnt/none' } }, 'path "/mnt/none" does not exist'],
+    ['a local file', { local: { path: '/mnt/file' } }, 'only directory and block device are supported'],
+    [
+      'a local path that goes back',
+      { local: { path: '/mnt/../mnt' } },
+      "invalid path: /mnt/../mnt must not contain '..'",
+    ],
+    ['another node', { hostPath: { path: '/mnt/new' }, nodeAffinity: affinity('m') }, 'no matching NodeSelectorTerms'],
+    ['another kind', { fc: { lun: 1 } }, 'PersistentVolume "v" is of a kind that this node does not support'],
+  ])('is refused for %s', async (_, source, message) => {
+    await expect(make(source)).rejects.toThrow(message);
+    expect(await readdir(join(root, 'mnt'))).toEqual(['data', 'file']);
+  });
+
+  it('has the files of a local volume given to the group of the pod, not those of a hostPath', async () => {
+    const [one, two] = twoGroups();
+    const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
+    const path = join(root, 'mnt', 'data');
+    await writeFile(join(path, 'key'), '', { mode: 0o600 });
+    await folders({ hostPath: { path: '/mnt/data' } }).make(of('uid-1', one), mounted, signal);
+    expect((await stat(path)).mode & 0o7777).toBe(0o755);
+    const local = folders({ local: { path: '/mnt/data' } });
+    await local.make(of('uid-1', one), mounted, signal);
+    const { gid, mode } = await stat(join(path, 'key'));
+    expect([gid, mode & 0o7777, (await stat(path)).mode & 0o7777]).toEqual([one, 0o660, 0o2775]);
+    await local.make(of('uid-2', two), mounted, signal);
+    expect((await stat(path)).gid).toBe(one);
+    expect(events).toEqual([
+      `Warning AlreadyMountedVolume The requested fsGroup is ${two}, but the volume v has GID ${one}. The volume may not be shareable.`,
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import {
   isFullyBound,
+  isInVolumesFolder,
   localFolderOf,
   type Node,
   type PersistentVolume,
@@ -12,10 +13,12 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
+import type { GroupAccess, GroupChange, HostFiles } from '../runtime/host-files.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
-import { giveToGroup } from './volume-types/file-owner.ts';
+import { giveToGroup } from '../files/file-owner.ts';
 import { checkVolumeMode } from './volume-mode.ts';
+import { checkHostPath, checkLocalPath, pathOnHost } from './volume-types/host-path.ts';
 import { makeFolder } from './volume-types/make-folder.ts';
 
 export interface PersistentFoldersOptions {
@@ -24,6 +27,13 @@ export interface PersistentFoldersOptions {
   readonly node: string;
   readonly source: ClaimSource;
   readonly events: EventRecorder;
+  readonly hostFiles: HostFiles;
+}
+
+/** Where the files of a volume are: at a path of the agent, or at one of the engine's host, which the engine resolves. */
+export interface VolumePlace {
+  readonly kind: 'agent' | 'host';
+  readonly path: string;
 }
 
 /**
@@ -32,7 +42,7 @@ export interface PersistentFoldersOptions {
  */
 export class PersistentFolders {
   readonly #options: PersistentFoldersOptions;
-  /** The folders that pods have, by uid, and the group for which each pod has it. */
+  /** The folders and paths of the host that pods have, by uid, and the group for which each pod has it. */
   readonly #users = new Map<string, Map<string, number | undefined>>();
 
   constructor(options: PersistentFoldersOptions) {
@@ -40,35 +50,25 @@ export class PersistentFolders {
   }
 
   /**
-   * Makes the folder of the volume that a pod's volume claims, and returns its path. Idempotent. AgentError 'FailedMount' with
+   * Where the files of the volume lie that a pod's volume claims; a folder of the agent is made. Idempotent. AgentError 'FailedMount' with
    * kubelet's message for a claim that is not bound, and for a volume that this node does not have.
    */
-  async make(pod: Pod, volume: Volume, signal: AbortSignal): Promise<string> {
+  async make(pod: Pod, volume: Volume, signal: AbortSignal): Promise<VolumePlace> {
     const { namespace = '' } = pod.metadata;
     const name = claimNameOf(pod, volume);
     const found = await this.#volumeOf(pod, volume, { namespace, name }, signal);
-    const folder = localFolderOf(found);
-    if (folder === undefined) {
-      // It names no path: what lies where is not shown to who may only write pods.
-      const message = `PersistentVolume ${JSON.stringify(found.metadata.name)} is not a folder of this node: supported are local and hostPath volumes below /var/lib/gantry/volumes`;
-      throw new AgentError('FailedMount', message);
-    }
-    const path = this.path(folder);
+    const place = await this.#placeOf(found);
     const { uid = '' } = pod.metadata;
     const { group, change } = fileOwnersOf(pod);
-    const isShared = this.#hasOtherGroup(uid, folder, group);
-    this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(folder, group));
-    await makeFolder(path);
+    const isShared = this.#hasOtherGroup(uid, place.name, group);
+    this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(place.name, group));
+    if (place.kind === 'agent') await makeFolder(place.path);
     // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
-    if (group !== undefined && !isReadOnly && !hasRun(pod)) {
-      if (isShared) {
-        await this.#warnOfGroup(pod, found, path, group);
-        return path;
-      }
-      await giveToGroup(path, { group, access: 'read-write' }, change, signal);
-    }
-    return path;
+    if (group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place, found)) return place;
+    if (isShared) await this.#warnOfGroup(pod, found, place, group);
+    else await this.#give(place, { group, access: 'read-write' }, change, signal);
+    return place;
   }
 
   /** Whether a pod may have a folder: one that this process has not looked at may have any. */
@@ -103,11 +103,39 @@ export class PersistentFolders {
     );
   }
 
-  async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, path: string, group: number): Promise<void> {
-    const { gid } = await stat(path);
+  /** An administrator has written the path, so the host's is mounted as it is: see decision 12. */
+  async #placeOf(volume: PersistentVolume): Promise<VolumePlace & { readonly name: string }> {
+    const folder = localFolderOf(volume);
+    if (folder !== undefined) return { kind: 'agent', path: this.path(folder), name: folder };
+    const { local, hostPath } = volume.spec ?? {};
+    const { hostFiles } = this.#options;
+    const source = local ?? hostPath;
+    const name = JSON.stringify(volume.metadata.name);
+    if (source === undefined) {
+      const message = `PersistentVolume ${name} is of a kind that this node does not support: supported are local and hostPath`;
+      throw new AgentError('FailedMount', message);
+    }
+    if (isInVolumesFolder(source.path)) {
+      // It names no path: what lies where is not shown to who may only write pods.
+      const message = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
+      throw new AgentError('FailedMount', message);
+    }
+    await (local === undefined ? checkHostPath(source, hostFiles) : checkLocalPath(local, hostFiles));
+    const path = pathOnHost(source);
+    return { kind: 'host', path, name: path };
+  }
+
+  async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, place: VolumePlace, group: number): Promise<void> {
+    const { kind, path } = place;
+    const gid = kind === 'agent' ? (await stat(path)).gid : await this.#options.hostFiles.groupOf(path);
     if (gid === group) return;
     const message = `The requested fsGroup is ${group}, but the volume ${metadata.name ?? ''} has GID ${gid}. The volume may not be shareable.`;
     this.#options.events.event(pod, 'Warning', 'AlreadyMountedVolume', message);
+  }
+
+  async #give({ kind, path }: VolumePlace, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void> {
+    if (kind === 'agent') await giveToGroup(path, to, change, signal);
+    else await this.#options.hostFiles.giveToGroup(path, to, change, signal);
   }
 
   async #volumeOf(
@@ -146,6 +174,11 @@ export class PersistentFolders {
     const message = `MountVolume.NodeAffinity check failed for volume "${volume.metadata.name}": no matching NodeSelectorTerms`;
     throw new AgentError('FailedMount', message);
   }
+}
+
+/** Kubelet gives a local volume to the group of its pod, and leaves the files of a hostPath volume as they are. */
+function takesGroup({ kind }: VolumePlace, { spec }: PersistentVolume): boolean {
+  return kind === 'agent' || spec?.local !== undefined;
 }
 
 /** The name of the claim that a pod's volume stands for. */

@@ -16,8 +16,8 @@ import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
 
-/** Claims that are bound to a volume of their own name. Notes what is read. */
-const boundClaims = (reads: string[]): ClaimSource => ({
+/** Claims that are bound to a volume of their own name, of the path that `pathOf` says. Notes what is read. */
+const boundClaims = (reads: string[], pathOf: (name: string) => string = localPathOf): ClaimSource => ({
   claim: async (namespace, name) => {
     reads.push(`claim ${name}`);
     return {
@@ -34,7 +34,7 @@ const boundClaims = (reads: string[]): ClaimSource => ({
       apiVersion: 'v1',
       kind: 'PersistentVolume',
       metadata: { name },
-      spec: { claimRef: { uid: name }, local: { path: localPathOf(name) } },
+      spec: { claimRef: { uid: name }, local: { path: pathOf(name) } },
     };
   },
   node: async () => undefined,
@@ -64,6 +64,7 @@ describe('the volumes of pods', () => {
         node: 'n',
         source: boundClaims(reads),
         events: { event: () => undefined },
+        hostFiles: linuxHostFiles(async () => state),
       }),
       facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
       resolver: RESOLVER,
@@ -196,7 +197,35 @@ describe('the volumes of pods', () => {
   it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {
     const withHost = pod({ volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] });
     const part = container('main', { volumeMounts: [{ name: 'logs', mountPath: '/logs', subPath: 'mine' }] });
-    await expect(volumes.mounts(withHost, part, 0, new Map(), '')).rejects.toThrow('hostPath volumes only as a whole');
+    await expect(volumes.mounts(withHost, part, 0, new Map(), '')).rejects.toThrow('only as a whole');
+  });
+
+  it("give the engine the path of an administrator's volume as a whole, and refuse a part of it", async () => {
+    const hostFiles = linuxHostFiles(async () => state);
+    const source = boundClaims(reads, (name) => `/srv/${name}`);
+    const persistent = new PersistentFolders({
+      folder: join(state, 'volumes'),
+      node: 'n',
+      source,
+      events: { event: () => undefined },
+      hostFiles,
+    });
+    const bind = (opened: readonly unknown[]) => Promise.resolve(opened.map((_, index) => `${index}`));
+    const own = new PodVolumes({ ...options, persistent, mounts: { ...linuxMounts(), bind } });
+    await mkdir(join(state, 'srv', 'c'), { recursive: true });
+    const withClaim = pod({
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly: true } }],
+      dnsPolicy: 'Default',
+    });
+    await own.sync(withClaim, '', signal);
+    const whole = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+    const prepared = await own.mounts(withClaim, whole, 0, new Map(), '');
+    const mount = { containerPath: '/data', hostPath: '/srv/c', access: 'read-only', propagation: 'none' };
+    expect(prepared.mounts[0]).toEqual(mount);
+    const part = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'mine' }] });
+    await expect(own.mounts(withClaim, part, 0, new Map(), '')).rejects.toThrow('only as a whole');
+    await own.release('uid-1');
+    expect(await readdir(join(state, 'srv'))).toEqual(['c']);
   });
 
   it('make an emptyDir for the group of its pod', async () => {

@@ -18,7 +18,7 @@ import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { component, hostPathOf } from './volume-paths.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
-import type { PersistentFolders } from './persistent-folders.ts';
+import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
@@ -70,8 +70,8 @@ export class PodVolumes {
   /** The folders of persistent volumes, which are not removed with a pod. */
   readonly persistent: PersistentFolders;
   readonly #options: PodVolumesOptions;
-  /** The folders of persistent volumes by the uid of the pod and the name of its volume. */
-  readonly #claimed = new Map<string, Map<string, string>>();
+  /** The places of persistent volumes by the uid of the pod and the name of its volume. */
+  readonly #claimed = new Map<string, Map<string, VolumePlace>>();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
@@ -139,7 +139,8 @@ export class PodVolumes {
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
-      const hostPath = hostPathOf(pod, mount, environment) ?? this.#sharedPath(pod, mount, environment);
+      const claimed = this.#claimed.get(uid)?.get(mount.name);
+      const hostPath = hostPathOf(pod, mount, claimed, environment) ?? this.#sharedPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
@@ -265,10 +266,10 @@ export class PodVolumes {
   /** Once for a pod, as kubelet does: its claim keeps its volume while the pod is there. */
   async #claim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? '';
-    const folders = this.#claimed.get(uid) ?? new Map<string, string>();
-    if (folders.has(volume.name)) return;
-    const folder = await this.persistent.make(pod, volume, signal);
-    this.#claimed.set(uid, folders.set(volume.name, folder));
+    const places = this.#claimed.get(uid) ?? new Map<string, VolumePlace>();
+    if (places.has(volume.name)) return;
+    const place = await this.persistent.make(pod, volume, signal);
+    this.#claimed.set(uid, places.set(volume.name, place));
   }
 
   #podFolder(uid: string): string {
@@ -293,7 +294,7 @@ export class PodVolumes {
     const storage = volume === undefined ? 'disk' : volumeTypeOf(volume).storage;
     if (storage === 'persistent') {
       const claimed = this.#claimed.get(uid)?.get(name);
-      if (claimed !== undefined) return claimed;
+      if (claimed !== undefined) return claimed.path;
       throw new AgentError('FailedMount', `volume ${JSON.stringify(name)} is not mounted`);
     }
     const folder =

@@ -15,6 +15,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@gantry/service';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { pod } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
@@ -60,6 +61,7 @@ describe('the volumes of a node', () => {
       node: 'n',
       source: apiClaimSource(client),
       events: { event: () => undefined },
+      hostFiles: linuxHostFiles(async () => root),
     });
     const mounts = hollowMounts();
     const reclaimer = new VolumeReclaimer({

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readlink, rename, rm, symlink, writeFile, chmod, chown, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ABSENT, unlessAbsent } from '../../files/if-there.ts';
-import { giveToGroup } from './file-owner.ts';
+import { giveToGroup } from '../../files/file-owner.ts';
 
 /** A file of a volume. */
 export interface VolumeFile {

@@ -2,7 +2,7 @@ import { quantityValue } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import { memoryLimitOf } from '../../spec/resources.ts';
-import { giveToGroup } from './file-owner.ts';
+import { giveToGroup } from '../../files/file-owner.ts';
 import { makeFolder } from './make-folder.ts';
 import { defineVolumeType } from './volume-type.ts';
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { HostPathVolumeSource } from '@gantry/objects';
+import type { HostPathVolumeSource, LocalVolumeSource } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../../runtime/host-files.ts';
 import { defineVolumeType } from './volume-type.ts';
@@ -21,33 +21,56 @@ const TYPES: Readonly<Record<string, TypeRule>> = {
   BlockDevice: ['block-device', 'block device'],
 };
 
-/** A file or folder of the engine's host, by its path there. AgentError 'FailedMount' where it is not of the volume's type. */
+/** A file or folder of the engine's host, by its path there. */
 export const hostPathVolume = defineVolumeType(
   'hostPath',
   { access: 'read-write', storage: 'host' },
-  async (source, { hostFiles }) => {
-    const path = pathOnHost(source);
-    if (source.path.split('/').includes('..')) {
-      throw new AgentError('FailedMount', `invalid HostPath \`${source.path}\`: must not contain '..'`);
-    }
-    const { type = '' } = source;
-    if (type === '') {
-      // As container runtimes do.
-      if ((await hostFiles.kindOf(path)) === undefined) await hostFiles.makeFolder(path);
-      return;
-    }
-    const rule = TYPES[type];
-    if (rule === undefined) throw new AgentError('FailedMount', `${type} is an invalid volume type`);
-    const [wanted, title, create] = rule;
-    const found = await hostFiles.kindOf(path);
-    if (found === undefined && create !== undefined) await create(hostFiles, path);
-    else if (found !== wanted) {
-      throw new AgentError('FailedMount', `hostPath type check failed: ${source.path} is not a ${title}`);
-    }
-  },
+  async (source, { hostFiles }) => checkHostPath(source, hostFiles),
 );
 
+/** Makes what a volume's type asks for. AgentError 'FailedMount' where the path is not of that type. */
+export async function checkHostPath(source: HostPathVolumeSource, hostFiles: HostFiles): Promise<void> {
+  const path = pathOnHost(source);
+  if (hasBackstep(source.path)) {
+    throw new AgentError('FailedMount', `invalid HostPath \`${source.path}\`: must not contain '..'`);
+  }
+  const { type = '' } = source;
+  if (type === '') {
+    // As container runtimes do.
+    if ((await hostFiles.kindOf(path)) === undefined) await hostFiles.makeFolder(path);
+    return;
+  }
+  const rule = TYPES[type];
+  if (rule === undefined) throw new AgentError('FailedMount', `${type} is an invalid volume type`);
+  const [wanted, title, create] = rule;
+  const found = await hostFiles.kindOf(path);
+  if (found === undefined && create !== undefined) await create(hostFiles, path);
+  else if (found !== wanted) {
+    throw new AgentError('FailedMount', `hostPath type check failed: ${source.path} is not a ${title}`);
+  }
+}
+
+/** A folder of the engine's host that an administrator has given to a node (pkg/volume/local). AgentError 'FailedMount' for anything else. */
+export async function checkLocalPath(source: LocalVolumeSource, hostFiles: HostFiles): Promise<void> {
+  const { path } = source;
+  if (hasBackstep(path)) throw new AgentError('FailedMount', `invalid path: ${path} must not contain '..'`);
+  switch (await hostFiles.kindOf(pathOnHost(source))) {
+    case 'folder':
+      return;
+    case undefined:
+      throw new AgentError('FailedMount', `path ${JSON.stringify(path)} does not exist`);
+    case 'block-device':
+      throw new AgentError('FailedMount', `${path} is a block device: this node mounts only directories`);
+    default:
+      throw new AgentError('FailedMount', 'only directory and block device are supported');
+  }
+}
+
 /** The absolute path that the engine mounts. */
-export function pathOnHost({ path }: HostPathVolumeSource): string {
+export function pathOnHost({ path }: { readonly path: string }): string {
   return posix.join('/', path);
+}
+
+function hasBackstep(path: string): boolean {
+  return path.split('/').includes('..');
 }

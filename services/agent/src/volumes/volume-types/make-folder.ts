@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isThere } from '../../files/if-there.ts';
-import { groupMode } from './file-owner.ts';
+import { groupMode } from '../../files/file-owner.ts';
 
 const ANY_USER = 0o777;
 

@@ -1,18 +1,13 @@
 import { chmod, chown, type FileHandle, lchown, open } from 'node:fs/promises';
-import { AgentError } from '../../runtime/agent-error.ts';
-import { NAME_ONLY, openChildren } from '../../files/open-children.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { GroupAccess, GroupChange } from '../runtime/host-files.ts';
+import { NAME_ONLY, openChildren } from './open-children.ts';
 
 const SET_GROUP_ID = 0o2000;
 const FOLDER_BITS = 0o110 | SET_GROUP_ID;
-const GROUP_BITS = { 'read-write': 0o660, 'read-only': 0o440 } as const;
+const GROUP_BITS: Readonly<Record<GroupAccess['access'], number>> = { 'read-write': 0o660, 'read-only': 0o440 };
 /** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
 const MAX_DEPTH = 128;
-
-/** A group and what it may do with the files that it is given. */
-export interface GroupAccess {
-  readonly group: number;
-  readonly access: keyof typeof GROUP_BITS;
-}
 
 /** The mode of a file or folder that is given to a group (pkg/volume/volume_linux.go). */
 export function groupMode(mode: number, kind: 'folder' | 'file', access: GroupAccess['access']): number {
@@ -27,7 +22,7 @@ export function groupMode(mode: number, kind: 'folder' | 'file', access: GroupAc
 export async function giveToGroup(
   folder: string,
   to: GroupAccess,
-  change: 'always' | 'on-root-mismatch',
+  change: GroupChange,
   signal: AbortSignal,
 ): Promise<void> {
   const root = await open(folder, NAME_ONLY);
