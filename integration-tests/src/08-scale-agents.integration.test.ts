@@ -1,7 +1,8 @@
-import { DEPLOYMENTS, NODES, type Pod, PODS } from '@gantry/objects';
+import { DEPLOYMENTS, type Node, NODES, NOT_READY_TAINT, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { type RecordedWatch, recordWatch, untilSeen } from './harness/recorded-watch.ts';
 
 const cluster = new Cluster();
 /** New agents have these settings. */
@@ -21,12 +22,16 @@ async function keyVolumes(): Promise<ReadonlySet<string>> {
 test('agents come and go: nodes join, pods spread, and nothing is left of those that went', async () => {
   await using namespace = await cluster.namespace();
   const before = (await cluster.nodes()).map(({ metadata }) => metadata.name);
+  await using registrations = await recordWatch(cluster, NODES, '');
   const host = Number(await cluster.docker(['info', '-f', '{{.MemTotal}}']));
   await scaleAgents(5, {
     GANTRY_RESERVED_MEMORY_MIB: String(Math.floor(host / 5 / MIB) - SMALL_NODE_MIB),
     GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS: '600',
+    GANTRY_NODE_LABELS: 'example.com/pool=new,topology.kubernetes.io/zone=rack-1',
+    GANTRY_REGISTER_WITH_TAINTS: 'example.com/new=yes:NoSchedule',
   });
   await cluster.untilNodesReady(5);
+  await checkRegistration(registrations, before);
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 10));
   await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   const nodes = new Set((await cluster.pods(namespace.name)).map((pod) => pod.spec?.nodeName));
@@ -50,6 +55,28 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
     return left.length === 2;
   });
 });
+
+/**
+ * A new Node is tainted from its first moment on, as not ready by the API server and as its agent's settings say. It loses the former when
+ * it is ready, the latter when an administrator takes it away, and gets neither back.
+ */
+async function checkRegistration(registrations: RecordedWatch<Node>, before: readonly unknown[]): Promise<void> {
+  await untilSeen(cluster, registrations, NODES, '');
+  const added = registrations.events.flatMap((event) => (event.type === 'ADDED' ? [event.object] : []));
+  const names = added.map(({ metadata }) => metadata.name ?? '');
+  expect(names).toHaveLength(3);
+  expect(before).not.toEqual(expect.arrayContaining(names));
+  const taint = { key: 'example.com/new', value: 'yes', effect: 'NoSchedule' };
+  for (const { metadata, spec } of added) {
+    expect(metadata.labels).toMatchObject({ 'example.com/pool': 'new', 'topology.kubernetes.io/zone': 'rack-1' });
+    expect(spec?.taints).toEqual([taint, { key: NOT_READY_TAINT, effect: 'NoSchedule' }]);
+  }
+  await cluster.mustKubectl(['taint', 'nodes', '--selector=example.com/pool=new', 'example.com/new-']);
+  await eventually('the new Nodes have no taint', 60_000, async () => {
+    const nodes = await cluster.nodes();
+    return nodes.every(({ spec }) => (spec?.taints ?? []).length === 0);
+  });
+}
 
 /**
  * Makes a small node short of memory: the pod that is furthest above its request is evicted, alone, and no pod that requests none is taken

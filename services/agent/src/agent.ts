@@ -175,10 +175,10 @@ async function nodeStatusManager(
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, gatewayAddress } = self;
   const ids = await readHostIds();
-  const { hostAddress } = config;
+  const { hostAddress, registration } = config;
   const forwardedFrom = isForwarding(config.forwarders, engine) && self.container !== undefined ? LOOPBACK : '';
   const names = { name, engineName, address, gatewayAddress, hostAddress, forwardedFrom };
-  const observation = { ...names, engine, privilege, ids };
+  const observation = { ...names, engine, privilege, registration, ids };
   const images = new ImageList(runtime.images, clock, logger);
   const pressures = () => pressure.pressures();
   return new NodeStatusManager({

@@ -1,6 +1,7 @@
 import { parseIpv4, parseIpv4Range } from '@gantry/objects';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 import type { CollectionPolicy } from './images/plan-collection.ts';
+import { parseNodeLabels, parseTaints, type Registration, RegistrationError } from './node/registration.ts';
 import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings } from './eviction/thresholds.ts';
 
 const MIB = 2 ** 20;
@@ -41,6 +42,8 @@ export interface AgentConfig {
   readonly capacityShares: number;
   /** What pods may not request of each node. */
   readonly reserved: { readonly cpuMillis: number; readonly memoryBytes: number; readonly storageBytes: number };
+  /** What a new Node begins with. */
+  readonly registration: Registration;
   /** When the node is under pressure, and how pods are evicted for it. */
   readonly eviction: {
     readonly thresholds: readonly Threshold[];
@@ -88,6 +91,10 @@ export function readAgentConfig(): AgentConfig {
       memoryBytes: read.integer('GANTRY_RESERVED_MEMORY_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
       storageBytes: read.integer('GANTRY_RESERVED_STORAGE_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
     },
+    registration: {
+      labels: registrationSetting(read, 'GANTRY_NODE_LABELS', parseNodeLabels),
+      taints: registrationSetting(read, 'GANTRY_REGISTER_WITH_TAINTS', parseTaints),
+    },
     eviction: {
       thresholds: readThresholds(read),
       transitionMs: read.integer('GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS', { min: 0, max: 86_400 }, 300) * 1000,
@@ -110,6 +117,15 @@ function readProcessLimit(read: ConfigReader): number | 'unlimited' {
   const limit = read.integer('GANTRY_POD_PIDS_LIMIT', { min: -1, max: 4_194_304 }, PROCESS_LIMIT);
   if (limit === 0) throw new ConfigError('GANTRY_POD_PIDS_LIMIT', '0 would let no container start; -1 is unlimited');
   return limit === -1 ? 'unlimited' : limit;
+}
+
+function registrationSetting<T>(read: ConfigReader, variable: string, parse: (entries: readonly string[]) => T): T {
+  try {
+    return parse(read.list(variable, []));
+  } catch (error) {
+    if (!(error instanceof RegistrationError)) throw error;
+    throw new ConfigError(variable, error.message);
+  }
 }
 
 function readImageCollection(read: ConfigReader): CollectionPolicy {

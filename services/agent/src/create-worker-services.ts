@@ -122,7 +122,8 @@ export function createWorkerServices(
     pulled: images.pulled,
     events,
   });
-  const initial = () => expectedNode({ name: self.name, engineName: self.engineName, engine }, shares);
+  const { name, engineName } = self;
+  const initial = () => expectedNode({ name, engineName, engine, registration: config.registration }, shares);
   const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });

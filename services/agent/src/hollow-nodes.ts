@@ -14,6 +14,7 @@ import { Heartbeat } from './node/heartbeat.ts';
 import { HostShares } from './node/host-shares.ts';
 import { ImageList } from './node/image-list.ts';
 import { expectedNode } from './node/node-object.ts';
+import { PLAIN_REGISTRATION } from './node/registration.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { NodeSource } from './sources/node-source.ts';
 import { AddressPool } from './pods/address-pool.ts';
@@ -113,7 +114,8 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
           memoryBytes: engine.memoryBytes,
           allocatable: () => shares.allocatable(),
         };
-        const initial = () => expectedNode({ name, engineName: name, engine }, shares);
+        const initial = () =>
+          expectedNode({ name, engineName: name, engine, registration: PLAIN_REGISTRATION }, shares);
         const view = new NodeSource({ client, node: name, initial });
         const node = nodeStatusManager(options, name, engine, { shares, view });
         const pods = byNode.of(name);
@@ -163,6 +165,7 @@ function nodeStatusManager(
       forwardedFrom: '',
       engine,
       privilege: 'full',
+      registration: PLAIN_REGISTRATION,
       ids,
     },
     shares,

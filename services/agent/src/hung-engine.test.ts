@@ -11,6 +11,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { connectDocker } from './docker/docker-runtime.ts';
 import { HostShares } from './node/host-shares.ts';
 import { ImageList } from './node/image-list.ts';
+import { PLAIN_REGISTRATION } from './node/registration.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { ENGINE } from './testing/pods.ts';
 
@@ -51,6 +52,7 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
     hostAddress: '',
     forwardedFrom: '',
     engine: ENGINE,
+    registration: PLAIN_REGISTRATION,
     ids,
   };
   const nothing = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };

@@ -10,6 +10,7 @@ import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { HostShares } from '../node/host-shares.ts';
 import { ImageList } from '../node/image-list.ts';
+import { PLAIN_REGISTRATION } from '../node/registration.ts';
 import { NodeStatusManager } from '../node/node-status-manager.ts';
 import { connectDocker } from './docker-runtime.ts';
 import { BUSYBOX, type EngineNode, PAUSE, runsAfter, scriptPod, startEngineNode } from './testing/engine-node.ts';
@@ -106,6 +107,7 @@ function statusOf(engine: OwnEngine, node: EngineNode, clock: ManualClock) {
       engine: node.services.engine,
       ids: { machine: 'm', boot: 'b', system: 's' },
       privilege: 'no-sys-resource',
+      registration: PLAIN_REGISTRATION,
     },
     shares: new HostShares({ cpus: 1, memoryBytes: 1, storageBytes: 1 }, NOTHING, 1),
     view: { observe: () => undefined },

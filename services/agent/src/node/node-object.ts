@@ -10,6 +10,7 @@ import {
   HOSTNAME_LABEL,
   type Node,
   type NodeCondition,
+  type NodeSpec,
   type NodeStatus,
   OS_LABEL,
   REGION_LABEL,
@@ -18,13 +19,14 @@ import {
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
+import type { Registration } from './registration.ts';
 import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
 /** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';
 /** The port of the agent's gRPC server and of its HTTP endpoints, the same as kubelet's. */
 export const AGENT_PORT = 10250;
-/** All engines are in one region: nothing is known of where they are. */
+/** All engines are in one region, where no setting says where they are. */
 const REGION = 'gantry';
 /** An unchanged status is written again after this long, to keep its heartbeat times recent. */
 const STATUS_REFRESH_MS = 300_000;
@@ -42,6 +44,7 @@ export interface NodeObservation {
   readonly forwardedFrom: string;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
+  readonly registration: Registration;
   /** The host's resources, how many nodes share them, and what is reserved of each share. */
   readonly host: HostResources;
   readonly shares: number;
@@ -54,8 +57,11 @@ export interface NodeObservation {
   readonly engineFailure: string | undefined;
 }
 
+type NodeFacts = Pick<NodeObservation, 'name' | 'engineName' | 'engine' | 'registration'>;
+
 /** Labels that the agent owns on its Node. */
-export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName' | 'engine'>): Record<string, string> {
+export function nodeLabels(observed: NodeFacts): Record<string, string> {
+  const { [REGION_LABEL]: region = REGION, [ZONE_LABEL]: zone = observed.engineName } = observed.registration.labels;
   const arch = architecture(observed.engine.architecture);
   return {
     [BETA_ARCH_LABEL]: arch,
@@ -65,8 +71,8 @@ export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName'
     [OS_LABEL]: 'linux',
     [ENGINE_LABEL]: observed.engineName,
     // The engine's host is the cloud: what runs on it fails together.
-    [REGION_LABEL]: REGION,
-    [ZONE_LABEL]: observed.engineName,
+    [REGION_LABEL]: region,
+    [ZONE_LABEL]: zone,
   };
 }
 
@@ -95,21 +101,35 @@ function architecture(machine: string): string {
 
 /** What pods are judged by before the Node is registered. */
 export function expectedNode(
-  observed: Parameters<typeof nodeLabels>[0],
+  observed: NodeFacts,
   { host, count, reserved }: Pick<HostShares, 'host' | 'count' | 'reserved'>,
 ): Node {
-  const metadata = { name: observed.name, labels: nodeLabels(observed) };
-  return { apiVersion: 'v1', kind: 'Node', metadata, status: resourceStatus(host, count, reserved, {}) };
+  const { labels, taints } = registered(observed);
+  const metadata = { name: observed.name, labels };
+  return { apiVersion: 'v1', kind: 'Node', metadata, spec: taints, status: resourceStatus(host, count, reserved, {}) };
 }
 
 /** The Node at its registration. */
 export function newNode(observed: NodeObservation, now: Instant): Node {
+  const { labels, taints } = registered(observed);
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: observed.name, labels: nodeLabels(observed), ...annotationsOf(observed) },
-    spec: { providerID: providerId(observed) },
+    metadata: { name: observed.name, labels, ...annotationsOf(observed) },
+    spec: { providerID: providerId(observed), ...taints },
     status: nodeStatus(observed, {}, now),
+  };
+}
+
+/** The agent's own labels with those of the settings, and the settings' taints. */
+function registered(observed: NodeFacts): {
+  readonly labels: Record<string, string>;
+  readonly taints: Pick<NodeSpec, 'taints'>;
+} {
+  const { labels, taints } = observed.registration;
+  return {
+    labels: { ...labels, ...nodeLabels(observed) },
+    taints: taints.length === 0 ? {} : { taints: [...taints] },
   };
 }
 

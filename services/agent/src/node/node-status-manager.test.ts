@@ -9,6 +9,7 @@ import type { NodePressure } from '../spec/node-pressure.ts';
 import { HostShares } from './host-shares.ts';
 import { ImageList } from './image-list.ts';
 import { NodeStatusManager } from './node-status-manager.ts';
+import { PLAIN_REGISTRATION } from './registration.ts';
 
 const KEY = { namespace: '', name: 'n' };
 
@@ -52,6 +53,7 @@ describe('the node status with concurrent writes of other clients', () => {
         forwardedFrom: '127.0.0.1',
         engine: info,
         privilege: 'full',
+        registration: PLAIN_REGISTRATION,
         ids: { machine: 'm', boot: 'b', system: 's' },
       },
       shares,

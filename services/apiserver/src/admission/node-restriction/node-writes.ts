@@ -1,8 +1,8 @@
-import { DRAINING_ANNOTATION, ENGINE_LABEL, equalJson, type Node } from '@gantry/objects';
+import { DRAINING_ANNOTATION, ENGINE_LABEL, equalJson, isAgentsLabel, type Node } from '@gantry/objects';
 import { engineOfUser } from '../../auth/authz/acts-for.ts';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
-import { isAgentsLabel, modifiedLabels } from './node-labels.ts';
+import { modifiedLabels } from './node-labels.ts';
 
 /** An agent writes its own Node, without taints, owners and labels that decide about others. Messages as in Kubernetes. */
 export function checkNodeWrite(agent: AgentRequest): void {
