@@ -6,16 +6,15 @@
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `held-resources` (what a pod holds while it is resized),
- * `hosts` (what a Node says of its host), `agents-labels` (which labels an agent may set on its Node), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
+ * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
  * `pods` (host ports, final phases, references to the API's objects), `volumes` (which volume belongs to which claim), `well-known`
- * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets; ours are in `hosts` and `identities`).
+ * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets, and which labels an agent may set on its Node; ours are in `hosts` and `identities`).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
  */
 export * from './generated/constants/resources.ts';
 export type * from './generated/types.ts';
-export { isAgentsLabel } from './agents-labels.ts';
 export { apiVersionOf, compareVersions, parseApiVersion } from './api-version.ts';
 export { CLOSED_RANGES, METADATA_RANGES } from './closed-ranges.ts';
 export {
@@ -185,6 +184,7 @@ export {
   TRACKING_FINALIZER,
   VOLUME_PROTECTION,
 } from './well-known/finalizers.ts';
+export { isAgentsLabel } from './well-known/agents-labels.ts';
 export {
   ARCH_LABEL,
   BETA_ARCH_LABEL,

@@ -10,7 +10,7 @@ import {
   OS_LABEL,
   REGION_LABEL,
   ZONE_LABEL,
-} from './well-known/node-labels.ts';
+} from './node-labels.ts';
 
 /** Labels of Kubernetes' domains that a kubelet may set on its Node (k8s.io/kubelet/pkg/apis, well_known_labels.go). */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([
