@@ -213,7 +213,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     identity: ['runtime'],
     node: ['files', 'runtime', 'spec'],
     logs: ['runtime', 'identity'],
-    usage: ['runtime', 'identity'],
+    usage: ['files', 'runtime', 'identity'],
     streams: ['runtime', 'identity'],
     endpoints: ['runtime', 'identity', 'logs', 'usage'],
     mounts: ['runtime', 'files'],

@@ -347,8 +347,17 @@ test('tools find the endpoints of a kubelet through the proxy of a node, and kub
     expect(resource).toMatch(new RegExp(`^container_memory_working_set_bytes\\{${sample}\\} \\d+`, 'm'));
     expect(cadvisor).toMatch(/^container_cpu_usage_seconds_total\{.*pod="box".*\} \d/m);
     const { pods } = JSON.parse(summary ?? '') as { pods: readonly { podRef: { uid: string }; memory?: object }[] };
-    expect(pods.find(({ podRef }) => podRef.uid === metadata.uid)).toHaveProperty('memory.workingSetBytes');
+    const box = pods.find(({ podRef }) => podRef.uid === metadata.uid);
+    expect(box).toHaveProperty('memory.workingSetBytes');
+    expect(box).toMatchObject({ network: { name: 'eth0' }, memory: { pageFaults: expect.any(Number) } });
+    expect(cadvisor).toMatch(/^container_memory_rss\{.*pod="box".*\} \d/m);
+    expect(cadvisor).toMatch(/^container_network_receive_bytes_total\{.*interface="eth0".*pod="box"\} [1-9]/m);
     return true;
+  });
+  const { node: shown } = JSON.parse(await raw('stats/summary')) as { node: object };
+  expect(shown).toMatchObject({
+    fs: { capacityBytes: expect.any(Number), inodes: expect.any(Number) },
+    network: { interfaces: expect.arrayContaining([expect.objectContaining({ rxBytes: expect.any(Number) })]) },
   });
   expect(await raw(`containerLogs/${namespace.name}/box/web`)).toBe('');
   expect(await raw('logs/')).toContain('pods');

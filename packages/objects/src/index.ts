@@ -8,7 +8,8 @@
  * `held-resources` (what a pod holds while it is resized),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
  * `pods` (host ports, final phases, references to the API's objects), `volumes` (which volume belongs to which claim), `well-known`
- * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets, and which labels an agent may set on its Node; ours are in `hosts` and `identities`).
+ * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets, and which labels an agent may set on its
+ * Node; ours are in `hosts` and `identities`).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.

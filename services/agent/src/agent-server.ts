@@ -6,7 +6,7 @@ import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
 import { NodeAccess } from './endpoints/node-access.ts';
 import type { NodeEndpoints } from './endpoints/endpoint.ts';
-import { createNodeEndpoints } from './endpoints/node-endpoints.ts';
+import { createNodeEndpoints, type NodeEndpointsOptions } from './endpoints/node-endpoints.ts';
 import { createNodeServer } from './endpoints/node-server.ts';
 import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
 import type { Self } from './identity/self.ts';
@@ -14,6 +14,7 @@ import { logService } from './logs/log-service.ts';
 import { AGENT_PORT } from './node/node-object.ts';
 import { MAX_PODS } from './node/node-resources.ts';
 import type { EngineInfo } from './runtime/engine.ts';
+import type { HostMeter } from './runtime/host-meter.ts';
 import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import type { NodePodView } from './static-pods/node-pod-view.ts';
@@ -27,6 +28,8 @@ export interface ServedParts {
   readonly runtime: Runtime;
   readonly engine: EngineInfo;
   readonly usage: UsageSampler;
+  readonly meter: HostMeter;
+  readonly storage: NodeEndpointsOptions['storage'];
   readonly pods: Pick<NodePodView, 'list' | 'recordUid'>;
   readonly client: Pick<ObjectClient, 'create'>;
 }
@@ -82,7 +85,7 @@ function recordedUsage(usage: UsageSampler, pods: Pick<NodePodView, 'recordUid'>
 
 function nodeEndpoints(
   { config, metrics, clock }: AgentEnvironment,
-  { self, runtime, engine, usage, pods }: ServedParts,
+  { self, runtime, engine, usage, meter, storage, pods }: ServedParts,
   owner: Owner,
 ): NodeEndpoints {
   metrics.gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node']).set(1, { node: self.name });
@@ -102,7 +105,20 @@ function nodeEndpoints(
   const own = self.container?.id;
   const startedAt = clock.now();
   const list = () => pods.list();
-  return createNodeEndpoints({ runtime, owner, own, engine, usage, pods: list, metrics, settings, startedAt, clock });
+  return createNodeEndpoints({
+    runtime,
+    owner,
+    own,
+    engine,
+    usage,
+    meter,
+    storage,
+    pods: list,
+    metrics,
+    settings,
+    startedAt,
+    clock,
+  });
 }
 
 /** Health and metrics over plain HTTP, for use inside the container. */

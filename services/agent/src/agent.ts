@@ -127,7 +127,16 @@ interface RegisteredNode {
 /** What a node does as soon as it is registered. */
 function registeredParts(
   environment: AgentEnvironment,
-  { self, parts: { runtime, engine, mounts }, services, node, client, certificates, usage, active }: RegisteredNode,
+  {
+    self,
+    parts: { runtime, engine, mounts, meter },
+    services,
+    node,
+    client,
+    certificates,
+    usage,
+    active,
+  }: RegisteredNode,
 ): readonly Part[] {
   const { clock, random, logger } = environment;
   const { pods, source } = services;
@@ -136,7 +145,8 @@ function registeredParts(
   const folders = services.volumes.persistent;
   const reclaimer = new VolumeReclaimer({ ...services, pods: source, node: self.name, folders, mounts });
   const requester = () => Promise.resolve(withoutDispose(client));
-  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, pods, client };
+  const storage = services.evictor;
+  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, meter, storage, pods, client };
   return [
     (abort) => heartbeat.run(abort),
     (abort) => node.run(abort),

@@ -70,3 +70,55 @@ it.each([
 ])('says whether there are control groups: %s', async (_, files, expected) => {
   expect(await groupReader(await folderWith(files)).hasGroups()).toBe(expected);
 });
+
+const MEMORY = {
+  usageBytes: 5000,
+  rssBytes: 1100,
+  cacheBytes: 1200,
+  mappedFileBytes: 1300,
+  pageFaults: 14,
+  majorPageFaults: 15,
+};
+const THROTTLING = { periods: 20, throttledPeriods: 5, throttledNanos: 3_000_000 };
+const UNIFIED = `docker/${ID}`;
+const whole = {
+  'version 2': {
+    ...unified(UNIFIED),
+    [`${UNIFIED}/cpu.stat`]: 'usage_usec 7000\nnr_periods 20\nnr_throttled 5\nthrottled_usec 3000\n',
+    [`${UNIFIED}/memory.stat`]:
+      'anon 1100\nfile 1200\nfile_mapped 1300\ninactive_file 2000\npgfault 14\npgmajfault 15\n',
+  },
+  'version 1': {
+    ...legacy(UNIFIED),
+    [`cpu/${UNIFIED}/cpu.stat`]: 'nr_periods 20\nnr_throttled 5\nthrottled_time 3000000\n',
+    [`memory/${UNIFIED}/memory.stat`]:
+      'rss 1\ncache 1\nmapped_file 1\npgfault 1\npgmajfault 1\ntotal_inactive_file 2000\ntotal_rss 1100\ntotal_cache 1200\n' +
+      'total_mapped_file 1300\ntotal_pgfault 14\ntotal_pgmajfault 15\n',
+  },
+};
+
+it.each(Object.entries(whole))('reads how memory is used and CPU time is cut in %s', async (_version, files) => {
+  expect(await groupReader(await folderWith(files)).read(ID)).toEqual({
+    ...NUMBERS,
+    memory: MEMORY,
+    throttling: THROTTLING,
+  });
+});
+
+it('says nothing of a limit on CPU time before its first period', async () => {
+  const files = {
+    ...unified(UNIFIED),
+    [`${UNIFIED}/cpu.stat`]: 'usage_usec 7000\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n',
+  };
+  expect(await groupReader(await folderWith(files)).read(ID)).toEqual(NUMBERS);
+});
+
+it.each([
+  ['version 2', unified(UNIFIED), `${UNIFIED}/cgroup.procs`],
+  ['version 1', legacy(UNIFIED), `cpuacct/${UNIFIED}/cgroup.procs`],
+])('lists the processes of a container in %s', async (_version, files, path) => {
+  const { processesOf } = groupReader(await folderWith({ ...files, [path]: '12\n345\n' }));
+  expect(await processesOf(ID)).toEqual([12, 345]);
+  expect(await processesOf(OTHER)).toEqual([]);
+  expect(await processesOf(`../${UNIFIED}`)).toEqual([]);
+});

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats } from '../runtime/stats.ts';
+import { LEGACY_MEMORY, type MemoryCounters, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
 
 /** What control groups say of a container. */
 export type GroupStats = Omit<ContainerStats, 'at'>;
@@ -12,6 +13,8 @@ export type GroupReading = GroupStats | 'gone' | 'unknown';
 export interface GroupReader {
   /** Never fails. */
   read(id: string): Promise<GroupReading>;
+  /** The ids of a container's processes, as this process sees them; none when its group is not found. Never fails. */
+  processesOf(id: string): Promise<readonly number[]>;
   /** Whether the folder has control groups at all. */
   hasGroups(): Promise<boolean>;
 }
@@ -25,14 +28,20 @@ const FOLDERS: readonly ((id: string) => string)[] = [
 const ROOT_FILES = ['cgroup.controllers', 'memory/tasks'];
 const ID = /^[0-9a-f]{64}$/;
 
-/** The files of one container's group, under the folder of all groups. */
-type ReadGroup = (root: string, folder: string) => Promise<GroupStats>;
+/** How one version shows a container's group, under the folder of all groups. */
+interface Version {
+  readonly read: (root: string, folder: string) => Promise<GroupStats>;
+  readonly processes: (root: string, folder: string) => string;
+}
 
-const VERSIONS: readonly ReadGroup[] = [readUnified, readLegacy];
+const VERSIONS: readonly Version[] = [
+  { read: readUnified, processes: (root, folder) => join(root, folder, 'cgroup.procs') },
+  { read: readLegacy, processes: (root, folder) => join(root, 'cpuacct', folder, 'cgroup.procs') },
+];
 
 /** Groups below `root`, the engine's `/sys/fs/cgroup`, of either version. The first that is found tells where all are. */
 export function groupReader(root: string): GroupReader {
-  const places = VERSIONS.flatMap((read) => FOLDERS.map((folder) => ({ read, folder })));
+  const places = VERSIONS.flatMap((version) => FOLDERS.map((folder) => ({ ...version, folder })));
   let known: (typeof places)[number] | undefined;
   return {
     read: async (id) => {
@@ -44,6 +53,14 @@ export function groupReader(root: string): GroupReader {
         return stats;
       }
       return known === undefined ? 'unknown' : 'gone';
+    },
+    processesOf: async (id) => {
+      if (!ID.test(id)) return [];
+      for (const { processes, folder } of known === undefined ? places : [known]) {
+        const text = await attempt(readFile(processes(root, folder(id)), 'utf8'));
+        if (text !== undefined) return text.split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]));
+      }
+      return [];
     },
     hasGroups: async () => {
       const found = await Promise.all(ROOT_FILES.map((name) => attempt(access(join(root, name)).then(() => name))));
@@ -65,10 +82,15 @@ async function attempt<T>(reading: Promise<T>): Promise<T | undefined> {
 /** Version 2: one folder for all controllers. */
 async function readUnified(root: string, folder: string): Promise<GroupStats> {
   const file = (name: string) => readFile(join(root, folder, name), 'utf8');
-  const cpu = numberIn(await file('cpu.stat'), 'usage_usec') * 1000;
+  const cpu = countersIn(await file('cpu.stat'));
   const used = wholeNumber(await file('memory.current'));
-  const inactive = numberIn(await file('memory.stat'), 'inactive_file');
-  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - inactive), ...(await processesIn(file('pids.current'))) };
+  const memory = countersIn(await file('memory.stat'));
+  return {
+    cpuNanos: required(cpu, 'usage_usec') * 1000,
+    ...memoryOf(used, memory, 'inactive_file', UNIFIED_MEMORY),
+    ...throttlingStats(cpu.get('nr_periods'), cpu.get('nr_throttled'), (cpu.get('throttled_usec') ?? 0) * 1000),
+    ...(await processesIn(file('pids.current'))),
+  };
 }
 
 /** Version 1: a folder for each controller. */
@@ -76,9 +98,26 @@ async function readLegacy(root: string, folder: string): Promise<GroupStats> {
   const file = (controller: string, name: string) => readFile(join(root, controller, folder, name), 'utf8');
   const cpu = wholeNumber(await file('cpuacct', 'cpuacct.usage'));
   const used = wholeNumber(await file('memory', 'memory.usage_in_bytes'));
-  const inactive = numberIn(await file('memory', 'memory.stat'), 'total_inactive_file');
-  const processes = await processesIn(file('pids', 'pids.current'));
-  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - inactive), ...processes };
+  const memory = countersIn(await file('memory', 'memory.stat'));
+  const limited = countersIn((await attempt(file('cpu', 'cpu.stat'))) ?? '');
+  return {
+    cpuNanos: cpu,
+    ...memoryOf(used, memory, 'total_inactive_file', LEGACY_MEMORY),
+    ...throttlingStats(limited.get('nr_periods'), limited.get('nr_throttled'), limited.get('throttled_time')),
+    ...(await processesIn(file('pids', 'pids.current'))),
+  };
+}
+
+type Counters = ReadonlyMap<string, number>;
+
+function memoryOf(
+  usageBytes: number,
+  counters: Counters,
+  inactiveFiles: string,
+  names: MemoryCounters,
+): Pick<GroupStats, 'memoryBytes' | 'memory'> {
+  const memoryBytes = Math.max(0, usageBytes - required(counters, inactiveFiles));
+  return { memoryBytes, ...memoryStats(usageBytes, names, (name) => counters.get(name)) };
 }
 
 /** The host may not count them. */
@@ -92,10 +131,15 @@ class FormatError extends Error {
   override readonly name = 'FormatError';
 }
 
-function numberIn(text: string, name: string): number {
-  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
+/** Lines of a name and a number. */
+function countersIn(text: string): Counters {
+  return new Map([...text.matchAll(/^(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
+}
+
+function required(counters: Counters, name: string): number {
+  const found = counters.get(name);
   if (found === undefined) throw new FormatError(`no ${name}`);
-  return Number(found);
+  return found;
 }
 
 function wholeNumber(text: string): number {

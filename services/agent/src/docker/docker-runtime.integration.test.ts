@@ -173,6 +173,61 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   }
 });
 
+it('measures how memory is used and CPU time is cut, and what passes the networks of pods', async () => {
+  await using test = await dockerUnderTest('/sys/fs/cgroup');
+  const { cluster, runtime, sandboxImage } = test;
+  const { signal } = new AbortController();
+  const owner = { cluster, node: 'node-a' };
+  const network = {
+    kind: 'pod' as const,
+    name: test.network,
+    address: test.addresses[0],
+    nameServer: test.nameServer,
+  };
+  const { sandboxes, containers, stats } = runtime;
+  const sandboxId = await sandboxes.createSandbox(
+    plainSandbox({ owner, pod: POD, image: sandboxImage, network }),
+    signal,
+  );
+  const spec = plainContainer({
+    owner,
+    pod: POD,
+    sandboxId,
+    image: test.image,
+    command: ['sh', '-c', 'while :; do :; done'],
+    resources: { cpuShares: 100, cpuQuotaMicros: 10_000, memoryBytes: 64 * 2 ** 20 },
+  });
+  const id = await containers.createContainer(spec, signal);
+  await containers.startContainer(id, signal);
+
+  await test.eventually(async () => {
+    const { throttling } = (await stats.readStats([id], signal)).get(id) ?? {};
+    return (throttling?.throttledPeriods ?? 0) > 1;
+  });
+  const found = (await stats.readStats([id], signal)).get(id);
+  const { periods = 0, throttledPeriods = 0, throttledNanos = 0 } = found?.throttling ?? {};
+  expect(periods).toBeGreaterThanOrEqual(throttledPeriods);
+  expect(throttledNanos).toBeGreaterThan(1_000_000);
+  const { usageBytes = 0, rssBytes = 0, pageFaults = 0 } = found?.memory ?? {};
+  expect(usageBytes).toBeGreaterThanOrEqual(found?.memoryBytes ?? Infinity);
+  expect(rssBytes).toBeGreaterThan(0);
+  expect(rssBytes).toBeLessThanOrEqual(usageBytes);
+  expect(pageFaults).toBeGreaterThan(0);
+
+  const sent = async () => {
+    const networks = await stats.readNetworks([sandboxId, 'f'.repeat(64)], signal);
+    expect([...networks.keys()]).toEqual([sandboxId]);
+    expect(networks.get(sandboxId)?.map(({ name }) => name)).toEqual(['eth0']);
+    return networks.get(sandboxId)?.[0]?.sent.packets ?? 0;
+  };
+  const before = await sent();
+  // No pod answers there; the question who has the address has left this one.
+  await containers.exec(id, ['ping', '-c', '1', '-W', '1', test.addresses[1]], signal);
+  expect(await sent()).toBeGreaterThan(before);
+  await sandboxes.stopSandbox(sandboxId, signal);
+  expect((await stats.readNetworks([sandboxId], signal)).size).toBe(0);
+});
+
 it('a container that the kernel kills for its memory is found so, in whichever order the engine hears of its end and of the kill', async () => {
   await using test = await dockerUnderTest('/sys/fs/cgroup');
   const { cluster, runtime } = test;

@@ -1,10 +1,12 @@
 import { dirname } from 'node:path';
 import type { Clock } from '@gantry/base';
-import type { ContainerStats, ContainerStorage, StatsRuntime } from '../runtime/stats.ts';
+import type { ContainerStats, ContainerStorage, InterfaceStats, StatsRuntime } from '../runtime/stats.ts';
 import type { GroupReader, GroupStats } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import { sandboxNetwork } from './sandbox-network.ts';
+import { LEGACY_MEMORY, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
 import { type InspectedLayer, layerOf } from './writable-layer.ts';
 
 /** How many containers are measured at once. */
@@ -14,7 +16,14 @@ const REQUEST_MS = 5000;
 
 /** The parts of the engine's statistics that are used. */
 interface EngineStats {
-  readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
+  readonly cpu_stats?: {
+    readonly cpu_usage?: { readonly total_usage?: number };
+    readonly throttling_data?: {
+      readonly periods?: number;
+      readonly throttled_periods?: number;
+      readonly throttled_time?: number;
+    };
+  };
   readonly pids_stats?: { readonly current?: number };
   readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> };
 }
@@ -31,6 +40,7 @@ export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Cloc
     findFolders: (ids, signal) => ofEach(ids, (id) => inspect(id, 'folders', calls, signal)),
     // One after the other: each makes the engine read a part of the disk.
     readStorage: (ids, signal) => ofEach(ids, (id) => inspect(id, 'sizes', calls, signal)),
+    readNetworks: (ids, signal) => ofEach(ids, (id) => readNetwork(id, groups, signal)),
     readStats: async (ids, signal) => {
       const found = new Map<string, ContainerStats>();
       for (let start = 0; start < ids.length; start += PARALLEL) {
@@ -81,6 +91,15 @@ async function inspect(
   }
 }
 
+async function readNetwork(
+  id: string,
+  groups: GroupReader,
+  signal: AbortSignal,
+): Promise<readonly InterfaceStats[] | undefined> {
+  signal.throwIfAborted();
+  return await sandboxNetwork(id, groups);
+}
+
 async function readOne(
   id: string,
   calls: EngineCalls,
@@ -104,10 +123,18 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
     const cpuNanos = stats.cpu_stats?.cpu_usage?.total_usage;
     // A container that does not run has no numbers.
     if (used === undefined || cpuNanos === undefined) return undefined;
-    const { total_inactive_file: legacy, inactive_file: unified } = stats.memory_stats?.stats ?? {};
+    const counters = stats.memory_stats?.stats ?? {};
+    const { total_inactive_file: legacy, inactive_file: unified } = counters;
+    const names = legacy === undefined ? UNIFIED_MEMORY : LEGACY_MEMORY;
+    const { periods, throttled_periods, throttled_time } = stats.cpu_stats?.throttling_data ?? {};
     const processes = stats.pids_stats?.current;
-    const memoryBytes = Math.max(0, used - (legacy ?? unified ?? 0));
-    return { cpuNanos, memoryBytes, ...(processes === undefined ? {} : { processes }) };
+    return {
+      cpuNanos,
+      memoryBytes: Math.max(0, used - (legacy ?? unified ?? 0)),
+      ...memoryStats(used, names, (name) => counters[name]),
+      ...throttlingStats(periods, throttled_periods, throttled_time),
+      ...(processes === undefined ? {} : { processes }),
+    };
   } catch (error) {
     if (describeDockerError(error).status === 404) return undefined;
     throw fromDocker(error, 'Runtime');

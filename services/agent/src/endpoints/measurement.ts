@@ -2,7 +2,8 @@ import type { Instant } from '@gantry/base';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { Owner, PodIdentity } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { ContainerStats } from '../runtime/stats.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
+import type { ContainerStats, InterfaceStats, MemoryStats } from '../runtime/stats.ts';
 
 /** A container that runs, and what it has used. */
 export interface MeasuredContainer {
@@ -15,6 +16,13 @@ export interface MeasuredPod {
   readonly identity: PodIdentity;
   readonly startedAt: Instant | undefined;
   readonly containers: readonly MeasuredContainer[];
+  readonly sandbox: MeasuredSandbox | undefined;
+}
+
+/** The sandbox of a pod that has a network of its own. */
+export interface MeasuredSandbox {
+  readonly id: string;
+  readonly interfaces: readonly InterfaceStats[];
 }
 
 /** What runs on a node at one time. */
@@ -22,7 +30,7 @@ export interface Measurement {
   readonly at: Instant;
   readonly pods: readonly MeasuredPod[];
   /** Of the pods and of the agent. CPU time only grows, also when containers end. */
-  readonly node: { readonly cpuNanos: number; readonly memoryBytes: number };
+  readonly node: { readonly cpuNanos: number; readonly memoryBytes: number; readonly memory: MemoryStats | undefined };
 }
 
 /** Measures what runs on a node. */
@@ -45,20 +53,27 @@ export class NodeMeter {
     const running = pods.flatMap(({ containers }) => containers.filter(({ state }) => state === 'running'));
     const ids = [...running.map(({ id }) => id), ...(this.#own === undefined ? [] : [this.#own])];
     const stats = await this.#runtime.stats.readStats(ids, signal);
+    const sandboxes = pods.flatMap(({ sandboxes: attempts }) => attempts.find(hasNetwork) ?? []);
+    const networks = await this.#runtime.stats.readNetworks(
+      sandboxes.map(({ id }) => id),
+      signal,
+    );
     this.#count(stats);
     let memoryBytes = 0;
     for (const one of stats.values()) memoryBytes += one.memoryBytes;
+    const memory = sumMemory([...stats.values()]);
     return {
       at: now,
-      pods: pods.map(({ identity, sandboxes, containers }) => ({
+      pods: pods.map(({ identity, sandboxes: attempts, containers }) => ({
         identity,
-        startedAt: sandboxes[0]?.createdAt,
+        startedAt: attempts[0]?.createdAt,
+        sandbox: sandboxOf(attempts, networks),
         containers: containers.flatMap((state) => {
           const found = state.state === 'running' ? stats.get(state.id) : undefined;
           return found === undefined ? [] : [{ state, stats: found }];
         }),
       })),
-      node: { cpuNanos: this.#cpuNanos, memoryBytes },
+      node: { cpuNanos: this.#cpuNanos, memoryBytes, memory },
     };
   }
 
@@ -66,4 +81,39 @@ export class NodeMeter {
     for (const [id, { cpuNanos }] of stats) this.#cpuNanos += Math.max(0, cpuNanos - (this.#seen.get(id) ?? 0));
     this.#seen = new Map([...stats].map(([id, { cpuNanos }]) => [id, cpuNanos]));
   }
+}
+
+/** Each container with its pod. */
+export function containersOf({ pods }: Measurement): readonly (readonly [MeasuredPod, MeasuredContainer])[] {
+  return pods.flatMap((pod) => pod.containers.map((one) => [pod, one] as const));
+}
+
+function hasNetwork({ state, address }: SandboxState): boolean {
+  return state === 'running' && address !== '';
+}
+
+function sandboxOf(
+  attempts: readonly SandboxState[],
+  networks: ReadonlyMap<string, readonly InterfaceStats[]>,
+): MeasuredSandbox | undefined {
+  for (const { id } of attempts) {
+    const interfaces = networks.get(id);
+    if (interfaces !== undefined) return { id, interfaces };
+  }
+  return undefined;
+}
+
+/** Undefined for none, and where something is not known of one. */
+export function sumMemory(containers: readonly Pick<ContainerStats, 'memory'>[]): MemoryStats | undefined {
+  const known = containers.flatMap(({ memory }) => memory ?? []);
+  if (known.length < containers.length || known.length === 0) return undefined;
+  const sum = (value: (one: MemoryStats) => number) => known.reduce((total, one) => total + value(one), 0);
+  return {
+    usageBytes: sum((one) => one.usageBytes),
+    rssBytes: sum((one) => one.rssBytes),
+    cacheBytes: sum((one) => one.cacheBytes),
+    mappedFileBytes: sum((one) => one.mappedFileBytes),
+    pageFaults: sum((one) => one.pageFaults),
+    majorPageFaults: sum((one) => one.majorPageFaults),
+  };
 }

@@ -5,14 +5,16 @@ import { ContainerLogsRequestSchema } from '@gantry/proto';
 import type { Metrics } from '@gantry/service';
 import { noPreviousRun, readContainerLog } from '../logs/log-service.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
+import type { HostMeter } from '../runtime/host-meter.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { EndpointReply, EndpointRequest, NodeEndpoints } from './endpoint.ts';
 import { type Measurement, NodeMeter } from './measurement.ts';
-import { cadvisorMetrics, resourceMetrics } from './metrics-text.ts';
+import { cadvisorMetrics } from './cadvisor-metrics.ts';
+import { resourceMetrics } from './resource-metrics.ts';
 import { readLogFolder } from './log-folder.ts';
-import { statsSummary } from './stats-summary.ts';
+import { statsSummary, type StoredByPod } from './stats-summary.ts';
 
 /** What the endpoints show. */
 export interface NodeEndpointsOptions {
@@ -22,6 +24,9 @@ export interface NodeEndpointsOptions {
   readonly own: string | undefined;
   readonly engine: EngineInfo;
   readonly usage: Pick<UsageSampler, 'pods' | 'node'>;
+  readonly meter: HostMeter;
+  /** What pods have written, of those whose storage is limited; nothing is measured for an answer. */
+  readonly storage: { readonly storageOf: (podUid: string) => StoredByPod | undefined };
   /** The pods that are bound to this node. */
   readonly pods: () => readonly Pod[];
   readonly metrics: Metrics;
@@ -37,9 +42,24 @@ const TEXT = 'text/plain; charset=utf-8';
 const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
 export const NOT_FOUND: EndpointReply = { code: 404, contentType: TEXT, body: '404 page not found\n' };
 
+async function summary(options: NodeEndpointsOptions, measured: Measurement): Promise<object> {
+  const { owner, startedAt, engine, usage, meter, storage } = options;
+  return statsSummary({
+    node: owner.node,
+    startedAt,
+    capacityBytes: engine.memoryBytes,
+    measured,
+    nodeUsage: usage.node(),
+    podUsage: usage.pods(),
+    host: await meter.read(),
+    network: await meter.readNetwork(),
+    storageOf: (podUid) => storage.storageOf(podUid),
+  });
+}
+
 /** The kubelet's read-only HTTP endpoints of one node: what tools ask for through the node's proxy. */
 export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoints {
-  const { runtime, owner, engine, usage, pods, metrics, settings, clock } = options;
+  const { runtime, owner, engine, pods, metrics, settings, clock } = options;
   const meter = new NodeMeter(runtime, owner, options.own);
   const measure = (signal: AbortSignal) => meter.measure(clock.now(), signal);
   const prometheus = async (signal: AbortSignal, render: (measured: Measurement) => string) =>
@@ -67,15 +87,7 @@ export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoint
     },
     stats: async ({ signal }, rest) => {
       if (rest.join('/') !== 'summary') return NOT_FOUND;
-      const summarized = {
-        node: owner.node,
-        startedAt: options.startedAt,
-        capacityBytes: engine.memoryBytes,
-        measured: await measure(signal),
-        nodeUsage: usage.node(),
-        podUsage: usage.pods(),
-      };
-      return json(statsSummary(summarized));
+      return json(await summary(options, await measure(signal)));
     },
     containerLogs: async (request, rest) => containerLogs(options, request, rest),
     logs: async ({ signal }, rest) => (await readLogFolder(runtime, owner, rest, signal)) ?? NOT_FOUND,

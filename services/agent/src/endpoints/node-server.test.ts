@@ -16,6 +16,11 @@ import { NodeAccess } from './node-access.ts';
 import { createNodeEndpoints } from './node-endpoints.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
 
+const HOST = {
+  memory: { availableBytes: 1, capacityBytes: 2 },
+  disk: { availableBytes: 300, capacityBytes: 1000, freeInodes: 40, inodes: 50 },
+  processes: { available: 900, capacity: 1000 },
+};
 const OWNER = { cluster: 'c', node: 'node-a' };
 
 let issue: Issue;
@@ -72,6 +77,8 @@ beforeEach(async () => {
     own: undefined,
     engine: ENGINE,
     usage: { pods: () => [], node: () => undefined },
+    meter: { read: async () => HOST, readNetwork: async () => [] },
+    storage: { storageOf: () => undefined },
     pods: () => [pod()],
     metrics: createMetrics(),
     settings: { kind: 'KubeletConfiguration' },
@@ -231,7 +238,7 @@ describe('the endpoints of a node', () => {
 
   it('/stats/summary has the node and its pods', async () => {
     const { node, pods } = JSON.parse((await ask('/stats/summary')).text);
-    expect(node).toMatchObject({ nodeName: 'node-a', cpu: { usageCoreNanoSeconds: 5e9 } });
+    expect(node).toMatchObject({ nodeName: 'node-a', cpu: { usageCoreNanoSeconds: 5e9 }, fs: { usedBytes: 700 } });
     expect(pods).toMatchObject([
       {
         podRef: { name: 'web', namespace: 'default', uid: 'uid-1' },

@@ -1,7 +1,17 @@
 import { formatTime, type Instant } from '@gantry/base';
+import type { HostReading } from '../runtime/host-meter.ts';
+import type { InterfaceStats } from '../runtime/stats.ts';
 import type { Usage } from '../usage/container-usage.ts';
 import type { PodUsage } from '../usage/usage-sampler.ts';
-import type { MeasuredContainer, MeasuredPod, Measurement } from './measurement.ts';
+import { type MeasuredContainer, type MeasuredPod, type Measurement, sumMemory } from './measurement.ts';
+import { fileSystem, interfaceList, memoryStats, nanoCores, sum } from './summary-parts.ts';
+
+/** What a pod had written when that was last measured. */
+export interface StoredByPod {
+  readonly at: Instant;
+  readonly storage: { readonly emptyDirs: ReadonlyMap<string, number>; readonly files: number };
+  readonly parts: ReadonlyMap<string, { readonly layerBytes: number; readonly logBytes: number }>;
+}
 
 /** What a node was found to use, and since when it is up. */
 interface Summarized {
@@ -11,55 +21,101 @@ interface Summarized {
   readonly measured: Measurement;
   readonly nodeUsage: Usage | undefined;
   readonly podUsage: readonly PodUsage[];
+  /** The engine's host, whose disk and network the nodes on it share. */
+  readonly host: HostReading;
+  readonly network: readonly InterfaceStats[];
+  /** Undefined for a pod whose storage is not measured. */
+  readonly storageOf: (podUid: string) => StoredByPod | undefined;
 }
 
 /** What `/stats/summary` shows: kubelet's `stats/v1alpha1.Summary`, as far as it is measured. */
-export function statsSummary({ node, startedAt, capacityBytes, measured, nodeUsage, podUsage }: Summarized): object {
+export function statsSummary(summarized: Summarized): object {
+  const { measured, podUsage } = summarized;
   const usage = new Map(podUsage.map(({ uid, containers }) => [uid, containers]));
-  const time = formatTime(measured.at);
-  const { cpuNanos, memoryBytes } = measured.node;
   return {
-    node: {
-      nodeName: node,
-      startTime: formatTime(startedAt),
-      cpu: { time, ...nanoCores(nodeUsage?.cpuNanoCores), usageCoreNanoSeconds: Math.round(cpuNanos) },
-      memory: {
-        time,
-        availableBytes: Math.max(0, capacityBytes - memoryBytes),
-        workingSetBytes: memoryBytes,
-      },
-    },
-    pods: measured.pods.map((pod) => podStats(pod, time, usage.get(pod.identity.uid) ?? [])),
+    node: nodeStats(summarized),
+    pods: measured.pods.map((pod) => podStats(pod, summarized, usage.get(pod.identity.uid) ?? [])),
   };
 }
 
-function podStats({ identity, startedAt, containers }: MeasuredPod, time: string, usage: PodUsage['containers']) {
+function nodeStats({ node, startedAt, capacityBytes, measured, nodeUsage, host, network }: Summarized): object {
+  const time = formatTime(measured.at);
+  const { cpuNanos, memoryBytes, memory } = measured.node;
+  const { disk, processes } = host;
+  const fs = fileSystem(time, disk, disk.capacityBytes - disk.availableBytes);
+  return {
+    nodeName: node,
+    startTime: formatTime(startedAt),
+    cpu: { time, ...nanoCores(nodeUsage?.cpuNanoCores), usageCoreNanoSeconds: Math.round(cpuNanos) },
+    memory: {
+      time,
+      availableBytes: Math.max(0, capacityBytes - memoryBytes),
+      // Page faults would fall whenever a container ends.
+      ...(memory === undefined ? {} : { usageBytes: memory.usageBytes, rssBytes: memory.rssBytes }),
+      workingSetBytes: memoryBytes,
+    },
+    network: interfaceList(time, network),
+    fs,
+    runtime: { imageFs: fileSystem(time, disk), containerFs: fs },
+    rlimit: { time, maxpid: processes.capacity, curproc: processes.capacity - processes.available },
+  };
+}
+
+function podStats(pod: MeasuredPod, { measured, host, storageOf }: Summarized, usage: PodUsage['containers']): object {
+  const { identity, startedAt, containers, sandbox } = pod;
+  const time = formatTime(measured.at);
+  const stored = storageOf(identity.uid);
   const coresOf = ({ state }: MeasuredContainer) => usage.find(({ name }) => name === state.name)?.usage.cpuNanoCores;
   const cores = containers.map(coresOf);
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const known = cores.filter((value) => value !== undefined);
+  const stats = containers.map((one) => one.stats);
+  const processes = stats.flatMap((one) => one.processes ?? []);
   return {
     podRef: { name: identity.name, namespace: identity.namespace, uid: identity.uid },
     ...(startedAt === undefined ? {} : { startTime: formatTime(startedAt) }),
     containers: containers.map((one, index) => ({
-      name: one.state.name,
-      startTime: formatTime(one.state.startedAt ?? one.state.createdAt),
-      cpu: {
-        time: formatTime(one.stats.at),
-        ...nanoCores(cores[index]),
-        usageCoreNanoSeconds: Math.round(one.stats.cpuNanos),
-      },
-      memory: { time: formatTime(one.stats.at), workingSetBytes: one.stats.memoryBytes },
+      ...containerStats(one, cores[index]),
+      ...containerStorage(one.state.name, stored, host.disk),
     })),
     cpu: {
       time,
       ...nanoCores(known.length === cores.length && known.length > 0 ? sum(known) : undefined),
-      usageCoreNanoSeconds: Math.round(sum(containers.map(({ stats }) => stats.cpuNanos))),
+      usageCoreNanoSeconds: Math.round(sum(stats.map(({ cpuNanos }) => cpuNanos))),
     },
-    memory: { time, workingSetBytes: sum(containers.map(({ stats }) => stats.memoryBytes)) },
+    memory: memoryStats(time, sum(stats.map(({ memoryBytes }) => memoryBytes)), sumMemory(stats)),
+    ...(sandbox === undefined ? {} : { network: interfaceList(time, sandbox.interfaces) }),
+    ...podStorage(stored, host.disk),
+    ...(processes.length < stats.length || stats.length === 0
+      ? {}
+      : { process_stats: { process_count: sum(processes) } }),
   };
 }
 
-function nanoCores(value: number | undefined): object {
-  return value === undefined ? {} : { usageNanoCores: Math.round(value) };
+function containerStats({ state, stats }: MeasuredContainer, cores: number | undefined): object {
+  const time = formatTime(stats.at);
+  const limit = state.resources.memoryBytes;
+  return {
+    name: state.name,
+    startTime: formatTime(state.startedAt ?? state.createdAt),
+    cpu: { time, ...nanoCores(cores), usageCoreNanoSeconds: Math.round(stats.cpuNanos) },
+    memory: memoryStats(time, stats.memoryBytes, stats.memory, limit),
+  };
+}
+
+function containerStorage(name: string, stored: StoredByPod | undefined, disk: HostReading['disk']): object {
+  const parts = stored?.parts.get(name);
+  if (stored === undefined || parts === undefined) return {};
+  const time = formatTime(stored.at);
+  return { rootfs: fileSystem(time, disk, parts.layerBytes), logs: fileSystem(time, disk, parts.logBytes) };
+}
+
+function podStorage(stored: StoredByPod | undefined, disk: HostReading['disk']): object {
+  if (stored === undefined) return {};
+  const time = formatTime(stored.at);
+  const { emptyDirs, files } = stored.storage;
+  const ofContainers = [...stored.parts.values()].map(({ layerBytes, logBytes }) => layerBytes + logBytes);
+  return {
+    volume: [...emptyDirs].map(([name, bytes]) => ({ ...fileSystem(time, disk, bytes), name })),
+    'ephemeral-storage': fileSystem(time, disk, sum([files, ...emptyDirs.values(), ...ofContainers])),
+  };
 }

@@ -36,7 +36,7 @@ export interface PressureManagerOptions extends PressureConfig {
   /** The longest grace period of a pod that is evicted for a soft threshold. */
   readonly maxPodGraceSeconds: number;
   readonly node: string;
-  readonly meter: HostMeter;
+  readonly meter: Pick<HostMeter, 'read'>;
   readonly shares: Pick<HostShares, 'count' | 'allocatable'>;
   readonly usage: Pick<UsageSampler, 'running'>;
   readonly storage: Pick<StorageEvictor, 'countUsage' | 'reclaimable'>;

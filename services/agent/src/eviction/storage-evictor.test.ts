@@ -29,9 +29,16 @@ async function running(spec: Partial<PodSpec>, writtenBytes: number) {
 }
 
 it('a pod that writes more than its containers may is evicted at once, whatever its grace period', async () => {
-  const { node, status, check, write } = await running({ containers: [container('main', limited('1Mi'))] }, 2 ** 19);
+  const containers = [container('main', limited('1Mi'))];
+  const { node, uid, status, check, write } = await running({ containers }, 2 ** 19);
+  expect(node.evictor.storageOf(uid)).toBeUndefined();
   await check();
   expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([]);
+  expect(node.evictor.storageOf(uid)).toMatchObject({
+    at: node.clock.now(),
+    parts: new Map([['main', { layerBytes: 2 ** 19, logBytes: 0 }]]),
+    storage: { containers: new Map([['main', 2 ** 19]]) },
+  });
   write(2 ** 20 + 1);
   await check();
   await soon(node, () => status()?.phase).toBe('Failed');
@@ -40,6 +47,8 @@ it('a pod that writes more than its containers may is evicted at once, whatever 
   expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([`Warning Evicted ${message}`]);
   const [state] = await node.hollow.observer.listPods({ cluster: 'c' });
   expect(state?.containers.map(({ state: run }) => run)).toEqual(['exited']);
+  node.evictor.forget(uid);
+  expect(node.evictor.storageOf(uid)).toBeUndefined();
 });
 
 it('a pod is evicted when an emptyDir is larger than it may be', async () => {

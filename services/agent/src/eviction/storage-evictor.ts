@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import { hasEnded, type Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { DiskUsage, HostFiles } from '../runtime/host-files.ts';
@@ -32,6 +32,14 @@ export interface StorageEvictorOptions {
   readonly logger: Logger;
 }
 
+/** What a pod had written when it was last measured. */
+export interface MeasuredStorage {
+  readonly at: Instant;
+  readonly storage: PodStorage;
+  /** By the name of the container, the parts of its bytes. */
+  readonly parts: ReadonlyMap<string, { readonly layerBytes: number; readonly logBytes: number }>;
+}
+
 /** Evicts pods that write more to the disk than they may. Pods without such a limit cost nothing. */
 export class StorageEvictor {
   readonly #options: StorageEvictorOptions;
@@ -39,6 +47,7 @@ export class StorageEvictor {
   readonly #containers = new Map<string, ReadonlyMap<string, string>>();
   /** When a slow pod is measured again. */
   readonly #nextMs = new Map<string, number>();
+  readonly #measured = new Map<string, MeasuredStorage>();
 
   constructor(options: StorageEvictorOptions) {
     this.#options = options;
@@ -55,6 +64,12 @@ export class StorageEvictor {
   forget(podUid: string): void {
     this.#containers.delete(podUid);
     this.#nextMs.delete(podUid);
+    this.#measured.delete(podUid);
+  }
+
+  /** The latest measurement of a pod that limits its storage; undefined for others, and before the first. */
+  storageOf(podUid: string): MeasuredStorage | undefined {
+    return this.#measured.get(podUid);
   }
 
   /** Uids of the pods that have ended and still have containers. */
@@ -108,17 +123,21 @@ export class StorageEvictor {
 
   /** The bytes that a pod has written to the disk. The engine reads the disk for it. */
   async measureBytes(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
-    const { stats, volumes, hostFiles } = this.#options;
+    const { stats, volumes, hostFiles, clock } = this.#options;
     const ids = this.#idsOf(pod);
     const found = await stats.readStorage([...ids.values()], signal);
-    const containers = new Map<string, number>();
+    const parts = new Map<string, { readonly layerBytes: number; readonly logBytes: number }>();
     for (const [name, id] of ids) {
       const storage = found.get(id);
       if (storage === undefined) continue;
       const logs = storage.logFolder === undefined ? 0 : (await hostFiles.usageOf(storage.logFolder, signal)).bytes;
-      containers.set(name, storage.writableBytes + logs);
+      parts.set(name, { layerBytes: storage.writableBytes, logBytes: logs });
     }
-    return { ...(await volumes.diskUsage(pod, signal)), containers };
+    const containers = new Map([...parts].map(([name, { layerBytes, logBytes }]) => [name, layerBytes + logBytes]));
+    const storage = { ...(await volumes.diskUsage(pod, signal)), containers };
+    const { uid = '' } = pod.metadata;
+    if (this.#containers.has(uid)) this.#measured.set(uid, { at: clock.now(), storage, parts });
+    return storage;
   }
 
   /** What a pod has written, inodes too. When `until` is aborted, what was counted by then; the engine reads no disk for it. */

@@ -23,7 +23,7 @@ export interface ImageCollectorOptions extends CollectionPolicy {
   readonly node: string;
   readonly images: Pick<ImageRuntime, 'listImages' | 'usedImages' | 'inspectImage' | 'removeImage'>;
   readonly pulled: Pick<PulledImages, 'recordsOf' | 'recordNames' | 'lastUsedOf' | 'isPulling' | 'touch' | 'forget'>;
-  readonly meter: HostMeter;
+  readonly meter: Pick<HostMeter, 'read'>;
   /** Every pod needs it: it is never removed. */
   readonly sandboxImage: string;
   readonly events: EventRecorder;

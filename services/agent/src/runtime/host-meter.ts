@@ -1,3 +1,5 @@
+import type { InterfaceStats } from './stats.ts';
+
 /** What is left of the engine's host, and how much there is. */
 export interface HostReading {
   /** `available`: all but the working set, which is memory in use without files that have not been read lately. */
@@ -16,4 +18,6 @@ export interface HostReading {
 /** Measures the engine's host; cheap. */
 export interface HostMeter {
   read(): Promise<HostReading>;
+  /** Its interfaces, without the loopback and those of containers. */
+  readNetwork(): Promise<readonly InterfaceStats[]>;
 }

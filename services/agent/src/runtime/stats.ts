@@ -9,6 +9,44 @@ export interface ContainerStats {
   readonly memoryBytes: number;
   /** Its processes and threads; absent where the host does not count them. */
   readonly processes?: number;
+  /** Absent where the host says no more of its memory. */
+  readonly memory?: MemoryStats;
+  /** Absent without a limit on its CPU time. */
+  readonly throttling?: ThrottlingStats;
+}
+
+/** What a container's memory is used for, in bytes, and how often the kernel had to get some. */
+export interface MemoryStats {
+  readonly usageBytes: number;
+  /** Not from files. */
+  readonly rssBytes: number;
+  readonly cacheBytes: number;
+  readonly mappedFileBytes: number;
+  readonly pageFaults: number;
+  /** Those that read a disk. */
+  readonly majorPageFaults: number;
+}
+
+/** How often a container has used up the CPU time that it has in a period. */
+export interface ThrottlingStats {
+  readonly periods: number;
+  readonly throttledPeriods: number;
+  readonly throttledNanos: number;
+}
+
+/** What has passed a network interface in one direction. */
+export interface Traffic {
+  readonly bytes: number;
+  readonly packets: number;
+  readonly errors: number;
+  readonly dropped: number;
+}
+
+/** What has passed a network interface since it was made. */
+export interface InterfaceStats {
+  readonly name: string;
+  readonly received: Traffic;
+  readonly sent: Traffic;
 }
 
 /** The host's folders with what a container has written. */
@@ -29,6 +67,14 @@ export interface ContainerStorage extends ContainerFolders {
 export interface StatsRuntime {
   /** By id, of those that run; others are left out. */
   readStats(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStats>>;
+  /**
+   * The interfaces of sandboxes with networks of their own, without the loopback. Those that do not run, and whose processes are out of reach,
+   * are left out.
+   */
+  readNetworks(
+    sandboxIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, readonly InterfaceStats[]>>;
   /** By id, of those that exist, running or not; others are left out. */
   findFolders(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerFolders>>;
   /** The same with sizes: the engine reads the disk for it. */

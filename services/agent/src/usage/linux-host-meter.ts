@@ -1,5 +1,6 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseNetworkDevices } from '../files/network-devices.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMeter, HostReading } from '../runtime/host-meter.ts';
 
@@ -30,6 +31,8 @@ export function linuxHostMeter(proc: string, folder: string): HostMeter {
         processes: { available: capacity - numberIn(load, /\d+\/(\d+)/), capacity },
       };
     },
+    // An agent in a container is in another network than the host, but sees the host's processes.
+    readNetwork: async () => parseNetworkDevices(await text('1', 'net', 'dev')),
   };
 }
 

@@ -1,0 +1,208 @@
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { InterfaceStats, MemoryStats, ThrottlingStats } from '../runtime/stats.ts';
+import { containersOf, type MeasuredContainer, type Measurement } from './measurement.ts';
+import { family, prometheusText, type Sample } from './prometheus-text.ts';
+
+/** The period of a limit on CPU time, which the agent leaves to the engine's default. */
+const CPU_PERIOD_MICROS = 100_000;
+
+interface ContainerFamily {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  /** Undefined where it is not known of a container. */
+  readonly value: (one: MeasuredContainer) => number | undefined;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** What `/metrics/cadvisor` shows, with cAdvisor's names. */
+export function cadvisorMetrics(measured: Measurement, engine: EngineInfo): string {
+  const machine = (value: number) => [{ labels: {}, value }];
+  return prometheusText([
+    ...CONTAINER_FAMILIES.map(({ name, type, help, value, labels }) =>
+      family(name, type, help, containerSamples(measured, value, labels)),
+    ),
+    family('container_memory_failures_total', 'counter', FAILURES, pageFaults(measured)),
+    ...NETWORK_FAMILIES.map(([name, help, value]) => family(name, 'counter', help, networkSamples(measured, value))),
+    family('machine_cpu_cores', 'gauge', 'Number of logical CPU cores.', machine(engine.cpus)),
+    family('machine_memory_bytes', 'gauge', 'Amount of memory installed on the machine.', machine(engine.memoryBytes)),
+  ]);
+}
+
+function containerSamples(
+  measured: Measurement,
+  value: ContainerFamily['value'],
+  more: ContainerFamily['labels'] = {},
+): readonly Sample[] {
+  return containersOf(measured).flatMap(([pod, one]) => {
+    const found = value(one);
+    if (found === undefined) return [];
+    const labels = {
+      container: one.state.name,
+      id: `/docker/${one.state.id}`,
+      image: one.state.image,
+      name: one.state.id,
+      namespace: pod.identity.namespace,
+      pod: pod.identity.name,
+      ...more,
+    };
+    return [{ labels, value: found, at: one.stats.at }];
+  });
+}
+
+const FAILURES = 'Cumulative count of memory allocation failures.';
+
+/** A container's group has no groups below it: what is in it is all that is in the hierarchy. */
+function pageFaults(measured: Measurement): readonly Sample[] {
+  return ['container', 'hierarchy'].flatMap((scope) => [
+    ...containerSamples(measured, ({ stats }) => stats.memory?.pageFaults, { failure_type: 'pgfault', scope }),
+    ...containerSamples(measured, ({ stats }) => stats.memory?.majorPageFaults, { failure_type: 'pgmajfault', scope }),
+  ]);
+}
+
+/** A pod's network is its sandbox's, which is no container of the pod. */
+function networkSamples({ at, pods }: Measurement, value: (of: InterfaceStats) => number): readonly Sample[] {
+  return pods.flatMap(({ identity: { namespace, name: pod }, sandbox }) =>
+    (sandbox?.interfaces ?? []).map((one) => ({
+      labels: { id: `/docker/${sandbox?.id ?? ''}`, interface: one.name, name: sandbox?.id ?? '', namespace, pod },
+      value: value(one),
+      at,
+    })),
+  );
+}
+
+const memory =
+  (value: (of: MemoryStats) => number) =>
+  ({ stats }: MeasuredContainer) =>
+    stats.memory === undefined ? undefined : value(stats.memory);
+const throttling =
+  (value: (of: ThrottlingStats) => number) =>
+  ({ stats }: MeasuredContainer) =>
+    stats.throttling === undefined ? undefined : value(stats.throttling);
+
+const CONTAINER_FAMILIES: readonly ContainerFamily[] = [
+  {
+    name: 'container_cpu_cfs_periods_total',
+    type: 'counter',
+    help: 'Number of elapsed enforcement period intervals.',
+    value: throttling(({ periods }) => periods),
+  },
+  {
+    name: 'container_cpu_cfs_throttled_periods_total',
+    type: 'counter',
+    help: 'Number of throttled period intervals.',
+    value: throttling(({ throttledPeriods }) => throttledPeriods),
+  },
+  {
+    name: 'container_cpu_cfs_throttled_seconds_total',
+    type: 'counter',
+    help: 'Total time duration the container has been throttled.',
+    value: throttling(({ throttledNanos }) => throttledNanos / 1e9),
+  },
+  {
+    name: 'container_cpu_usage_seconds_total',
+    type: 'counter',
+    help: 'Cumulative cpu time consumed in seconds.',
+    value: ({ stats }) => stats.cpuNanos / 1e9,
+    labels: { cpu: 'total' },
+  },
+  {
+    name: 'container_last_seen',
+    type: 'gauge',
+    help: 'Last time a container was seen by the exporter',
+    value: ({ stats }) => Math.floor(stats.at / 1000),
+  },
+  {
+    name: 'container_memory_cache',
+    type: 'gauge',
+    help: 'Number of bytes of page cache memory.',
+    value: memory(({ cacheBytes }) => cacheBytes),
+  },
+  {
+    name: 'container_memory_mapped_file',
+    type: 'gauge',
+    help: 'Size of memory mapped files in bytes.',
+    value: memory(({ mappedFileBytes }) => mappedFileBytes),
+  },
+  {
+    name: 'container_memory_rss',
+    type: 'gauge',
+    help: 'Size of RSS in bytes.',
+    value: memory(({ rssBytes }) => rssBytes),
+  },
+  {
+    name: 'container_memory_usage_bytes',
+    type: 'gauge',
+    help: 'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    value: memory(({ usageBytes }) => usageBytes),
+  },
+  {
+    name: 'container_memory_working_set_bytes',
+    type: 'gauge',
+    help: 'Current working set in bytes.',
+    value: ({ stats }) => stats.memoryBytes,
+  },
+  {
+    name: 'container_spec_cpu_period',
+    type: 'gauge',
+    help: 'CPU period of the container.',
+    value: ({ state }) => ((state.resources.cpuQuotaMicros ?? 0) > 0 ? CPU_PERIOD_MICROS : undefined),
+  },
+  {
+    name: 'container_spec_cpu_quota',
+    type: 'gauge',
+    help: 'CPU quota of the container.',
+    value: ({ state }) => ((state.resources.cpuQuotaMicros ?? 0) > 0 ? state.resources.cpuQuotaMicros : undefined),
+  },
+  {
+    name: 'container_spec_cpu_shares',
+    type: 'gauge',
+    help: 'CPU share of the container.',
+    value: ({ state }) => state.resources.cpuShares,
+  },
+  {
+    name: 'container_spec_memory_limit_bytes',
+    type: 'gauge',
+    help: 'Memory limit for the container.',
+    value: ({ state }) => state.resources.memoryBytes ?? 0,
+  },
+  {
+    name: 'container_start_time_seconds',
+    type: 'gauge',
+    help: 'Start time of the container since unix epoch in seconds.',
+    value: ({ state }) => (state.startedAt ?? state.createdAt) / 1000,
+  },
+  {
+    name: 'container_threads',
+    type: 'gauge',
+    help: 'Number of threads running inside the container',
+    value: ({ stats }) => stats.processes,
+  },
+];
+
+const NETWORK_FAMILIES: readonly (readonly [string, string, (of: InterfaceStats) => number])[] = [
+  ['container_network_receive_bytes_total', 'Cumulative count of bytes received', (of) => of.received.bytes],
+  [
+    'container_network_receive_errors_total',
+    'Cumulative count of errors encountered while receiving',
+    (of) => of.received.errors,
+  ],
+  [
+    'container_network_receive_packets_dropped_total',
+    'Cumulative count of packets dropped while receiving',
+    (of) => of.received.dropped,
+  ],
+  ['container_network_receive_packets_total', 'Cumulative count of packets received', (of) => of.received.packets],
+  ['container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', (of) => of.sent.bytes],
+  [
+    'container_network_transmit_errors_total',
+    'Cumulative count of errors encountered while transmitting',
+    (of) => of.sent.errors,
+  ],
+  [
+    'container_network_transmit_packets_dropped_total',
+    'Cumulative count of packets dropped while transmitting',
+    (of) => of.sent.dropped,
+  ],
+  ['container_network_transmit_packets_total', 'Cumulative count of packets transmitted', (of) => of.sent.packets],
+];

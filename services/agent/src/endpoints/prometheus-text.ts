@@ -1,0 +1,45 @@
+import type { Instant } from '@gantry/base';
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+  readonly at?: Instant;
+}
+
+interface Family {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** A family of metrics. */
+export function family(name: string, type: Family['type'], help: string, samples: readonly Sample[]): Family {
+  return { name, type, help, samples };
+}
+
+/** Prometheus' text form; families without samples are left out. */
+export function prometheusText(families: readonly Family[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .map(({ name, type, help, samples }) => {
+      const lines = samples.map(
+        ({ labels, value, at }) =>
+          `${name}${labelText(labels)} ${value}${at === undefined ? '' : ` ${Math.round(at)}`}`,
+      );
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`;
+    })
+    .join('');
+}
+
+function labelText(labels: Labels): string {
+  const entries = Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1));
+  if (entries.length === 0) return '';
+  return `{${entries.map(([name, value]) => `${name}="${escaped(value)}"`).join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

@@ -1,0 +1,56 @@
+import type { HostReading } from '../runtime/host-meter.ts';
+import type { InterfaceStats, MemoryStats } from '../runtime/stats.ts';
+
+/** The interface whose numbers stand for those of a network, as in the kubelet. */
+const MAIN_INTERFACE = 'eth0';
+
+/** The kubelet's `MemoryStats`. Only what has a limit has something available. */
+export function memoryStats(
+  time: string,
+  workingSetBytes: number,
+  memory: MemoryStats | undefined,
+  limitBytes?: number,
+): object {
+  return {
+    time,
+    ...(limitBytes === undefined ? {} : { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),
+    ...(memory === undefined ? {} : { usageBytes: memory.usageBytes }),
+    workingSetBytes,
+    ...(memory === undefined
+      ? {}
+      : { rssBytes: memory.rssBytes, pageFaults: memory.pageFaults, majorPageFaults: memory.majorPageFaults }),
+  };
+}
+
+/** The kubelet's `FsStats`: what is left of the disk, and what is used by those whose stats these are. */
+export function fileSystem(time: string, disk: HostReading['disk'], usedBytes?: number): object {
+  const { availableBytes, capacityBytes, freeInodes, inodes } = disk;
+  return {
+    time,
+    availableBytes,
+    capacityBytes,
+    ...(usedBytes === undefined ? {} : { usedBytes }),
+    // A file system may make inodes on demand.
+    ...(inodes === 0 ? {} : { inodesFree: freeInodes, inodes, inodesUsed: inodes - freeInodes }),
+  };
+}
+
+/** The kubelet's `NetworkStats`. */
+export function interfaceList(time: string, interfaces: readonly InterfaceStats[]): object {
+  const all = interfaces.map(({ name, received, sent }) => ({
+    name,
+    rxBytes: received.bytes,
+    rxErrors: received.errors,
+    txBytes: sent.bytes,
+    txErrors: sent.errors,
+  }));
+  return { time, ...(all.find(({ name }) => name === MAIN_INTERFACE) ?? { name: '' }), interfaces: all };
+}
+
+export function nanoCores(value: number | undefined): object {
+  return value === undefined ? {} : { usageNanoCores: Math.round(value) };
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
