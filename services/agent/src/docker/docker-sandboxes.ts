@@ -24,7 +24,7 @@ export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRun
       ),
     );
   return {
-    createSandbox: async (spec, signal) => {
+    createSandbox: async (spec, signal, created) => {
       try {
         const bridge = await bridgeOf(spec, signal);
         if (spec.network.kind === 'pod' && bridge !== undefined) await links.checkFree(bridge, spec.network.address);
@@ -33,6 +33,7 @@ export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRun
           docker.createContainer({ ...options, abortSignal }),
         );
         try {
+          created?.(id);
           await start(id, spec, bridge, signal);
         } catch (error) {
           // The sandbox goes although the caller may have left: its address would stay in use.

@@ -109,19 +109,31 @@ export class HollowRuntime implements Runtime {
   };
 
   readonly sandboxes = {
-    createSandbox: async (spec: SandboxSpec, signal: AbortSignal): Promise<string> => {
-      await this.#wait(this.#behaviour.createMs + this.#behaviour.startMs, signal);
+    createSandbox: async (spec: SandboxSpec, signal: AbortSignal, created?: (id: string) => void): Promise<string> => {
+      await this.#wait(this.#behaviour.createMs, signal);
       const all = [...this.#sandboxes.values()];
       if (all.some((other) => other.spec.pod.uid === spec.pod.uid && other.spec.attempt === spec.attempt)) {
         throw new AgentError('Conflict', `sandbox ${spec.attempt} of pod ${spec.pod.uid} exists`);
       }
       const address = spec.network.kind === 'pod' ? spec.network.address : '';
-      if (address !== '' && all.some((other) => other.state.state === 'running' && other.state.address === address)) {
-        throw new AgentError('AddressInUse', `address ${address} already in use`);
-      }
+      this.#checkFree(address);
       const id = this.#id();
       const createdAt = this.#options.clock.now();
-      this.#sandboxes.set(id, { spec, state: { id, attempt: spec.attempt, state: 'running', createdAt, address } });
+      const sandbox: HollowSandbox = {
+        spec,
+        state: { id, attempt: spec.attempt, state: 'created', createdAt, address: '' },
+      };
+      this.#sandboxes.set(id, sandbox);
+      try {
+        created?.(id);
+        await this.#wait(this.#behaviour.startMs, signal);
+        this.#checkFree(address);
+      } catch (error) {
+        this.#sandboxes.delete(id);
+        throw error;
+      }
+      if (!this.#sandboxes.has(id)) throw new AgentError('Runtime', `No such container: ${id}`);
+      sandbox.state = { ...sandbox.state, state: 'running', address };
       this.#emit(spec, 'started');
       return id;
     },
@@ -282,6 +294,13 @@ export class HollowRuntime implements Runtime {
     const [container, sandbox] = [this.#containers.get(id), this.#sandboxes.get(id)];
     if (container?.state.state === 'running') container.state = { ...withoutActivity(container.state), ...activity };
     if (sandbox?.state.state === 'running') sandbox.state = { ...withoutActivity(sandbox.state), ...activity };
+  }
+
+  #checkFree(address: string): void {
+    const isTaken = [...this.#sandboxes.values()].some(
+      ({ state }) => state.state === 'running' && state.address === address,
+    );
+    if (address !== '' && isTaken) throw new AgentError('AddressInUse', `address ${address} already in use`);
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,8 +4,8 @@ import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainers
 import { shouldRestart } from '../spec/restart-policy.ts';
 import { hasStartedMain, startsNoMore, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planResize } from './plan-resize.ts';
-import { planVolumes } from './plan-sandbox.ts';
 import { endContainers } from './plan-stop.ts';
+import { planVolumes } from './plan-volumes.ts';
 import type { PlanDraft } from './pod-plan.ts';
 import { planStart } from './start-rules.ts';
 import { planStopRules } from './stop-rules.ts';

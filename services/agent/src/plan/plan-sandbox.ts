@@ -1,10 +1,15 @@
 import { containerNamed, graceSecondsOf } from '../spec/pod-containers.ts';
 import { startsNoMore, type ObservedPod } from './observed-pod.ts';
+import { planContainers } from './plan-containers.ts';
 import { endContainers } from './plan-stop.ts';
-import type { PlanDraft } from './pod-plan.ts';
+import { planVolumes } from './plan-volumes.ts';
+import { type ContainerStart, PlanDraft } from './pod-plan.ts';
 import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 
-/** For a pod without a running sandbox: stops what still runs, mounts volumes, then creates the next sandbox. */
+/**
+ * For a pod without a running sandbox: stops what still runs, mounts volumes, then creates the next sandbox. What is new gets all that at
+ * once.
+ */
 export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
   const { pod, containers, sandboxes, memory, now } = observed;
   const running = containers.filter((container) => container.state === 'running');
@@ -18,6 +23,11 @@ export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
     stopContainer(draft, container, graceSecondsOf(pod), { ...SANDBOX_CHANGED, preStop });
   }
   if (running.length > 0) return;
+  if (isNew(observed)) {
+    const volumes = memory.volumes === 'ready' ? 'mounted' : 'to-mount';
+    draft.actions.push({ kind: 'createSandbox', attempt: 0, volumes, first: firstContainers(observed) });
+    return;
+  }
   if (!planVolumes(draft, observed)) return;
   for (const { id } of sandboxes) draft.actions.push({ kind: 'removeSandbox', id });
   if (memory.sandbox !== undefined && now < memory.sandbox.retryAt) {
@@ -25,16 +35,24 @@ export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
     return;
   }
   const attempt = Math.max(-1, ...sandboxes.map((sandbox) => sandbox.attempt)) + 1;
-  draft.actions.push({ kind: 'createSandbox', attempt });
+  draft.actions.push({ kind: 'createSandbox', attempt, volumes: 'mounted', first: [] });
 }
 
-/**
- * True when the volumes are ready. A restarted agent brings the volumes of running containers up to date before it starts
- * anything.
- */
-export function planVolumes(draft: PlanDraft, { memory: { volumes }, now }: ObservedPod): boolean {
-  if (volumes === 'ready') return true;
-  if (typeof volumes === 'object' && now < volumes.retryAt) draft.requeue(volumes.retryAt);
-  else draft.actions.push({ kind: 'mountVolumes' });
-  return false;
+/** Whether nothing of the pod was made, nor failed, before. */
+function isNew({ containers, sandboxes, memory }: ObservedPod): boolean {
+  const isUntried = memory.sandbox === undefined && typeof memory.volumes === 'string';
+  return isUntried && containers.length === 0 && sandboxes.length === 0;
+}
+
+/** The containers that start as soon as the pod has its volumes and its first sandbox. */
+function firstContainers(observed: ObservedPod): readonly ContainerStart[] {
+  const { memory, now } = observed;
+  const sandbox = { id: '', attempt: 0, state: 'running', createdAt: now, address: '' } as const;
+  const next = new PlanDraft();
+  planContainers(next, { ...observed, memory: { ...memory, volumes: 'ready' }, sandbox });
+  return next.actions.flatMap((action) => {
+    if (action.kind !== 'startContainer') return [];
+    const { container, role, attempt, restartDelayMs } = action;
+    return [{ container, role, attempt, restartDelayMs }];
+  });
 }

@@ -12,7 +12,10 @@ const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
 function brief(action: PodAction): string {
   switch (action.kind) {
     case 'startContainer':
-      return `start ${action.container.name} ${action.attempt} after ${action.restartDelayMs}`;
+      return [
+        `start ${action.container.name} ${action.attempt} after ${action.restartDelayMs}`,
+        ...(action.preparedId === undefined ? [] : [`as ${action.preparedId}`]),
+      ].join(' ');
     case 'stopContainer':
       return [
         `stop ${action.id} in ${action.graceSeconds}`,
@@ -24,7 +27,11 @@ function brief(action: PodAction): string {
     case 'signalContainer':
       return `signal ${action.id} in ${action.graceSeconds}`;
     case 'createSandbox':
-      return `createSandbox ${action.attempt}`;
+      return [
+        `createSandbox ${action.attempt}`,
+        ...(action.volumes === 'to-mount' ? ['beside its volumes'] : []),
+        ...action.first.map((next) => `with ${next.container.name} ${next.attempt}`),
+      ].join(' ');
     case 'unpause':
     case 'stopSandbox':
     case 'removeContainer':
@@ -67,7 +74,52 @@ const failing = (failed: 'liveness' | 'startup'): PodMemory => ({
 const hook = { sleep: { seconds: 3 } };
 
 const cases: readonly Case[] = [
-  { name: 'mounts the volumes of a new pod first', pod: pod(), memory: emptyMemory, actions: ['mountVolumes'] },
+  {
+    name: 'gives a new pod its volumes, its sandbox and the containers that come first at once',
+    pod: pod({ containers: [container('main'), container('other')] }),
+    memory: emptyMemory,
+    actions: ['createSandbox 0 beside its volumes with main 0 with other 0'],
+  },
+  {
+    name: 'creates only the first init container of a new pod beside its sandbox',
+    pod: pod({ initContainers: [container('first'), container('second')] }),
+    memory: emptyMemory,
+    actions: ['createSandbox 0 beside its volumes with first 0'],
+  },
+  {
+    name: 'mounts volumes that failed before it creates the sandbox',
+    pod: pod(),
+    memory: { ...emptyMemory, volumes: backOff('FailedMount', 1000, -1) },
+    actions: ['mountVolumes'],
+  },
+  {
+    name: 'mounts the volumes of a pod that had a sandbox first',
+    pod: pod(),
+    state: podState([sandbox({ state: 'exited' })], []),
+    memory: emptyMemory,
+    actions: ['mountVolumes'],
+  },
+  {
+    name: 'starts a container that was created beside its sandbox',
+    pod: pod(),
+    state: podState([sandbox()], [running({ state: 'created' })]),
+    memory: { ...MOUNTED, prepared: new Map([['main', { id: 'main-0' }]]) },
+    actions: ['start main 0 after 0 as main-0'],
+  },
+  {
+    name: 'removes a container that was created beside another sandbox',
+    pod: pod(),
+    state: podState([sandbox()], [running({ state: 'created', sandboxId: 'sandbox-9' })]),
+    memory: { ...MOUNTED, prepared: new Map([['main', { id: 'main-0' }]]) },
+    actions: ['removeContainer main-0'],
+  },
+  {
+    name: 'removes a container that was created of another definition',
+    pod: pod(),
+    state: podState([sandbox()], [running({ state: 'created', hash: 'other' })]),
+    memory: { ...MOUNTED, prepared: new Map([['main', { id: 'main-0' }]]) },
+    actions: ['removeContainer main-0'],
+  },
   {
     name: 'waits before it mounts again',
     pod: pod(),
@@ -75,7 +127,7 @@ const cases: readonly Case[] = [
     actions: [],
     requeueInMs: 500,
   },
-  { name: 'creates the sandbox when the volumes are mounted', pod: pod(), actions: ['createSandbox 0'] },
+  { name: 'creates the sandbox when the volumes are mounted', pod: pod(), actions: ['createSandbox 0 with main 0'] },
   {
     name: 'waits before it tries the sandbox again',
     pod: pod(),

@@ -47,6 +47,8 @@ export interface PodMemory {
   /** Container name → why it could not be started. */
   readonly backOffs: ReadonlyMap<string, BackOffEntry>;
   readonly volumes: 'absent' | 'ready' | BackOffEntry;
+  /** Container name → what was created of it while its sandbox started. */
+  readonly prepared: ReadonlyMap<string, { readonly id: string }>;
   /** Why the sandbox could not be created. */
   readonly sandbox?: BackOffEntry;
   /** Why this node rejects the pod; set before each plan. */
@@ -73,6 +75,7 @@ export const emptyMemory: PodMemory = {
   failedPostStart: new Set(),
   backOffs: new Map(),
   volumes: 'absent',
+  prepared: new Map(),
   rejection: undefined,
   resize: { kind: 'fits' },
   updates: new Map(),

@@ -6,14 +6,29 @@ import type { ContainerRole } from '../spec/pod-containers.ts';
 /** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
 export type PodGoal = 'run' | 'end' | 'delete';
 
-/** Creates and starts the next attempt of a container. */
-export interface StartContainer {
-  readonly kind: 'startContainer';
+/** The next attempt of a container. */
+export interface ContainerStart {
   readonly container: Container;
   readonly role: ContainerRole;
   readonly attempt: number;
-  readonly sandboxId: string;
   readonly restartDelayMs: number;
+}
+
+/** Creates and starts the next attempt of a container. */
+export interface StartContainer extends ContainerStart {
+  readonly kind: 'startContainer';
+  readonly sandboxId: string;
+  /** What `createSandbox` has created of it already: it is only started. */
+  readonly preparedId?: string;
+}
+
+/** Starts the next sandbox. What else a new pod needs is done meanwhile. */
+export interface CreateSandbox {
+  readonly kind: 'createSandbox';
+  readonly attempt: number;
+  readonly volumes: 'mounted' | 'to-mount';
+  /** The containers that come first in it, to be created while the engine starts it. */
+  readonly first: readonly ContainerStart[];
 }
 
 /** Stops a container: its preStop hook runs, then it gets its stop signal. Both share the grace period. */
@@ -56,7 +71,7 @@ export interface UpdateContainer {
 /** One action of a plan. */
 export type PodAction =
   | { readonly kind: 'mountVolumes' }
-  | { readonly kind: 'createSandbox'; readonly attempt: number }
+  | CreateSandbox
   | StartContainer
   | StopContainer
   | SignalContainer

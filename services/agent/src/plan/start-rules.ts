@@ -32,7 +32,7 @@ const START_RULES: readonly StartRule[] = [
   },
   function wasNeverStarted({ latest }, draft) {
     if (latest?.state !== 'created') return 'next-rule';
-    // Left by an agent that was stopped between create and start.
+    // Left by an agent that was stopped between create and start, or prepared for another sandbox or definition.
     draft.actions.push({ kind: 'removeContainer', id: latest.id });
     return 'decided';
   },
@@ -71,7 +71,9 @@ export function planStart(
   mode: StartCandidate['mode'] = 'by-policy',
 ): 'starts' | 'does-not' {
   const { container, role } = item;
-  const latest = latestAttempt(observed, container.name);
+  const newest = latestAttempt(observed, container.name);
+  const preparedId = preparedOf(observed, newest, containerHash(container));
+  const latest = preparedId === undefined ? newest : undefined;
   const isChanged = latest !== undefined && latest.hash !== containerHash(container);
   const definition = isChanged ? 'changed' : 'same';
   const candidate: StartCandidate = { ...observed, ...item, latest, definition, mode };
@@ -80,11 +82,22 @@ export function planStart(
     kind: 'startContainer',
     container,
     role,
-    attempt: nextAttempt(observed, container.name),
+    attempt: preparedId === undefined ? nextAttempt(observed, container.name) : (newest?.attempt ?? 0),
     sandboxId: observed.sandbox.id,
     restartDelayMs: nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
+    ...(preparedId === undefined ? {} : { preparedId }),
   });
   return 'starts';
+}
+
+/** The id of a container that was created for this sandbox and this definition, and waits for its start. */
+function preparedOf(
+  { memory, sandbox }: PodInSandbox,
+  newest: ContainerState | undefined,
+  hash: string,
+): string | undefined {
+  if (newest?.state !== 'created' || newest.sandboxId !== sandbox.id || newest.hash !== hash) return undefined;
+  return memory.prepared.get(newest.name)?.id === newest.id ? newest.id : undefined;
 }
 
 function waitingFor(draft: PlanDraft, container: Container, entry: BackOffEntry, now: Instant): Waiting {

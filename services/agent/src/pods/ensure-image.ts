@@ -29,7 +29,7 @@ export async function ensureImage(
   context: EnsureImageContext,
   signal: AbortSignal,
 ): Promise<ImageInfo> {
-  const { images, pulled, clock, record } = context;
+  const { images, record } = context;
   const image = container.image ?? '';
   const fault = imageReferenceFault(image);
   if (fault !== undefined) {
@@ -40,12 +40,7 @@ export async function ensureImage(
   const policy = pullPolicyOf(container);
   if (policy === 'Always') return await pull(image, context, signal);
   const present = await images.inspectImage(image, signal);
-  const credentials = () => podCredentials(image, context, signal);
-  if (present !== undefined && (await pulled.mayUse(present.id, image, credentials))) {
-    record('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
-    await pulled.touch(present.id, clock.now());
-    return present;
-  }
+  if (present !== undefined && (await isUsable(present, image, context, signal))) return present;
   if (policy === 'Never') {
     const message = `Container image "${image}" is not present with pull policy of Never`;
     record('Warning', 'ErrImageNeverPull', message);
@@ -54,6 +49,32 @@ export async function ensureImage(
     throw new AgentError('ErrImageNeverPull', message + others);
   }
   return await pull(image, context, signal);
+}
+
+/** A container's image if no registry is asked for it: then as `ensureImage` returns it, else undefined, without an Event. */
+export async function imageAtHand(
+  container: Container,
+  context: EnsureImageContext,
+  signal: AbortSignal,
+): Promise<ImageInfo | undefined> {
+  const image = container.image ?? '';
+  if (imageReferenceFault(image) !== undefined || pullPolicyOf(container) === 'Always') return undefined;
+  const present = await context.images.inspectImage(image, signal);
+  return present !== undefined && (await isUsable(present, image, context, signal)) ? present : undefined;
+}
+
+/** Whether the pod may use an image that is present. Its use is recorded. */
+async function isUsable(
+  { id }: ImageInfo,
+  image: string,
+  context: EnsureImageContext,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { pulled, record, clock } = context;
+  if (!(await pulled.mayUse(id, image, () => podCredentials(image, context, signal)))) return false;
+  record('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
+  await pulled.touch(id, clock.now());
+  return true;
 }
 
 async function pull(image: string, context: EnsureImageContext, signal: AbortSignal): Promise<ImageInfo> {

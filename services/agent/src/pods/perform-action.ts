@@ -5,11 +5,11 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { PodAction, StartContainer, Unpause, UpdateContainer } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
 import type { ActionContext } from './action-context.ts';
-import { startContainer } from './start-container.ts';
-import { addressOf } from './pod-network.ts';
-import { startSandbox } from './start-sandbox.ts';
+import { createSandbox } from './create-sandbox.ts';
+import { mountVolumes } from './mount-volumes.ts';
+import { startContainer, startPrepared } from './start-container.ts';
+import { startFailed } from './start-failed.ts';
 import { signalContainer, stopContainer } from './stop-container.ts';
-import { volumesKey } from './volumes-key.ts';
 
 /** An update that the engine has taken shows within this time. */
 const UPDATE_SHOWN_MS = 5_000;
@@ -17,13 +17,13 @@ const UPDATE_SHOWN_MS = 5_000;
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
   const { pod, services, step } = context;
-  const { runtime, starts, removals } = services;
+  const { runtime, removals } = services;
   switch (action.kind) {
     case 'mountVolumes':
       if (pod !== undefined) await mountVolumes(pod, context);
       return;
     case 'createSandbox':
-      if (pod !== undefined) await starts.use(() => createSandbox(pod, action.attempt, context), step);
+      if (pod !== undefined) await createSandbox(pod, action, context);
       return;
     case 'startContainer':
       if (pod !== undefined) await start(pod, action, context);
@@ -50,6 +50,7 @@ export async function performAction(action: PodAction, context: ActionContext): 
       return;
     case 'removeContainer':
       await removals.use(() => runtime.containers.removeContainer(action.id, step), step);
+      await forgetPrepared(action.id, context);
       return;
     case 'release':
       await release(context);
@@ -57,50 +58,21 @@ export async function performAction(action: PodAction, context: ActionContext): 
   }
 }
 
-async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
-  const { volumes, configs, clock, random } = services;
-  const key = volumesKey(pod, configs.changesOf(pod.metadata.uid ?? ''));
-  try {
-    await volumes.sync(pod, addressOf(state), step);
-    memory.volumes = 'ready';
-    memory.volumesKey = key;
-    memory.volumesSyncedMs = clock.monotonicMs();
-  } catch (error) {
-    step.throwIfAborted();
-    const before = typeof memory.volumes === 'object' ? memory.volumes : undefined;
-    memory.volumes = backOffAfter(error, before, clock.now(), random);
-    events.mountFailed(pod, errorMessage(error));
-  }
-}
-
-async function createSandbox(
-  pod: Pod,
-  attempt: number,
-  { memory, events, services, step }: ActionContext,
-): Promise<void> {
-  const { clock, random } = services;
-  try {
-    await startSandbox(pod, attempt, services, step);
-    delete memory.sandbox;
-  } catch (error) {
-    step.throwIfAborted();
-    memory.sandbox = backOffAfter(error, memory.sandbox, clock.now(), random);
-    events.sandboxFailed(pod, errorMessage(error));
-  }
-}
-
-async function start(
-  pod: Pod,
-  action: StartContainer,
-  { state, memory, events, services, step }: ActionContext,
-): Promise<void> {
+async function start(pod: Pod, action: StartContainer, context: ActionContext): Promise<void> {
+  const { state, memory, events, services, step } = context;
   const { clock, random } = services;
   const { name } = action.container;
   const sandbox = state?.sandboxes.find((candidate) => candidate.id === action.sandboxId);
   try {
     const target = targetOf(pod, name);
     const targetId = state?.containers.find((one) => one.name === target && one.state === 'running')?.id;
-    const started = await startContainer(pod, action, { sandbox, target, targetId }, services, step);
+    const place = { address: sandbox?.address ?? '', target, targetId };
+    const prepared = memory.prepared.get(name);
+    memory.prepared.delete(name);
+    const started =
+      prepared === undefined || prepared.id !== action.preparedId
+        ? await startContainer(pod, action, place, services, step)
+        : await startPrepared(pod, action, prepared, place, services, step);
     if (started.hookFailure === undefined) {
       memory.backOffs.delete(name);
       return;
@@ -109,16 +81,22 @@ async function start(
     memory.backOffs.set(name, backOffAfter(started.hookFailure, memory.backOffs.get(name), clock.now(), random));
     events.hookFailed(pod, name, 'PostStart');
   } catch (error) {
-    step.throwIfAborted();
-    const entry = backOffAfter(error, memory.backOffs.get(name), clock.now(), random);
-    memory.backOffs.set(name, entry);
-    events.startFailed(pod, name, entry);
+    startFailed(pod, name, error, context);
   }
 }
 
 async function unpause({ id, name }: Unpause, { pod, events, services, step }: ActionContext): Promise<void> {
   await services.runtime.pauses.unpause(id, step);
   if (pod !== undefined) events.unpaused(pod, name);
+}
+
+/** A container that was prepared and is not started has gone. */
+async function forgetPrepared(id: string, { memory }: ActionContext): Promise<void> {
+  for (const [name, prepared] of memory.prepared) {
+    if (prepared.id !== id) continue;
+    memory.prepared.delete(name);
+    await prepared[Symbol.asyncDispose]();
+  }
 }
 
 /** Gives a container other resources; what the engine refuses is tried again later. */

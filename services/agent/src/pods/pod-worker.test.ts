@@ -21,9 +21,9 @@ it('acts for no pod that is gone though its watch does not say so: it looks agai
       ...hollow,
       sandboxes: {
         ...hollow.sandboxes,
-        createSandbox: (spec, signal) => {
+        createSandbox: (spec, signal, made) => {
           created.push(spec.pod.uid);
-          return hollow.sandboxes.createSandbox(spec, signal);
+          return hollow.sandboxes.createSandbox(spec, signal, made);
         },
       },
     }),

@@ -121,6 +121,7 @@ export class PodWorker {
     } finally {
       this.#probes.stop();
       this.#deadline.cancel();
+      await Promise.all([...this.#memory.prepared.values()].map((prepared) => prepared[Symbol.asyncDispose]()));
       if (this.#services.mode === 'run') {
         this.#services.usage.observe(this.#uid, undefined);
         this.#services.evictor.forget(this.#uid);

@@ -1,9 +1,9 @@
 import { errorMessage } from '@gantry/base';
 import type { Container, Pod } from '@gantry/objects';
-import type { StartContainer } from '../plan/pod-plan.ts';
+import type { ContainerStart, StartContainer } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
+import type { ContainerSpec } from '../runtime/containers.ts';
 import type { ImageInfo } from '../runtime/images.ts';
-import type { SandboxState } from '../runtime/sandboxes.ts';
 import { localhostProfileName } from '../spec/security.ts';
 import { containerSpec, type ContainerSpecInput } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
@@ -13,13 +13,14 @@ import { type HookTarget, runHook } from '../probes/run-hook.ts';
 import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
-import { ensureImage, type EnsureImageContext } from './ensure-image.ts';
+import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** Where a container is started. */
 export interface StartPlace {
-  readonly sandbox: SandboxState | undefined;
+  /** Of its sandbox; '' on the host's network. */
+  readonly address: string;
   /** Name and id of the container whose processes it is to see: '' for no other, undefined when that does not run. */
   readonly target: string;
   readonly targetId: string | undefined;
@@ -32,6 +33,11 @@ export interface StartedContainer {
   readonly hookFailure?: Error;
 }
 
+/** A container that was created and waits for its start. The paths of its mounts exist until it is disposed of. */
+export interface PreparedContainer extends AsyncDisposable {
+  readonly id: string;
+}
+
 /**
  * Brings one container up in seven steps: images of its volumes, its image, variables, mounts, create, start, postStart hook. Fails with
  * an AgentError that names the step. Only create and start take a slot, so that a pull of minutes does not delay other containers.
@@ -39,62 +45,150 @@ export interface StartedContainer {
 export async function startContainer(
   pod: Pod,
   action: StartContainer,
-  { sandbox, target, targetId }: StartPlace,
+  place: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
-  const { runtime, events, facts } = services;
-  const { container } = action;
-  // A sandbox that an earlier version made must not get new containers.
+  refuseContainer(pod, place);
+  const image = await fetchImages(pod, action.container, services, signal);
+  await using draft = await draftContainer(pod, action, action.sandboxId, image, place, services, signal);
+  const start = async () => {
+    const id = await create(pod, draft, services, signal);
+    await services.runtime.containers.startContainer(id, signal);
+    return id;
+  };
+  const id = await services.starts.use(start, signal, 'finish');
+  return await afterStart(pod, action, id, place, services, signal);
+}
+
+/**
+ * Creates a container while its sandbox starts, for `startPrepared`. Undefined for one whose images are not at hand: what may take minutes
+ * must not hold up the news of the sandbox. Fails as `startContainer` does.
+ */
+export async function prepareContainer(
+  pod: Pod,
+  next: ContainerStart,
+  sandboxId: string,
+  place: StartPlace,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<PreparedContainer | undefined> {
+  const mounted = new Set(next.container.volumeMounts?.map(({ name }) => name));
+  if (pod.spec?.volumes?.some(({ name, image }) => image !== undefined && mounted.has(name)) === true) return undefined;
+  refuseContainer(pod, place);
+  const image = await imageAtHand(next.container, imageContext(pod, next.container, services), signal);
+  if (image === undefined) return undefined;
+  await using stack = new AsyncDisposableStack();
+  const draft = stack.use(await draftContainer(pod, next, sandboxId, image, place, services, signal));
+  const id = await create(pod, draft, services, signal);
+  const kept = stack.move();
+  return { id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Starts what `prepareContainer` has created, and disposes of it. Fails as `startContainer` does. */
+export async function startPrepared(
+  pod: Pod,
+  action: StartContainer,
+  prepared: PreparedContainer,
+  place: StartPlace,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<StartedContainer> {
+  await using _ = prepared;
+  const start = () => services.runtime.containers.startContainer(prepared.id, signal);
+  await services.starts.use(start, signal, 'finish');
+  return await afterStart(pod, action, prepared.id, place, services, signal);
+}
+
+/** A sandbox that an earlier version made must not get new containers. */
+function refuseContainer(pod: Pod, { target, targetId }: StartPlace): void {
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
   if (target !== '' && targetId === undefined) {
     throw new AgentError('CreateContainerConfigError', `unable to find target container ${target}`);
   }
-  const podAddress = pod.spec?.hostNetwork === true ? facts.nodeAddress : (sandbox?.address ?? '');
-  const path = containerPath(pod, container.name);
-  const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
-    events.event(pod, type, reason, message, path);
-  const image = await fetchImages(pod, container, record, services, signal);
+}
+
+function addressIn(pod: Pod, { address }: StartPlace, { facts }: WorkerServices): string {
+  return pod.spec?.hostNetwork === true ? facts.nodeAddress : address;
+}
+
+/** What the engine is to create. The paths of its mounts exist until it is disposed of. */
+interface ContainerDraft extends AsyncDisposable {
+  readonly spec: ContainerSpec;
+}
+
+async function draftContainer(
+  pod: Pod,
+  next: ContainerStart,
+  sandboxId: string,
+  image: ImageInfo,
+  place: StartPlace,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<ContainerDraft> {
+  const { container } = next;
+  const podAddress = addressIn(pod, place, services);
   const environment = await variablesOf(pod, container, podAddress, services, signal);
   const security = await securityOf(pod, container, services, signal);
-  await using prepared = await prepareMounts(pod, action, environment, podAddress, services);
+  const prepared = await prepareMounts(pod, next, environment, podAddress, services);
   const { mounts, terminationMessagePath } = prepared;
-  const { owner, engine, privilege, processLimit } = services;
+  const { owner, engine, privilege, processLimit, facts } = services;
+  const { targetId } = place;
   const spec = containerSpec({
-    ...action,
-    ...{ owner, pod, environment, mounts, image, engine, privilege, processLimit, terminationMessagePath },
+    ...next,
+    ...{ sandboxId, owner, pod, environment, mounts, image, engine, privilege, processLimit, terminationMessagePath },
     ...security,
     ...(targetId === undefined ? {} : { targetId }),
     capacityBytes: facts.memoryBytes,
   });
-  const id = await services.starts.use(
-    async () => {
-      const created = await runtime.containers.createContainer(spec, signal);
-      record('Normal', 'Created', 'Container created');
-      await runtime.containers.startContainer(created, signal);
-      return created;
-    },
-    signal,
-    'finish',
-  );
-  record('Normal', 'Started', 'Container started');
-  return { id, ...(await runPostStart(pod, { container, containerId: id, address: podAddress }, services, signal)) };
+  return { spec, [Symbol.asyncDispose]: () => prepared[Symbol.asyncDispose]() };
+}
+
+async function create(
+  pod: Pod,
+  { spec }: ContainerDraft,
+  { runtime, events }: WorkerServices,
+  signal: AbortSignal,
+): Promise<string> {
+  const id = await runtime.containers.createContainer(spec, signal);
+  events.event(pod, 'Normal', 'Created', 'Container created', containerPath(pod, spec.name));
+  return id;
+}
+
+async function afterStart(
+  pod: Pod,
+  { container }: ContainerStart,
+  containerId: string,
+  place: StartPlace,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<StartedContainer> {
+  services.events.event(pod, 'Normal', 'Started', 'Container started', containerPath(pod, container.name));
+  const address = addressIn(pod, place, services);
+  return { id: containerId, ...(await runPostStart(pod, { container, containerId, address }, services, signal)) };
 }
 
 /** The container's image, with those of its image volumes in place. */
 async function fetchImages(
   pod: Pod,
   container: Container,
-  record: EnsureImageContext['record'],
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<ImageInfo> {
-  const { config, puller, pulled, runtime, clock, events } = services;
-  const context = { pod, config, images: runtime.images, puller, pulled, record, clock };
-  const recordOfPod: typeof record = (type, reason, message) => events.event(pod, type, reason, message);
+  const { events } = services;
+  const context = imageContext(pod, container, services);
+  const recordOfPod: EnsureImageContext['record'] = (type, reason, message) => events.event(pod, type, reason, message);
   await services.imageVolumes.mount(pod, container, { ...context, record: recordOfPod }, services, signal);
   return await ensureImage(container, context, signal);
+}
+
+function imageContext(pod: Pod, container: Container, services: WorkerServices): EnsureImageContext {
+  const { config, puller, pulled, runtime, clock, events } = services;
+  const path = containerPath(pod, container.name);
+  const record: EnsureImageContext['record'] = (type, reason, message) =>
+    events.event(pod, type, reason, message, path);
+  return { pod, config, images: runtime.images, puller, pulled, record, clock };
 }
 
 async function variablesOf(
@@ -163,7 +257,7 @@ async function runPostStart(
 /** The container's mounts. A failure to take their paths away again is logged: the container runs, and the pod's release repeats it. */
 async function prepareMounts(
   pod: Pod,
-  { container, attempt }: StartContainer,
+  { container, attempt }: ContainerStart,
   environment: ReadonlyMap<string, string>,
   podAddress: string,
   { volumes, logger }: WorkerServices,

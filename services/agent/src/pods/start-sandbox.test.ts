@@ -17,10 +17,10 @@ async function nodeThatRefuses(refused: number) {
     images: hollow.images,
     sandboxes: {
       ...hollow.sandboxes,
-      createSandbox: async (spec, abort) => {
+      createSandbox: async (spec, abort, created) => {
         specs.push(spec);
         if (specs.length <= refused) throw new AgentError('AddressInUse', 'in use');
-        return hollow.sandboxes.createSandbox(spec, abort);
+        return hollow.sandboxes.createSandbox(spec, abort, created);
       },
     },
   });
@@ -35,13 +35,13 @@ it.each<readonly [string, Partial<PodSpec>, string]>([
   ['of the engine by its address', { dnsPolicy: 'None', dnsConfig: { nameservers: ['127.0.0.11'] } }, 'engine'],
 ])('a pod with the resolver %s', async (_, spec, nameServer) => {
   const { node, specs } = await nodeThatRefuses(0);
-  await startSandbox(pod(spec), 0, node.services, signal);
+  await startSandbox(pod(spec), 0, node.services, signal, () => undefined);
   expect(specs).toMatchObject([{ network: { kind: 'pod', nameServer } }]);
 });
 
 it('an address that is in use is followed by another one', async () => {
   const { node, specs } = await nodeThatRefuses(2);
-  await startSandbox(pod(), 0, node.services, signal);
+  await startSandbox(pod(), 0, node.services, signal, () => undefined);
   const addresses = specs.map(({ network }) => (network.kind === 'pod' ? network.address : ''));
   expect(new Set(addresses).size).toBe(3);
 });

@@ -11,12 +11,23 @@ import type { WorkerServices } from './worker-services.ts';
 /** More refused addresses in a row than this mean that the range is nearly full. */
 const MAX_ADDRESSES_TRIED = 64;
 
-/** Starts a pod's sandbox on the first address that the engine accepts. AgentError 'Runtime' for one that this node cannot make. */
+/** A sandbox that was created and does not run yet. */
+export interface CreatedSandbox {
+  readonly id: string;
+  /** '' on the host's network. */
+  readonly address: string;
+}
+
+/**
+ * Starts a pod's sandbox on the first address that the engine accepts. `created` is called for each that the engine has created, before it
+ * starts. AgentError 'Runtime' for one that this node cannot make.
+ */
 export async function startSandbox(
   pod: Pod,
   attempt: number,
   services: WorkerServices,
   signal: AbortSignal,
+  created: (sandbox: CreatedSandbox) => void,
 ): Promise<void> {
   const { addresses, owner, privilege, engine } = services;
   const refusal = sandboxRefusal(pod);
@@ -29,7 +40,8 @@ export async function startSandbox(
   const createOn = async (network: SandboxSpec['network']) => {
     const handler = runtime === undefined ? {} : { runtime };
     const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, engine, ...handler });
-    await services.runtime.sandboxes.createSandbox(spec, signal);
+    const address = network.kind === 'pod' ? network.address : '';
+    await services.runtime.sandboxes.createSandbox(spec, signal, (id) => created({ id, address }));
   };
   if (pod.spec?.hostNetwork === true) {
     await createOn({ kind: 'host' });

@@ -1,5 +1,6 @@
 import type { BackOffEntry } from '../plan/back-off.ts';
 import { emptyMemory, type PodMemory, type Stopping, type UpdateAttempt } from '../plan/pod-memory.ts';
+import type { PreparedContainer } from './start-container.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
 /** A stop that is under way. */
@@ -17,6 +18,7 @@ export interface WorkerMemory extends PodMemory {
   readonly failedPostStart: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
+  readonly prepared: Map<string, PreparedContainer>;
   /** When the volumes' content was read last, on the monotonic clock. */
   volumesSyncedMs: number;
   /** The `volumesKey` of that content. */
@@ -42,6 +44,7 @@ export function createWorkerMemory(): WorkerMemory {
     hooked: new Map(),
     failedPostStart: new Set(),
     backOffs: new Map(),
+    prepared: new Map(),
     volumesSyncedMs: 0,
     volumesKey: '',
     updates: new Map(),

@@ -61,10 +61,10 @@ export interface SandboxState {
 /** Creates and removes sandboxes. Stop and remove are idempotent: a sandbox that does not exist is not an error. */
 export interface SandboxRuntime {
   /**
-   * Creates and starts. AgentError 'AddressInUse' when the address is taken; the failed sandbox is removed then. AgentError
+   * Creates and starts. `created` is called in between: containers that join the sandbox may be created from then on. AgentError 'AddressInUse' when the address is taken; the failed sandbox is removed then. AgentError
    * 'Conflict' when this attempt exists.
    */
-  createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<string>;
+  createSandbox(spec: SandboxSpec, signal: AbortSignal, created?: (id: string) => void): Promise<string>;
   /** Kills its process at once; its address is free when the kernel has taken its network apart. */
   stopSandbox(id: string, signal: AbortSignal): Promise<void>;
   removeSandbox(id: string, signal: AbortSignal): Promise<void>;

@@ -43,6 +43,9 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
   const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
+  // The volumes of a new pod are mounted while its sandbox starts: without them no container can start.
+  const lacksVolumes = typeof memory.volumes === 'object' && state?.containers.length === 0;
+  const isReady = sandbox !== undefined && !lacksVolumes;
   const address = pod.spec?.hostNetwork === true ? observed.nodeAddress : (sandbox?.address ?? '');
   // An ended pod keeps its address.
   const podIP = address !== '' ? address : isFinalPhase(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
@@ -67,7 +70,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const resize = plan.goal === 'run' && !isFinalPhase(phase) ? resizeConditions(pod, state, memory) : [];
   const disruption = failure === undefined ? [] : disruptionOf(memory);
   next.conditions = podConditions(
-    { pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready', more: [...resize, ...disruption] },
+    { pod, phase, init, main, sandbox: isReady ? 'ready' : 'absent', more: [...resize, ...disruption] },
     now,
   );
   return next;

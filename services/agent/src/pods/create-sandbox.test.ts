@@ -1,0 +1,93 @@
+import { CONFIG_MAPS, type Pod, PODS } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { container, pod } from '../testing/pods.ts';
+import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
+
+const START_MS = 1_000;
+
+/** A node whose engine takes a second for each start, and what it was asked for in which order. */
+async function slowNode(): Promise<{ readonly node: TestNode; readonly calls: string[] }> {
+  const calls: string[] = [];
+  const wrap = (hollow: HollowRuntime): Runtime => ({
+    ...hollow,
+    images: hollow.images,
+    sandboxes: {
+      ...hollow.sandboxes,
+      createSandbox: async (spec, signal, created) => {
+        const id = await hollow.sandboxes.createSandbox(spec, signal, (made) => {
+          calls.push('sandbox created');
+          created?.(made);
+        });
+        calls.push('sandbox started');
+        return id;
+      },
+    },
+    containers: {
+      ...hollow.containers,
+      createContainer: async (spec, signal) => {
+        const id = await hollow.containers.createContainer(spec, signal);
+        calls.push(`${spec.name} created`);
+        return id;
+      },
+    },
+  });
+  const registry = { 'late:1': { id: 'sha256:2', sizeBytes: 1, digests: [], user: '', labels: [] } };
+  return { node: await startNode({ wrap, behaviour: { startMs: START_MS }, registry }), calls };
+}
+
+async function begin(node: TestNode, spec: Partial<NonNullable<Pod['spec']>> = {}): Promise<void> {
+  await node.put(pod(spec));
+  await soon(node, () => node.pods.get('uid-1')).toBeDefined();
+  node.work('uid-1');
+}
+
+const status = ({ client }: TestNode) => client.all(PODS)[0]?.status;
+const isReadyToStart = (node: TestNode) =>
+  status(node)?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
+const volumes = [{ name: 'v', configMap: { name: 'late' } }];
+
+it('the first containers of a pod are created while the engine starts its sandbox', async () => {
+  const { node, calls } = await slowNode();
+  await begin(node, { containers: [container('main'), container('other')] });
+  await soon(node, () => calls.toSorted()).toEqual(['main created', 'other created', 'sandbox created']);
+  await node.clock.advance(START_MS);
+  await soon(node, () => calls).toContain('sandbox started');
+  await node.clock.advance(2 * START_MS);
+  await soon(node, () => status(node)?.phase).toBe('Running');
+  expect(calls.slice(3)).toEqual(['sandbox started']);
+  expect(status(node)?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0, 0]);
+  const reasons = node.events.map((event) => event.split(' ')[1]);
+  expect(reasons).toEqual(['Pulled', 'Pulled', 'Created', 'Created', 'Started', 'Started']);
+});
+
+it('what would have to be pulled is not created beside the sandbox', async () => {
+  const { node, calls } = await slowNode();
+  await begin(node, { containers: [{ ...container('main'), image: 'late:1' }] });
+  await soon(node, () => calls).toEqual(['sandbox created']);
+  await node.clock.advance(START_MS);
+  await soon(node, () => calls).toEqual(['sandbox created', 'sandbox started', 'main created']);
+});
+
+it('a pod whose volumes cannot be mounted has a sandbox, and is not ready to start containers', async () => {
+  const { node, calls } = await slowNode();
+  await begin(node, { volumes });
+  await soon(node, () => calls).toEqual(['sandbox created']);
+  await node.clock.advance(START_MS);
+  await soon(node, () => status(node)?.podIP).toMatch(/^10\.1\.0\./);
+  expect(isReadyToStart(node)).toBe('False');
+  const metadata = { name: 'late', namespace: 'default' };
+  await node.client.put(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  await node.clock.advance(10 * START_MS);
+  await soon(node, () => status(node)?.phase).toBe('Running');
+  expect(isReadyToStart(node)).toBe('True');
+});
+
+it('a container that was created for a pod that is deleted meanwhile goes with it', async () => {
+  const { node, calls } = await slowNode();
+  await begin(node);
+  await soon(node, () => calls).toContain('main created');
+  await node.client.delete(PODS, { namespace: 'default', name: 'web' }, {}, node.stop.signal);
+  await soon(node, async () => await node.hollow.observer.listPods(OWNER)).toEqual([]);
+});

@@ -1,0 +1,23 @@
+import { errorMessage } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import { backOffAfter } from '../plan/back-off.ts';
+import type { ActionContext } from './action-context.ts';
+import { addressOf } from './pod-network.ts';
+import { volumesKey } from './volumes-key.ts';
+
+/** Makes the volumes of a pod and remembers how that ended. Rejects when the step is aborted. */
+export async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
+  const { volumes, configs, clock, random } = services;
+  const key = volumesKey(pod, configs.changesOf(pod.metadata.uid ?? ''));
+  try {
+    await volumes.sync(pod, addressOf(state), step);
+    memory.volumes = 'ready';
+    memory.volumesKey = key;
+    memory.volumesSyncedMs = clock.monotonicMs();
+  } catch (error) {
+    step.throwIfAborted();
+    const before = typeof memory.volumes === 'object' ? memory.volumes : undefined;
+    memory.volumes = backOffAfter(error, before, clock.now(), random);
+    events.mountFailed(pod, errorMessage(error));
+  }
+}
