@@ -484,6 +484,29 @@ function burstableScore(capacityBytes: number): number {
   return Math.min(999, Math.max(3, 1000 - Math.floor((1000 * 32 * 2 ** 20) / capacityBytes)));
 }
 
+test('the kernel kills a critical pod last, and no sidecar before the main container that needs it', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  const script = 'cat /proc/self/oom_score_adj';
+  const sidecar = `  initContainers:
+    - name: sidecar
+      image: busybox:1.36
+      restartPolicy: Always
+      command: [sh, -c, '${script}; exec sleep 3600']`;
+  const request = 'resources: { requests: { memory: 256Mi } }';
+  await apply(
+    pod('critical', script, '', '', '  priorityClassName: system-node-critical') +
+      pod('helped', script, '', '', sidecar).replace('      volumeMounts', `      ${request}\n      volumeMounts`),
+  );
+  for (const name of ['critical', 'helped']) await untilSucceeded(name);
+  const score = async (name: string, container: string) => Number(await kubectl(['logs', name, '-c', container]));
+  // Of class BestEffort. Where the engine may not lower a score, 0 is the lowest.
+  expect([-997, 0]).toContain(await score('critical', 'main'));
+  const main = await score('helped', 'main');
+  expect(main).toBeLessThan(999);
+  expect(await score('helped', 'sidecar')).toBe(main);
+});
+
 test('a container has the users, rights and files that its security context says', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);

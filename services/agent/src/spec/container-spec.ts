@@ -4,10 +4,11 @@ import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
 import { processNamespace } from './namespaces.ts';
+import { oomScore } from './oom-score.ts';
 import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { processOf } from './process.ts';
-import { oomScore, resourceLimits } from './resources.ts';
+import { resourceLimits } from './resources.ts';
 import { containerSecurity } from './security.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */

@@ -11,3 +11,8 @@ const CRITICAL_PRIORITY = 2_000_000_000;
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || (pod.spec?.priority ?? 0) >= CRITICAL_PRIORITY;
 }
+
+/** Whether a pod is of the class for what no node works without (kubelet's `IsNodeCriticalPod`). */
+export function isNodeCriticalPod(pod: Pod): boolean {
+  return isCriticalPod(pod) && pod.spec?.priorityClassName === 'system-node-critical';
+}

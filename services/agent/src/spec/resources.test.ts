@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
-import { memoryLimitOf, oomScore, resourceLimits } from './resources.ts';
+import { memoryLimitOf, resourceLimits } from './resources.ts';
 
 describe('resources', () => {
   it.each([
@@ -19,12 +19,5 @@ describe('resources', () => {
     expect(memoryLimitOf(pod({ containers }))).toBe(30);
     expect(memoryLimitOf(pod({ containers, initContainers: [of('i', '50'), of('s', '5', 'Always')] }))).toBe(55);
     expect(memoryLimitOf(pod({ containers: [...containers, container('c')] }))).toBe(0);
-  });
-
-  it('scores by class, never below zero where the engine refuses it', () => {
-    const limited = container('main', { resources: { requests: { memory: '1Gi' } } });
-    const of = (qosClass: string) => oomScore(pod({}, { qosClass }), limited, 4 * 2 ** 30, 'full');
-    expect([of('Guaranteed'), of('Burstable'), of('BestEffort')]).toEqual([-997, 750, 1000]);
-    expect(oomScore(pod({}, { qosClass: 'Guaranteed' }), limited, 1, 'no-sys-resource')).toBe(0);
   });
 });

@@ -1,5 +1,4 @@
 import { type Container, type Pod, quantityMilli, quantityValue } from '@gantry/objects';
-import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { ResourceLimits } from '../runtime/containers.ts';
 import { ownContainersOf, type ContainerRole } from './pod-containers.ts';
 
@@ -36,30 +35,4 @@ export function memoryLimitOf(pod: Pod): number {
   const bytesOf = (wanted: ContainerRole) => containers.flatMap(({ role, bytes }) => (role === wanted ? [bytes] : []));
   const sum = (all: readonly number[]) => all.reduce((total, bytes) => total + bytes, 0);
   return sum(bytesOf('sidecar')) + Math.max(sum(bytesOf('main')), ...bytesOf('init'));
-}
-
-/** The OOM score, by which the kernel kills BestEffort first, then Burstable by request, then Guaranteed. */
-export function oomScore(pod: Pod, container: Container, capacityBytes: number, engine: EnginePrivilege): number {
-  const wanted = wantedScore(pod, container, capacityBytes);
-  return engine === 'full' ? wanted : Math.max(0, wanted);
-}
-
-function wantedScore(pod: Pod, container: Container, capacityBytes: number): number {
-  switch (pod.status?.qosClass) {
-    case 'Guaranteed':
-      return -997;
-    case 'BestEffort':
-      return 1000;
-    default: {
-      const memory = container.resources?.requests?.['memory'];
-      const requested = memory === undefined ? 0 : quantityValue(memory);
-      const score = 1000 - Math.floor((1000 * requested) / Math.max(1, capacityBytes));
-      return Math.min(999, Math.max(3, score));
-    }
-  }
-}
-
-/** The sandbox is killed after its containers. */
-export function sandboxOomScore(engine: EnginePrivilege): number {
-  return engine === 'full' ? -998 : 0;
 }

@@ -7,7 +7,7 @@ import { sandboxDns } from './dns.ts';
 import { kernelHostname } from './hostname.ts';
 import { graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
-import { sandboxOomScore } from './resources.ts';
+import { sandboxOomScore } from './oom-score.ts';
 import { dottedSysctl } from './sysctls.ts';
 
 /** The pod, the attempt and the network of its sandbox. */
