@@ -20,6 +20,7 @@ import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
 import { SeccompProfiles } from './pods/seccomp-profiles.ts';
+import { commandLimits } from './pods/command-limits.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { Evictions } from './eviction/evictions.ts';
@@ -48,7 +49,6 @@ import { PersistentFolders } from './volumes/persistent-folders.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
-const PARALLEL_EXEC_PROBES = 4;
 const API_PORT = 443;
 
 /** The runtime and what was found out about its engine. */
@@ -187,7 +187,7 @@ function limitsOf(
     processLimit: config.processLimit,
     starts: new Slots(parallelCalls(engine, config.capacityShares)),
     removals: new Slots(parallelCalls(engine, config.capacityShares)),
-    probes: { timers: new TimerWheel(clock), execs: new Slots(PARALLEL_EXEC_PROBES) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
   };
 }

@@ -22,6 +22,7 @@ import { Evictions } from './eviction/evictions.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
 import { PodManager } from './pods/pod-manager.ts';
+import { commandLimits } from './pods/command-limits.ts';
 import { Slots } from './pods/slots.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
@@ -232,7 +233,7 @@ function sharedServices(
     events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
     starts: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
-    probes: { timers: new TimerWheel(clock), execs: new Slots(1) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     clock,
     random,

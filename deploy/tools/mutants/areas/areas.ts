@@ -1,5 +1,6 @@
 import { ADMISSION_MUTANTS } from './admission.ts';
 import { AGENT_ENGINE_MUTANTS } from './agent-engine.ts';
+import { AGENT_REPAIR_MUTANTS } from './agent-repairs.ts';
 import { AGENT_MUTANTS } from './agent.ts';
 import { AUDIT_MUTANTS } from './audit.ts';
 import { AUTH_MUTANTS } from './auth.ts';
@@ -41,6 +42,7 @@ export const AREAS: Areas = {
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   "agent's engine": AGENT_ENGINE_MUTANTS,
+  "agent's repairs": AGENT_REPAIR_MUTANTS,
   custodian: CUSTODIAN_MUTANTS,
   evictions: EVICTION_MUTANTS,
   preemptions: PREEMPTION_MUTANTS,

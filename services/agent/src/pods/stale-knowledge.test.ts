@@ -28,6 +28,7 @@ import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { PodWorker } from './pod-worker.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
+import { commandLimits } from './command-limits.ts';
 import { Slots } from './slots.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -129,7 +130,7 @@ describe('the worker of a pod', () => {
       starts: new Slots(1),
       removals: new Slots(1),
       maxRestartDelayMs: 300_000,
-      probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
+      probes: { timers: new TimerWheel(clock), commands: commandLimits() },
       clock,
       random: () => 0.5,
       logger: silentLogger,

@@ -3,6 +3,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { container } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
+import type { CommandLimits } from './pod-commands.ts';
 import { ProbeRunner } from './probe-runner.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
@@ -31,6 +32,13 @@ class Turns {
   }
 }
 
+/** Without a bound where none is given. */
+const limits = ({ begins = 100, node = 100, pod = 100 }): CommandLimits => ({
+  begins: new Turns(begins),
+  node: new Turns(node),
+  ofPod: () => new Turns(pod),
+});
+
 it('in an ending pod only readiness is probed on', async () => {
   const clock = new ManualClock();
   let ran: string[] = [];
@@ -44,7 +52,7 @@ it('in an ending pod only readiness is probed on', async () => {
 
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    execs: { use: (work) => work() },
+    commands: limits({}),
     containers: runtime.containers,
     clock,
     random: () => 0,
@@ -81,7 +89,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   let count = 0;
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    execs: new Turns(2),
+    commands: limits({ begins: 2 }),
     containers: {
       exec: async (_id, _command, abort) => {
         count += 1;
@@ -119,7 +127,7 @@ it('a command that does not end holds up those of no other container', async () 
   const ran: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    execs: new Turns(1),
+    commands: limits({ begins: 1 }),
     containers: {
       exec: async (id, _command, abort) => {
         ran.push(id);
@@ -147,13 +155,83 @@ it('a command that does not end holds up those of no other container', async () 
   runner.stop();
 });
 
+/** Pods whose commands take a time each, on one node, and how many of them run. */
+function nodeOfPods(commands: CommandLimits, takesMs: (pod: string) => number) {
+  const clock = new ManualClock();
+  const ran = new Map<string, number>();
+  const running = new Map<string, number>();
+  const most = new Map<string, number>();
+  const count = (key: string, change: number) => {
+    running.set(key, (running.get(key) ?? 0) + change);
+    most.set(key, Math.max(most.get(key) ?? 0, running.get(key) ?? 0));
+  };
+  const timers = new TimerWheel(clock);
+  const start = (pod: string, containers: number) => {
+    const runner = new ProbeRunner({
+      timers,
+      commands,
+      containers: {
+        exec: async (_id, _command, abort) => {
+          ran.set(pod, (ran.get(pod) ?? 0) + 1);
+          for (const key of [pod, 'all']) count(key, 1);
+          await sleep(clock, takesMs(pod), abort).finally(() => {
+            for (const key of [pod, 'all']) count(key, -1);
+          });
+          return { exitCode: 0, output: '' };
+        },
+      },
+      clock,
+      random: () => 0,
+      onFindings: () => undefined,
+      onFailure: (_name, _kind, message) => expect.fail(message),
+      onWarning: () => undefined,
+    });
+    const targets = Array.from({ length: containers }, (_, i) => ({
+      container: container(`c${i}`, {
+        readinessProbe: { exec: { command: ['x'] }, periodSeconds: 2, timeoutSeconds: 3_600 },
+      }),
+      containerId: `${pod}-${i}`,
+      address: '',
+      network: 'pod' as const,
+      startedAt: clock.now(),
+    }));
+    runner.sync(targets, 'running', signal);
+    return runner;
+  };
+  return { clock, ran, most, start };
+}
+
+it('where each command takes long, no more than the bound of the node run, and each pod has its turn', async () => {
+  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 4, node: 6, pod: 2 }), () => 5_000);
+  const pods = Array.from({ length: 12 }, (_, i) => `pod-${i}`);
+  const runners = pods.map((pod) => start(pod, 3));
+  await clock.advance(120_000);
+  expect(most.get('all')).toBe(6);
+  expect(pods.filter((pod) => (most.get(pod) ?? 0) > 2)).toEqual([]);
+  // Six at a time, five seconds each.
+  expect(pods.filter((pod) => (ran.get(pod) ?? 0) < 6)).toEqual([]);
+  for (const runner of runners) runner.stop();
+});
+
+it('a pod whose commands do not end takes no more than its bound, and no time of other pods', async () => {
+  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 1, node: 3, pod: 2 }), (pod) =>
+    pod === 'endless' ? 3_600_000 : 100,
+  );
+  const runners = [start('endless', 5), start('other', 1)];
+  await clock.advance(21_000);
+  expect([ran.get('endless'), most.get('endless')]).toEqual([2, 2]);
+  // Every two seconds, but for the turns of the endless ones at the beginning.
+  expect(ran.get('other')).toBeGreaterThanOrEqual(9);
+  for (const runner of runners) runner.stop();
+});
+
 it('a container is not probed on after the probe that ends it', async () => {
   const clock = new ManualClock();
   let count = 0;
   const failures: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    execs: new Turns(1),
+    commands: limits({ begins: 1 }),
     containers: {
       exec: async () => {
         count += 1;
@@ -180,7 +258,7 @@ it('a probe that ends by a defect is reported; one that is stopped is not', asyn
   const warnings: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    execs: new Turns(1),
+    commands: limits({ begins: 1 }),
     containers: { exec: async () => ({ exitCode: 0, output: '' }) },
     clock,
     random: () => 0,

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Instant, pause, type Random, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, type Random, withDeadline } from '@gantry/base';
 import type { Container, Probe } from '@gantry/objects';
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import { performProbe } from './perform-probe.ts';
@@ -11,27 +11,19 @@ import {
   type ProbeKind,
   runsNow,
 } from './probe-counter.ts';
+import { type CommandLimits, PodCommands } from './pod-commands.ts';
 import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 import type { TimerWheel } from './timer-wheel.ts';
-
-/** A command that runs longer gives its turn to the next one: those of one pod must not hold up the probes of all others. */
-const MAX_TURN_MS = 1_000;
 
 /** A running container whose probes are due. */
 export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
 }
 
-/** Lets so many pieces of work run at once; the others wait in order. */
-export interface Turns {
-  use<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-}
-
 /** What the probes of all pods of a node share. */
 export interface ProbeTools {
   readonly timers: TimerWheel;
-  /** Bounds the commands that run at once: each costs the engine much more than a connection does. */
-  readonly execs: Turns;
+  readonly commands: CommandLimits;
 }
 
 export interface ProbeRunnerOptions extends ProbeTools {
@@ -59,9 +51,11 @@ interface Probed {
 export class ProbeRunner {
   readonly #options: ProbeRunnerOptions;
   readonly #probed = new Map<string, Probed>();
+  readonly #commands: PodCommands;
 
   constructor(options: ProbeRunnerOptions) {
     this.#options = options;
+    this.#commands = new PodCommands(options.commands, options.clock);
   }
 
   /**
@@ -141,23 +135,13 @@ export class ProbeRunner {
   }
 
   async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, containers, execs } = this.#options;
+    const { clock, containers } = this.#options;
     const run = async () => {
       using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
       return await performProbe(probe, target, containers, deadline);
     };
     // The time that a command waits for its turn is no part of its timeout.
-    if (probe.exec === undefined) return await run();
-    const turn = async () => {
-      const outcome = run();
-      const ended = new AbortController();
-      const end = () => ended.abort();
-      void outcome.then(end, end);
-      await pause(clock, MAX_TURN_MS, ended.signal);
-      return { outcome };
-    };
-    const { outcome } = await execs.use(turn, signal);
-    return await outcome;
+    return await (probe.exec === undefined ? run() : this.#commands.run(run, signal));
   }
 
   #report(container: Container, probed: Probed): void {

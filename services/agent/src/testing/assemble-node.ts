@@ -38,6 +38,7 @@ import { PodWorker } from '../pods/pod-worker.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Evictions } from '../eviction/evictions.ts';
 import { StorageEvictor } from '../eviction/storage-evictor.ts';
+import { commandLimits } from '../pods/command-limits.ts';
 import { Slots } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
@@ -198,7 +199,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     starts: new Slots(host.parallelCalls),
     removals: new Slots(host.parallelCalls),
     maxRestartDelayMs: 300_000,
-    probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
     clock,
     random,
     logger,

@@ -1,0 +1,13 @@
+import type { CommandLimits } from '../probes/pod-commands.ts';
+import { Slots } from './slots.ts';
+
+const BEGINS = 4;
+/** Of all pods, eight of whose commands do not end take all of it until their timeouts. */
+const NODE = 16;
+/** So that a readiness probe goes on beside a liveness probe that does not end. */
+const POD = 2;
+
+/** The bounds of one node for the commands of its probes. */
+export function commandLimits(): CommandLimits {
+  return { begins: new Slots(BEGINS), node: new Slots(NODE), ofPod: () => new Slots(POD) };
+}
