@@ -14,10 +14,11 @@ const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = {
   die: 'ended',
   oom: 'outOfMemory',
   pause: 'paused',
+  update: 'updated',
   destroy: 'removed',
 };
 /** Changes of what an inspection shows that no worker needs to hear of. */
-const SILENT = ['unpause', 'rename', 'update'];
+const SILENT = ['unpause', 'rename'];
 
 /** Containers and events of a cluster. */
 export class DockerObserver implements RuntimeObserver {

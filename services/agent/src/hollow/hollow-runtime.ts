@@ -199,6 +199,7 @@ export class HollowRuntime implements Runtime {
       const container = this.#containers.get(id);
       if (container === undefined) throw new AgentError('NotFound', `No such container: ${id}`);
       container.state = { ...container.state, resources };
+      this.#emit(container.spec, 'updated');
     },
     removeContainer: async (id: string): Promise<void> => {
       const hold = this.#imageHolds.get(id);

@@ -18,7 +18,7 @@ export interface RuntimeEvent {
   readonly node: string;
   readonly podUid: string;
   /** 'outOfMemory': the kernel killed a process of the container; it comes before or after the container's own end, if that ends it. */
-  readonly what: 'started' | 'ended' | 'outOfMemory' | 'paused' | 'removed';
+  readonly what: 'started' | 'ended' | 'outOfMemory' | 'paused' | 'updated' | 'removed';
 }
 
 /** Which pods to list; absent fields match everything of the cluster on this engine. */

@@ -199,7 +199,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect((await list())?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 0 });
     });
 
-    it('emits starts, ends and removals', async () => {
+    it('emits starts, changes, ends and removals', async () => {
       const stop = new AbortController();
       const connected = Promise.withResolvers<void>();
       const seen: RuntimeEvent['what'][] = [];
@@ -211,6 +211,8 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       })();
       await connected.promise;
       const { id } = await running(FOREVER);
+      await test.runtime.containers.updateContainer(id, { cpuShares: 20, memoryBytes: 64 * 2 ** 20 }, signal);
+      await test.eventually(async () => seen.includes('updated'));
       await test.kill(id);
       await test.eventually(async () => seen.includes('ended'));
       expect((await list())?.containers).toMatchObject([{ state: 'exited', exitCode: 137 }]);
@@ -218,7 +220,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.eventually(async () => seen.includes('removed'));
       stop.abort();
       await expect(watching).rejects.toBeDefined();
-      expect(seen).toEqual(['started', 'started', 'ended', 'removed']);
+      expect(seen).toEqual(['started', 'started', 'updated', 'ended', 'removed']);
     });
 
     it('emits that a container or a sandbox was paused, shows it, and lets it go on', async () => {
