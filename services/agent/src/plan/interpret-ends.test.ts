@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { container, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
-import { interpretEnds } from './interpret-ends.ts';
+import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
+import { interpretEnds, killedIn } from './interpret-ends.ts';
 
 const dead = sandbox({ state: 'exited', finishedAt: NOW });
 
@@ -30,7 +30,9 @@ it.each([
   },
 ])('a container $name', ({ box, finishedAt, phase, exitCode }) => {
   const state = podState([box], [exited(0, { finishedAt })]);
-  expect(interpretEnds(pod({ restartPolicy: 'Never' }, { phase }), state)?.containers[0]?.exitCode).toBe(exitCode);
+  expect(interpretEnds(pod({ restartPolicy: 'Never' }, { phase }), state, new Set())?.containers[0]?.exitCode).toBe(
+    exitCode,
+  );
 });
 
 it.each([
@@ -40,5 +42,24 @@ it.each([
   const boxes = [sandbox({ id: 'sandbox-1', attempt: 1 }), sandbox()];
   const init = exited(143, { name: 'init', sandboxId: of });
   const started = pod({ restartPolicy: 'Never', initContainers: [container('init')] });
-  expect(interpretEnds(started, podState(boxes, [running(), init]))?.containers[1]?.exitCode).toBe(exitCode);
+  expect(interpretEnds(started, podState(boxes, [running(), init]), new Set())?.containers[1]?.exitCode).toBe(exitCode);
+});
+
+it('a container that was killed with its sandbox stays so when that is gone', () => {
+  const object = pod({ restartPolicy: 'OnFailure' });
+  const before = podState([dead], [exited(0)]);
+  const seen = interpretEnds(object, before, new Set());
+  const killed = new Set(killedIn(before, seen));
+  expect([...killed]).toEqual(['main-0']);
+  const after = podState([sandbox({ id: 'sandbox-1', attempt: 1 })], [exited(0)]);
+  const codeOf = (known: ReadonlySet<string>, change = {}) =>
+    interpretEnds({ ...object, status: { containerStatuses: [reportedStatus(change)] } }, after, known)?.containers[0]
+      ?.exitCode;
+  expect(codeOf(killed)).toBe(137);
+  // For the next agent it is in the status.
+  const end = (exitCode: number, id = 'main-0') => ({ terminated: { exitCode, containerID: `docker://${id}` } });
+  expect(codeOf(new Set(), { state: end(137) })).toBe(137);
+  expect(codeOf(new Set(), { lastState: end(137) })).toBe(137);
+  expect(codeOf(new Set(), { state: end(0) })).toBe(0);
+  expect(codeOf(new Set(), { state: end(137, 'another') })).toBe(0);
 });

@@ -1,4 +1,5 @@
-import { hasEnded, type Pod } from '@gantry/objects';
+import { containerStatusOf, hasEnded, type Pod } from '@gantry/objects';
+import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
@@ -12,11 +13,15 @@ const KILLED = 137;
  * The engine's state with corrected exit codes, of a pod that has not ended. Of one that has, the agent itself stopped the sandbox.
  *
  * - A container that ended because its sandbox did (the engine was shut down, or the sandbox was killed) has not succeeded, even with
- *   exit code 0.
+ *   exit code 0. When its sandbox has been removed, that is known by `killed`, or by the pod's status.
  * - An init container has succeeded when its sandbox has main containers: no other exit code lets them begin. Another one is of a run
  *   that was started from outside, which is stopped, and must not make the pod fail.
  */
-export function interpretEnds(pod: Pod | undefined, state: PodState | undefined): PodState | undefined {
+export function interpretEnds(
+  pod: Pod | undefined,
+  state: PodState | undefined,
+  killed: ReadonlySet<string>,
+): PodState | undefined {
   if (pod === undefined || state === undefined || hasEnded(pod)) return state;
   const mainNames = new Set(mainContainersOf(pod).map(({ container }) => container.name));
   const initialized = new Set(
@@ -28,15 +33,38 @@ export function interpretEnds(pod: Pod | undefined, state: PodState | undefined)
   const containers = state.containers.map((container) => {
     if (container.state !== 'exited') return container;
     if (init.has(container.name) && initialized.has(container.sandboxId)) return { ...container, exitCode: 0 };
-    return endedWithSandbox(container, state.sandboxes);
+    const isKilled =
+      container.exitCode === 0 && endedWithSandbox(container, { pod, killed, sandboxes: state.sandboxes });
+    return isKilled ? { ...container, exitCode: KILLED } : container;
   });
   return { ...state, containers };
 }
 
-function endedWithSandbox(container: ContainerState, sandboxes: readonly SandboxState[]): ContainerState {
-  if (container.exitCode !== 0) return container;
+/** Ids of containers that `interpreted` says were killed, and `listed` does not. */
+export function killedIn(listed: PodState | undefined, interpreted: PodState | undefined): readonly string[] {
+  const codes = new Map((listed?.containers ?? []).map(({ id, exitCode }) => [id, exitCode]));
+  return (interpreted?.containers ?? []).flatMap(({ id, exitCode }) =>
+    exitCode === KILLED && codes.get(id) === 0 ? [id] : [],
+  );
+}
+
+interface Evidence {
+  readonly pod: Pod;
+  readonly killed: ReadonlySet<string>;
+  readonly sandboxes: readonly SandboxState[];
+}
+
+function endedWithSandbox(container: ContainerState, { pod, killed, sandboxes }: Evidence): boolean {
   const sandbox = sandboxes.find(({ id }) => id === container.sandboxId);
-  if (sandbox?.finishedAt === undefined || sandbox.state === 'running') return container;
-  const endedBefore = (container.finishedAt ?? 0) < sandbox.finishedAt - SHUTDOWN_MS;
-  return endedBefore ? container : { ...container, exitCode: KILLED };
+  if (sandbox === undefined) return killed.has(container.id) || wasReportedKilled(pod, container);
+  if (sandbox.finishedAt === undefined || sandbox.state === 'running') return false;
+  return (container.finishedAt ?? 0) >= sandbox.finishedAt - SHUTDOWN_MS;
+}
+
+/** An agent before this one saw the sandbox. */
+function wasReportedKilled(pod: Pod, container: ContainerState): boolean {
+  const { state, lastState } = containerStatusOf(pod, container.name) ?? {};
+  return [state?.terminated, lastState?.terminated].some(
+    (end) => end?.containerID === containerId(container) && end.exitCode === KILLED,
+  );
 }

@@ -1,6 +1,6 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
-import { interpretEnds } from '../plan/interpret-ends.ts';
+import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
@@ -162,7 +162,8 @@ export class PodWorker {
     const listed = await this.#look(step);
     const pod = pods.get(this.#uid);
     this.#deadline.watch(pod);
-    const state = interpretEnds(pod, listed);
+    const state = interpretEnds(pod, listed, this.#memory.killed);
+    for (const id of killedIn(listed, state)) this.#memory.killed.add(id);
     forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);

@@ -52,8 +52,13 @@ export function signalContainer({ id }: SignalContainer, context: ActionContext)
 }
 
 /** Forgets the stops of containers that have ended by themselves; their hooks end. */
-export function forgetEnded({ stopping, hooked, failedPostStart }: WorkerMemory, state: PodState | undefined): void {
+export function forgetEnded(
+  { stopping, hooked, failedPostStart, killed }: WorkerMemory,
+  state: PodState | undefined,
+): void {
   const isRunning = (id: string) => state?.containers.find((one) => one.id === id)?.state === 'running';
+  const isKnown = (id: string) => state?.containers.some((one) => one.id === id) === true;
+  for (const id of killed) if (!isKnown(id)) killed.delete(id);
   for (const id of failedPostStart) if (!isRunning(id)) failedPostStart.delete(id);
   for (const id of hooked.keys()) if (!isRunning(id)) hooked.delete(id);
   for (const [id, { abort, phase }] of stopping) {

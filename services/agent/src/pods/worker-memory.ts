@@ -16,6 +16,8 @@ export interface WorkerMemory extends PodMemory {
   /** Container id → when SIGKILL is due on the monotonic clock, of those whose hook has run: a stop that is repeated runs none. */
   readonly hooked: Map<string, number>;
   readonly failedPostStart: Set<string>;
+  /** Ids of containers that were killed with a sandbox which may be gone. */
+  readonly killed: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
   readonly prepared: Map<string, PreparedContainer>;
@@ -43,6 +45,7 @@ export function createWorkerMemory(): WorkerMemory {
     stopping: new Map(),
     hooked: new Map(),
     failedPostStart: new Set(),
+    killed: new Set(),
     backOffs: new Map(),
     prepared: new Map(),
     volumesSyncedMs: 0,
