@@ -128,7 +128,11 @@ function lastStateOf(observed: ContainerObservation, current: ContainerState | u
   if (previous === undefined) return {};
   // Started again from outside, it is stopped: how it ended first was reported.
   if (attempts.length > 1) return last?.state === 'running' ? (previous.lastState ?? {}) : {};
-  // The container was removed without the agent.
+  // The container was removed without the agent, after its end was reported or before.
+  const ended = previous.state?.terminated;
+  if (ended !== undefined && current !== undefined && ended.containerID !== containerId(current)) {
+    return { terminated: ended };
+  }
   if (previous.state?.running !== undefined && previous.containerID !== undefined) {
     if (current !== undefined && containerId(current) === previous.containerID) return previous.lastState ?? {};
     return { terminated: lostState(previous.containerID) };

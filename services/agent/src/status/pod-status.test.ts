@@ -148,6 +148,14 @@ describe('the status of a pod', () => {
     expect(seen('unsupported')).toEqual([undefined, 'Disabled', 'Disabled', 'Disabled']);
   });
 
+  it('keeps the reported end of a container that was removed as the last state of its successor', () => {
+    const terminated = { exitCode: 3, reason: 'Error', containerID: 'docker://main-0' };
+    const reported = pod({}, { containerStatuses: [reportedStatus({ state: { terminated } })] });
+    const lastState = (state: PodState) => statusOf(reported, state).containerStatuses?.[0]?.lastState;
+    expect(lastState(podState([sandbox()], [running({ attempt: 1 })]))).toEqual({ terminated });
+    expect(lastState(podState([sandbox()], [exited(3)]))).toEqual({});
+  });
+
   it('keeps the reported last state while that attempt runs again beside its successor', () => {
     const reported = reportedStatus({
       restartCount: 1,
