@@ -142,3 +142,106 @@ test("a pod whose containers are removed behind the agent's back gets new ones",
     return running !== undefined && !all.includes(running) && isReady(found);
   });
 });
+
+/** What is done to a pod of two containers, and what has become of them: how often they were restarted, and how `main` ended before. */
+interface Disturbance {
+  readonly name: string;
+  readonly act: (parts: { readonly sandbox: string; readonly main: string }) => Promise<unknown>;
+  readonly restarts: Readonly<Record<'main' | 'other', number>>;
+  readonly ended?: { readonly exitCode: number; readonly reason?: string };
+}
+
+const KILLED = { exitCode: 137, reason: 'Error' };
+const DISTURBANCES: readonly Disturbance[] = [
+  {
+    name: 'its sandbox is killed',
+    act: ({ sandbox }) => cluster.docker(['kill', sandbox]),
+    restarts: { main: 1, other: 1 },
+    // It ended by its signal, with code 0, but not of its own accord.
+    ended: KILLED,
+  },
+  {
+    name: 'its sandbox is removed',
+    act: ({ sandbox }) => cluster.docker(['rm', '-f', sandbox]),
+    restarts: { main: 1, other: 1 },
+  },
+  {
+    name: 'one container is removed',
+    act: ({ main }) => cluster.docker(['rm', '-f', main]),
+    restarts: { main: 1, other: 0 },
+    // With `ContainerStatusUnknown` where its end was not seen before it was removed.
+    ended: { exitCode: 137 },
+  },
+  {
+    name: 'one container is stopped',
+    act: ({ main }) => cluster.docker(['stop', main]),
+    restarts: { main: 1, other: 0 },
+    ended: { exitCode: 0, reason: 'Completed' },
+  },
+  {
+    name: 'one container gets another name, and is killed',
+    act: async ({ main }) => {
+      await cluster.docker(['rename', main, `renamed-${main}`]);
+      await cluster.docker(['kill', main]);
+    },
+    restarts: { main: 1, other: 0 },
+    ended: KILLED,
+  },
+  {
+    name: 'the resources of one container are changed',
+    act: ({ main }) => cluster.docker(['update', '--cpu-shares', '777', '--cpu-quota', '77000', main]),
+    restarts: { main: 0, other: 0 },
+  },
+];
+
+test.each(DISTURBANCES)('a pod runs as its spec says after $name', async ({ act, restarts, ended }) => {
+  await using namespace = await cluster.namespace();
+  // It writes when it may be stopped.
+  const script = `trap 'exit 0' TERM; echo ready; ${FOREVER}`;
+  const resources = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '100m', memory: '16Mi' } };
+  const containers = ['main', 'other'].map((name) => ({
+    ...{ name, image: IMAGE, command: ['sh', '-c', script], resources },
+    readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+  }));
+  const object: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec: { containers } };
+  const { metadata } = await cluster.create(PODS, namespace.name, object);
+  const read = () => cluster.get(PODS, namespace.name, 'web');
+  const label = `label=io.kubernetes.pod.uid=${metadata.uid}`;
+  const ofName = (name: string) => cluster.podContainers([label, `label=io.kubernetes.container.name=${name}`]);
+  await eventually('the pod is ready', 120_000, async () => isReady(await read()));
+  for (const name of ['main', 'other'])
+    await eventually(`${name} has set its trap`, 120_000, async () =>
+      (await cluster.mustKubectl(['-n', namespace.name, 'logs', 'web', '-c', name])).includes('ready'),
+    );
+  const [[sandbox = ''] = [], [main = ''] = [], [other = ''] = []] = await Promise.all(
+    ['POD', 'main', 'other'].map(ofName),
+  );
+
+  await act({ sandbox, main });
+  const after = await eventually('the pod is ready with its restarts', 120_000, async () => {
+    const pod = await read();
+    const counts = (pod.status?.containerStatuses ?? []).map(({ name, restartCount }) => [name, restartCount]);
+    return isReady(pod) && equalJson(counts, Object.entries(restarts)) ? pod : undefined;
+  });
+  await eventually('both have the resources of their spec', 120_000, async () => {
+    const ids = [...(await ofName('main')), ...(await ofName('other'))];
+    const limits = await cluster.docker([
+      'inspect',
+      '-f',
+      '{{.HostConfig.CpuShares}} {{.HostConfig.CpuQuota}}',
+      ...ids,
+    ]);
+    return limits === '10 10000\n10 10000';
+  });
+  const statusOf = (name: string) => after.status?.containerStatuses?.find((status) => status.name === name);
+  if (ended !== undefined) expect(statusOf('main')?.lastState?.terminated).toMatchObject(ended);
+  const now = await Promise.all(['POD', 'main', 'other'].map(ofName));
+  expect(now.map(({ length }) => length)).toEqual([1, 1, 1]);
+  expect(now.slice(1)).toEqual([
+    [statusOf('main')?.containerID?.replace('docker://', '')],
+    [statusOf('other')?.containerID?.replace('docker://', '')],
+  ]);
+  expect([now[1]?.[0] === main, now[2]?.[0] === other]).toEqual([restarts.main === 0, restarts.other === 0]);
+  await cluster.mustKubectl(['-n', namespace.name, 'delete', 'pod', 'web', '--timeout=120s']);
+  expect(await cluster.podContainers([label], 'all')).toEqual([]);
+});
