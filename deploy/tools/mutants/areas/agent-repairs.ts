@@ -29,6 +29,14 @@ export const AGENT_REPAIR_MUTANTS: readonly Mutant[] = [
     protects: 'pods whose init container someone has started again',
   },
   {
+    name: 'a container that was killed with its sandbox has succeeded once that is gone',
+    file: `${AGENT}/plan/interpret-ends.ts`,
+    text: 'return killed.has(container.id) || wasReportedKilled(pod, container);',
+    replacement: 'return false;',
+    tests: [`${AGENT}/plan/interpret-ends.test.ts`],
+    protects: 'the work of Jobs that an engine interrupted',
+  },
+  {
     name: 'a paused container stays paused',
     file: `${AGENT}/plan/plan-unpause.ts`,
     text: "for (const { id, name, activity } of containers)\n    if (activity === 'paused')",
