@@ -265,4 +265,13 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     tests: STREAM_TESTS,
     protects: 'the streams of other pods, and the engine',
   },
+  {
+    name: 'a memory limit may be set below the usage',
+    file: `${AGENT}/pods/perform-action.ts`,
+    text: 'await checkMemoryDecreases(context);',
+    replacement: '',
+    tests: [`${AGENT}/pods/memory-decrease.test.ts`],
+    protects:
+      'a container from the kernel, which kills it where control groups of version 2 get less memory than is in use',
+  },
 ];

@@ -165,4 +165,12 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     tests: SCHEDULER_TESTS,
     protects: 'two pods of one claim from being sent to two nodes',
   },
+  {
+    name: 'a folder is given to who asks for a device',
+    file: `${AGENT}/persistent-folders.ts`,
+    text: 'checkVolumeMode(pod, volume, found);',
+    replacement: '',
+    tests: [`${AGENT}/persistent-folders.test.ts`],
+    protects: 'a pod that names a claim in volumeDevices from running without it',
+  },
 ];

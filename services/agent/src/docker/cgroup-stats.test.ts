@@ -6,7 +6,7 @@ import { groupReader } from './cgroup-stats.ts';
 
 const ID = 'ab'.repeat(32);
 const OTHER = 'cd'.repeat(32);
-const NUMBERS = { cpuNanos: 7_000_000, memoryBytes: 3000 };
+const NUMBERS = { cpuNanos: 7_000_000, memoryBytes: 3000, memoryUsageBytes: 5000 };
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'cgroup-'));
@@ -50,7 +50,11 @@ it.each([
 
 it('leaves a working set that files alone make at 0', async () => {
   const files = { ...unified(`docker/${ID}`), [`docker/${ID}/memory.current`]: '1000\n' };
-  expect(await groupReader(await folderWith(files)).read(ID)).toEqual({ ...NUMBERS, memoryBytes: 0 });
+  expect(await groupReader(await folderWith(files)).read(ID)).toEqual({
+    ...NUMBERS,
+    memoryBytes: 0,
+    memoryUsageBytes: 1000,
+  });
 });
 
 it('takes a group that is not as the kernel writes it for none', async () => {

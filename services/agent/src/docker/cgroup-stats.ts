@@ -115,9 +115,9 @@ function memoryOf(
   counters: Counters,
   inactiveFiles: string,
   names: MemoryCounters,
-): Pick<GroupStats, 'memoryBytes' | 'memory'> {
+): Pick<GroupStats, 'memoryBytes' | 'memoryUsageBytes' | 'memory'> {
   const memoryBytes = Math.max(0, usageBytes - required(counters, inactiveFiles));
-  return { memoryBytes, ...memoryStats(usageBytes, names, (name) => counters.get(name)) };
+  return { memoryBytes, memoryUsageBytes: usageBytes, ...memoryStats(usageBytes, names, (name) => counters.get(name)) };
 }
 
 /** The host may not count them. */

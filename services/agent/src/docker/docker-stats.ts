@@ -131,6 +131,7 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
     return {
       cpuNanos,
       memoryBytes: Math.max(0, used - (legacy ?? unified ?? 0)),
+      memoryUsageBytes: used,
       ...memoryStats(used, names, (name) => counters[name]),
       ...throttlingStats(periods, throttled_periods, throttled_time),
       ...(processes === undefined ? {} : { processes }),

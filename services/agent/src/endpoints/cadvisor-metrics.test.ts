@@ -50,8 +50,8 @@ it('shows what a container and the network of its pod have used, with the names 
 
 it('leaves out what is not known of a container, and the network of the host', () => {
   const { state, stats } = MEASURED_CONTAINER;
-  const { at, cpuNanos, memoryBytes } = stats;
-  const bare = { state: { ...state, resources: {} }, stats: { at, cpuNanos, memoryBytes } };
+  const { at, cpuNanos, memoryBytes, memoryUsageBytes } = stats;
+  const bare = { state: { ...state, resources: {} }, stats: { at, cpuNanos, memoryBytes, memoryUsageBytes } };
   const text = cadvisorMetrics(measurement({ containers: [bare], sandbox: undefined }), ENGINE);
   const names = linesOf(text).map((line) => /^\w+/.exec(line)?.[0]);
   expect(names).toEqual([

@@ -83,8 +83,8 @@ it('shows what a pod and its containers have used, and what they had written whe
 
 it('leaves out what is not known', () => {
   const { state, stats } = MEASURED_CONTAINER;
-  const { at, cpuNanos, memoryBytes } = stats;
-  const bare = { state: { ...state, resources: {} }, stats: { at, cpuNanos, memoryBytes } };
+  const { at, cpuNanos, memoryBytes, memoryUsageBytes } = stats;
+  const bare = { state: { ...state, resources: {} }, stats: { at, cpuNanos, memoryBytes, memoryUsageBytes } };
   const measured = measurement({ containers: [MEASURED_CONTAINER, bare], sandbox: undefined, startedAt: undefined });
   const host = { ...HOST, disk: { ...DISK, freeInodes: 0, inodes: 0 } };
   const { pods, node } = statsSummary({ ...SUMMARIZED, measured, host }) as {

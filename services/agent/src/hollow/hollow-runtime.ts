@@ -326,7 +326,7 @@ export class HollowRuntime implements Runtime {
         const { cpuMillis, memoryBytes } = this.#behaviour.usage?.(spec) ?? { cpuMillis: 0, memoryBytes: 0 };
         // One millicore takes a thousand nanoseconds of each millisecond.
         const cpuNanos = cpuMillis * 1000 * (at - (state.startedAt ?? at));
-        return [[id, { at, cpuNanos, memoryBytes, processes: 1 }] as const];
+        return [[id, { at, cpuNanos, memoryBytes, memoryUsageBytes: memoryBytes, processes: 1 }] as const];
       }),
     );
   }

@@ -6,6 +6,7 @@ import type { PodAction, StartContainer, Unpause, UpdateContainer } from '../pla
 import { targetOf } from '../spec/pod-containers.ts';
 import type { ActionContext } from './action-context.ts';
 import { createSandbox } from './create-sandbox.ts';
+import { checkMemoryDecreases } from './memory-decrease.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { startContainer, startPrepared } from './start-container.ts';
 import { startFailed } from './start-failed.ts';
@@ -99,14 +100,13 @@ async function forgetPrepared(id: string, { memory }: ActionContext): Promise<vo
   }
 }
 
-/** Gives a container other resources; what the engine refuses is tried again later. */
-async function updateContainer(
-  { id, name, resources }: UpdateContainer,
-  { uid, memory, services, step }: ActionContext,
-): Promise<void> {
+/** Gives a container other resources; what is refused is tried again later. */
+async function updateContainer({ id, name, resources }: UpdateContainer, context: ActionContext): Promise<void> {
+  const { uid, memory, services, step } = context;
   const { runtime, clock, random, logger } = services;
   const attempt = { containerId: id, resources };
   try {
+    await checkMemoryDecreases(context);
     await runtime.containers.updateContainer(id, resources, step);
     memory.updates.set(name, { ...attempt, retryAt: clock.now() + UPDATE_SHOWN_MS });
   } catch (error) {

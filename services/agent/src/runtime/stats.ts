@@ -7,6 +7,8 @@ export interface ContainerStats {
   readonly cpuNanos: number;
   /** Its working set: memory in use without files that have not been read lately. */
   readonly memoryBytes: number;
+  /** What counts towards its limit: memory in use with all files in it. */
+  readonly memoryUsageBytes: number;
   /** Its processes and threads; absent where the host does not count them. */
   readonly processes?: number;
   /** Absent where the host says no more of its memory. */

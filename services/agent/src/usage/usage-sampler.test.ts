@@ -30,7 +30,7 @@ beforeEach(() => {
       ids.flatMap((id) => {
         const millis = running.get(id);
         if (millis === undefined) return [];
-        return [[id, { at, cpuNanos: millis * 1000 * (at - startedAt), memoryBytes: MIB }]];
+        return [[id, { at, cpuNanos: millis * 1000 * (at - startedAt), memoryBytes: MIB, memoryUsageBytes: MIB }]];
       }),
     );
   };

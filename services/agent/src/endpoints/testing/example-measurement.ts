@@ -20,6 +20,7 @@ export const MEASURED_CONTAINER: MeasuredContainer = {
     at: 10_000,
     cpuNanos: 3e9,
     memoryBytes: 2000,
+    memoryUsageBytes: 4000,
     processes: 7,
     memory: {
       usageBytes: 4000,

@@ -175,6 +175,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       const stats = await read();
       expect(stats?.memoryBytes).toBeGreaterThan(0);
       expect(stats?.memoryBytes).toBeLessThan(64 * 2 ** 20);
+      expect(stats?.memoryUsageBytes).toBeGreaterThanOrEqual(stats?.memoryBytes ?? Number.POSITIVE_INFINITY);
       expect(stats?.processes).toBeGreaterThan(0);
       await test.kill(id);
       await test.eventually(async () => (await list())?.containers[0]?.state === 'exited');

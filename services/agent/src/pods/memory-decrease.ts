@@ -1,0 +1,48 @@
+import { resized, resizeRestarts } from '../plan/plan-resize.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import { grantedPod } from '../spec/resize.ts';
+import { resourceLimits } from '../spec/resources.ts';
+import type { ActionContext } from './action-context.ts';
+
+interface Decrease {
+  readonly id: string;
+  readonly name: string;
+  readonly limit: number;
+}
+
+/**
+ * AgentError with kubelet's message where a resize of the pod leaves a running container less memory than it has in use: control groups
+ * of version 2 would kill it for that. Of such a resize nothing is carried out. What containers take afterwards is between them and
+ * the kernel.
+ */
+export async function checkMemoryDecreases(context: ActionContext): Promise<void> {
+  const { services, step } = context;
+  const decreases = decreasesOf(context);
+  if (decreases.length === 0) return;
+  const ids = decreases.map(({ id }) => id);
+  const stats = await services.runtime.stats.readStats(ids, step);
+  const refusals = decreases.flatMap(({ id, name, limit }) => {
+    const usage = stats.get(id)?.memoryUsageBytes;
+    if (usage === undefined) return [`missing container ${JSON.stringify(name)} memory usage`];
+    if (usage < limit) return [];
+    return [
+      `attempting to set container ${JSON.stringify(name)} memory limit (${limit}) below current usage (${usage})`,
+    ];
+  });
+  if (refusals.length === 0) return;
+  const [first] = refusals;
+  const why = refusals.length === 1 ? first : `[${refusals.join(', ')}]`;
+  throw new AgentError('Runtime', `cannot decrease memory limits: ${why}`);
+}
+
+/** Running containers whose limit is to become smaller, or that get one. */
+function decreasesOf({ pod, state, memory }: ActionContext): readonly Decrease[] {
+  if (pod === undefined) return [];
+  const changing = resized({ pod: grantedPod(pod, memory.resize), containers: state?.containers ?? [] });
+  return changing.flatMap(({ running, item }) => {
+    const { id, name, resources } = running;
+    const limit = resourceLimits(item.container).memoryBytes;
+    if (limit === undefined || limit >= (resources.memoryBytes ?? Number.POSITIVE_INFINITY)) return [];
+    return resizeRestarts(running, item) ? [] : [{ id, name, limit }];
+  });
+}
