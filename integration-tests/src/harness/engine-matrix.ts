@@ -29,6 +29,7 @@ const CORE = [
   '22-foreign-containers',
   '22-refused-pods',
   '24-lifecycle',
+  '24-resize',
   '24-resources',
   '24-static-pods',
   '24-streams',
