@@ -119,6 +119,27 @@ test('a pod with users of its own never runs with those of the host', async () =
   expect(await containersOf('users')).toEqual([]);
 });
 
+test('a pod sees all of /proc only with users of its own', async () => {
+  await using own = await cluster.namespace();
+  const unmasked = (name: string, hostUsers: boolean): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      hostUsers,
+      containers: [{ name: 'main', image: 'busybox:1.36', securityContext: { procMount: 'Unmasked' } }],
+    },
+  });
+  await expect(cluster.create(PODS, own.name, unmasked('host', true))).rejects.toThrow(
+    'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`',
+  );
+  await cluster.create(PODS, own.name, unmasked('own', false));
+  await eventually('the node refuses the pod', 60_000, async () =>
+    (await cluster.list(EVENTS, own.name)).some(({ reason }) => reason === 'FailedCreatePodSandBox'),
+  );
+  expect(await cluster.podContainers([`label=io.kubernetes.pod.namespace=${own.name}`], 'all')).toEqual([]);
+});
+
 /** In a namespace without a level of Pod Security: what a pod asks for, and the words by which it is refused. */
 interface RefusedPod {
   readonly spec?: Partial<PodSpec>;

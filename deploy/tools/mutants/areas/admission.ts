@@ -332,4 +332,12 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     tests: ['packages/cel/src/hostile.test.ts'],
     protects: 'the requests of all users while an object is validated',
   },
+  {
+    name: 'a container sees all of /proc with the users of the host',
+    file: 'packages/kinds/src/pod-spec/security-context.ts',
+    text: 'return hostUsers === false ? [] :',
+    replacement: 'return hostUsers !== true ? [] :',
+    tests: ['packages/kinds/src/pod-spec/security-context.test.ts'],
+    protects: 'what the engine masks of /proc: root of such a container could change the host',
+  },
 ];

@@ -110,7 +110,7 @@ export function validateContainerParts(
     ...errors,
     ...validateResourceRequirements(container.resources, `${path}.resources`),
     ...validateResizePolicy(container, spec.restartPolicy, `${path}.resizePolicy`),
-    ...validateSecurityContext(container.securityContext, `${path}.securityContext`),
+    ...validateSecurityContext(container.securityContext, spec, `${path}.securityContext`),
   ];
 }
 

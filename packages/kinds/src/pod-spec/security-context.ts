@@ -46,16 +46,18 @@ function validateProfileType(type: string, whenMissing: string, path: string): F
   return PROFILE_TYPES.includes(type) ? [] : [notSupported(path, type, PROFILE_TYPES)];
 }
 
-/** The rules on one container's security context. */
-export function validateSecurityContext(context: SecurityContext | undefined, path: string): FieldError[] {
+/** The rules on one container's security context, in a pod with this spec. */
+export function validateSecurityContext(
+  context: SecurityContext | undefined,
+  { hostUsers }: Pick<PodSpec, 'hostUsers'>,
+  path: string,
+): FieldError[] {
   if (context === undefined) return [];
   const errors = [
     ...validateId(context.runAsUser, `${path}.runAsUser`),
     ...validateId(context.runAsGroup, `${path}.runAsGroup`),
   ];
-  if (context.procMount !== undefined && context.procMount !== 'Default' && context.procMount !== 'Unmasked') {
-    errors.push(notSupported(`${path}.procMount`, context.procMount, ['Default', 'Unmasked']));
-  }
+  append(errors, validateProcMount(context.procMount, hostUsers, `${path}.procMount`));
   append(errors, validateSeccompProfile(context.seccompProfile, `${path}.seccompProfile`));
   if (context.allowPrivilegeEscalation === false) {
     const refuse = (what: string) =>
@@ -66,6 +68,12 @@ export function validateSecurityContext(context: SecurityContext | undefined, pa
     }
   }
   return [...errors, ...validateAppArmorProfile(context.appArmorProfile, `${path}.appArmorProfile`)];
+}
+
+function validateProcMount(type: string | undefined, hostUsers: boolean | undefined, path: string): FieldError[] {
+  if (type === undefined || type === 'Default') return [];
+  if (type !== 'Unmasked') return [notSupported(path, type, ['Default', 'Unmasked'])];
+  return hostUsers === false ? [] : [invalid(path, type, '`hostUsers` must be false to use `Unmasked`')];
 }
 
 /** The rules on the pod's own security context. */

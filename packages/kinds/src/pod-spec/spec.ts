@@ -86,7 +86,7 @@ function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
     [spec.hostIPC, 'HostIPC'],
   ];
   return shared.flatMap(([on, field]) =>
-    on === true ? [forbidden(`${path}.${field}`, 'when `pod.Spec.HostUsers` is false')] : [],
+    on === true ? [forbidden(`${path}.${field}`, 'when `hostUsers` is false')] : [],
   );
 }
 
