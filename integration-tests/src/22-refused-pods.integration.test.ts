@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { type Event, EVENTS, type Pod, PODS, type PodSpec } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
@@ -156,11 +158,20 @@ const projected = (source: object) => ({ spec: { volumes: [{ name: 'v', projecte
 const SMALL_CLAIM = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } };
 const OWN_RULE = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
 
+/** Whether the kernel has the file system already or as a module, which the first mount loads. */
+function hostHasNfs(): boolean {
+  const modules = `/lib/modules/${release()}/kernel/fs/nfs`;
+  return existsSync(modules) || /^(?:nodev)?\s*nfs4?$/m.test(readFileSync('/proc/filesystems', 'utf8'));
+}
+
 const REFUSED: Readonly<Record<string, RefusedPod>> = {
   nfs: {
-    spec: { volumes: [{ name: 'v', nfs: { server: '10.0.0.1', path: '/' } }] },
+    spec: { volumes: [{ name: 'v', nfs: { server: '127.0.0.1', path: '/none' } }] },
     event: 'FailedMount',
-    message: /volumes of kind nfs are not supported by this node/,
+    // A kernel that has NFS finds no server there.
+    message: hostHasNfs()
+      ? /^MountVolume\.SetUp failed for volume "v" : mounting 127\.0\.0\.1:\/none failed: /
+      : /^MountVolume\.SetUp failed for volume "v" : NFS volumes need the NFS client of the host's kernel, and the kernel of this node's host has none/,
   },
   device: {
     spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: SMALL_CLAIM } } }] },

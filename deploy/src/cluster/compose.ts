@@ -52,9 +52,14 @@ export interface HostProject extends Project {
   register(): Promise<string>;
 }
 
-/** In an agent's container: unmounts everything below its state folder, inner mounts first, and fails where something is left. */
+/**
+ * In an agent's container: unmounts everything below its state folder, inner mounts first, and fails where something is left. A server of
+ * NFS that is gone would hold it up without end.
+ */
 const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | sort -r |
-  while read -r path; do umount --no-canonicalize "$path"; done
+  while read -r path; do
+    timeout --signal=KILL 60 umount --no-canonicalize "$path" || umount --no-canonicalize --force "$path"
+  done
 if grep ' /var/lib/gantry/' /proc/self/mountinfo >&2; then exit 1; fi`;
 
 /** Services that the user may scale. */

@@ -14,3 +14,6 @@ export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-confi
 
 /** The annotation of a CustomResourceDefinition in a group of Kubernetes: where it was approved. */
 export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io';
+
+/** The mount options of a PersistentVolume, from before there was a field. */
+export const MOUNT_OPTIONS_ANNOTATION = 'volume.beta.kubernetes.io/mount-options';

@@ -6,6 +6,17 @@ import type { HostMounts } from '../runtime/host-mounts.ts';
 /** Links and folders in place of mounts, for a runtime without containers: needs no rights. Held to the contract of real mounts. */
 export function hollowMounts(): HostMounts {
   return {
+    network: {
+      mountNfs: async (folder) => {
+        if (await isThere(markOf(folder))) return 'kept';
+        await mkdir(folder, { recursive: true });
+        await markMounted(folder);
+        return 'made';
+      },
+      checkAnswers: async (folder) => {
+        if (!(await isThere(markOf(folder)))) throw new AgentError('FailedMount', 'the NFS volume is not mounted');
+      },
+    },
     bind: async (opened, folder) => {
       await mkdir(folder, { recursive: true });
       const paths = opened.map((_, index) => join(folder, String(index)));

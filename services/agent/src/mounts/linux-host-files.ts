@@ -54,9 +54,18 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
  * these.
  */
 export async function hostRoot(): Promise<string> {
+  return `/proc/${await hostProcess()}/root`;
+}
+
+/** The host's network namespace: that of the same process. */
+export async function hostNetwork(): Promise<string> {
+  return `/proc/${await hostProcess()}/ns/net`;
+}
+
+async function hostProcess(): Promise<number> {
   const own = await readlink('/proc/self/ns/mnt');
   for (let pid = process.pid; pid > 0; pid = await parentOf(pid)) {
-    if ((await namespaceOf(pid)) !== own) return `/proc/${pid}/root`;
+    if ((await namespaceOf(pid)) !== own) return pid;
   }
   throw new AgentError(
     'FailedMount',

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process';
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
-import { bindEntry, type Mount, mountOf, mountsBelow, parseMountTable } from './mount-table.ts';
+import { bindEntry, mountOf, mountsBelow, mountTable } from './mount-table.ts';
+import { linuxNfs } from './linux-nfs.ts';
+import { runProgram, tryProgram } from './run-program.ts';
 
+const OWN_NETWORK = '/proc/self/ns/net';
+const NETWORK_FILE_SYSTEM = /^nfs4?$/;
+const UNMOUNT_MS = 60_000;
 /** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
 const FIRST_FD = 3;
 /** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
@@ -14,9 +18,12 @@ const TABLE = 'table';
 const MEMORY_OPTIONS = ['nosuid', 'nodev'];
 const NOSWAP_KERNEL = [6, 4] as const;
 
-/** Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. */
-export function linuxMounts(): HostMounts {
-  return { bind, mountMemory, checkMemory, isMounted, remove };
+/**
+ * Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. Servers are reached from the network that `findNetwork` says,
+ * without it from this process's own.
+ */
+export function linuxMounts(findNetwork = async () => OWN_NETWORK): HostMounts {
+  return { network: linuxNfs(findNetwork), bind, mountMemory, checkMemory, isMounted, remove };
 }
 
 /**
@@ -43,11 +50,11 @@ async function bind(opened: readonly OpenedPath[], folder: string): Promise<read
   // One process for all: a process for each costs more than the mounts.
   const table = join(folder, TABLE);
   await writeFile(table, paths.map((path, index) => bindEntry(`/proc/self/fd/${FIRST_FD + index}`, path)).join(''));
-  await run(
+  await runProgram(
     'mount',
     // mount(8) hands the descriptor to the kernel as it is, not the path that it has at the moment.
     ['--no-canonicalize', '--all', '--fstab', table],
-    opened.map(({ fd }) => fd),
+    { fds: opened.map(({ fd }) => fd) },
   );
   await rm(table);
   for (const [index, each] of opened.entries()) await checkSame(each, paths[index] ?? '');
@@ -66,7 +73,7 @@ async function mountMemory(folder: string, sizeBytes: number, mode: number): Pro
   if (await isMemory(folder)) return 'kept';
   const noswap = knowsNoswap(release()) ? ['noswap'] : [];
   const options = [...MEMORY_OPTIONS, ...noswap, `size=${Math.ceil(sizeBytes)}`, `mode=${mode.toString(8)}`].join(',');
-  await run('mount', ['--no-canonicalize', '-t', 'tmpfs', '-o', options, 'tmpfs', folder], []);
+  await runProgram('mount', ['--no-canonicalize', '-t', 'tmpfs', '-o', options, 'tmpfs', folder]);
   return 'made';
 }
 
@@ -88,36 +95,29 @@ function knowsNoswap(kernel: string): boolean {
   return major > NOSWAP_KERNEL[0] || (major === NOSWAP_KERNEL[0] && minor >= NOSWAP_KERNEL[1]);
 }
 
+/** A server of the network that is gone holds up an ordinary unmount without end. As kubelet, it is forced after a minute. */
+async function unmountAll(folder: string): Promise<void> {
+  const mounts = mountsBelow(await mountTable(), folder);
+  if (mounts.length === 0) return;
+  const args = ['--no-canonicalize', ...mounts.map(({ path }) => path)];
+  if (!mounts.some(({ fileSystem }) => NETWORK_FILE_SYSTEM.test(fileSystem))) {
+    await runProgram('umount', args);
+    return;
+  }
+  const failure = await tryProgram('umount', args, { timeoutMs: UNMOUNT_MS });
+  if (failure === undefined) return;
+  if (failure.kind === 'failed') throw new AgentError('FailedMount', `umount failed: ${failure.output}`);
+  const left = mountsBelow(await mountTable(), folder).map(({ path }) => path);
+  if (left.length > 0) await runProgram('umount', ['--no-canonicalize', '--force', ...left], { timeoutMs: UNMOUNT_MS });
+}
+
 async function remove(folder: string): Promise<void> {
-  const mounts = mountsBelow(await mountTable(), folder).map(({ path }) => path);
-  if (mounts.length > 0) await run('umount', ['--no-canonicalize', ...mounts], []);
+  await unmountAll(folder);
   try {
     await rm(folder, { recursive: true, force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENAMETOOLONG') throw error;
     // Nested deeper than a path can be long. rm(1) goes down folder by folder.
-    await run('rm', ['-rf', '--one-file-system', '--', folder], []);
+    await runProgram('rm', ['-rf', '--one-file-system', '--', folder]);
   }
-}
-
-async function mountTable(): Promise<readonly Mount[]> {
-  return parseMountTable(await readFile('/proc/self/mountinfo', 'utf8'));
-}
-
-/** Runs a program to its end, with `fds` as its descriptors from 3 on. AgentError 'FailedMount' with its error output. */
-async function run(program: string, args: readonly string[], fds: readonly number[]): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', ...fds] });
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  let output = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.once('error', reject).once('close', resolve);
-  let code: number | null;
-  try {
-    code = await promise;
-  } catch (error) {
-    throw new AgentError('FailedMount', `${program} cannot be run`, { cause: error });
-  }
-  if (code !== 0) throw new AgentError('FailedMount', `${program} failed: ${output.trim()}`);
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { isAbsolute, relative } from 'node:path';
 
 /** A mount of this process's mount namespace. */
@@ -6,6 +7,11 @@ export interface Mount {
   readonly fileSystem: string;
   /** Whether mounts below it appear in other namespaces too, such as the engine's. */
   readonly propagation: 'shared' | 'none';
+}
+
+/** The mounts of this process's mount namespace. It waits for no file system, also where a server is gone. */
+export async function mountTable(): Promise<readonly Mount[]> {
+  return parseMountTable(await readFile('/proc/self/mountinfo', 'utf8'));
 }
 
 /** Reads the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)), in its order. */

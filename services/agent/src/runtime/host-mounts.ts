@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs';
+import type { NetworkMounts } from './network-mounts.ts';
 
 /** An open file or folder: what was opened stays what it is, whatever happens to its name. */
 export interface OpenedPath extends AsyncDisposable {
@@ -10,6 +11,7 @@ export interface OpenedPath extends AsyncDisposable {
 
 /** Mounts inside the state folder. The engine's host shows them at the same place: see `StateFolder`. */
 export interface HostMounts {
+  readonly network: NetworkMounts;
   /**
    * Binds each opened path below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
    * AgentError 'FailedMount'; what was mounted until then stays until `remove`.

@@ -27,8 +27,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('shows the repository in a read-only file', async () => {
   const hostFiles = linuxHostFiles(async () => folder);
-  const mountMemory = () => Promise.reject(new Error('the volume lies on the disk'));
-  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock(), hostFiles, mountMemory }, context, signal);
+  const mount = () => Promise.reject(new Error('the volume lies on the disk'));
+  const target = { folder, clock: new ManualClock(), hostFiles, mountMemory: mount, mountNfs: mount };
+  await gitRepoVolume.sync(volume, target, context, signal);
   expect(await readFile(join(folder, 'SOURCE'), 'utf8')).toBe('https://example.dev/a.git@HEAD\n');
   expect((await stat(join(folder, 'SOURCE'))).mode & 0o777).toBe(0o444);
 });

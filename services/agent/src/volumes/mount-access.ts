@@ -27,6 +27,7 @@ export function mountAccess(
   if (volume?.image !== undefined) return { access: 'read-write', propagation };
   if (recursive === 'recursive') return { access: 'recursively-read-only', propagation };
   const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
-  const isReadOnly = mount.readOnly === true || volume?.persistentVolumeClaim?.readOnly === true;
+  const { persistentVolumeClaim, nfs } = volume ?? {};
+  const isReadOnly = [mount, persistentVolumeClaim, nfs].some((each) => each?.readOnly === true);
   return { access: isWritable && !isReadOnly ? 'read-write' : 'read-only', propagation };
 }

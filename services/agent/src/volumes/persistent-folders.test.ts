@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   BIND_COMPLETED,
   localPathOf,
+  MOUNT_OPTIONS_ANNOTATION,
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -13,7 +14,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { container, pod, reportedStatus } from '../testing/pods.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
-import { PersistentFolders } from './persistent-folders.ts';
+import { PersistentFolders, type VolumePlace } from './persistent-folders.ts';
 
 const signal = new AbortController().signal;
 const node: Node = {
@@ -47,6 +48,10 @@ const volumeAt = (source: Partial<PersistentVolumeSpec>): PersistentVolume => ({
   spec: { claimRef: { uid: 'uid-c' }, ...source },
 });
 
+function pathOf(place: VolumePlace): string {
+  return place.kind === 'nfs' ? '' : place.path;
+}
+
 /** Two groups that this process may give files to: root's are any, another user's are its own. */
 function twoGroups(): readonly [number, number] {
   const own = process.getgid?.() ?? 0;
@@ -75,7 +80,7 @@ describe('the folder of a persistent volume', () => {
   it('is given to the group of the pod', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
     const withGroup = pod({ securityContext: { fsGroup: group } });
-    const { path } = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
+    const path = pathOf(await folders(boundClaim, itsVolume).make(withGroup, mounted, signal));
     const { gid, mode } = await stat(path);
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
   });
@@ -84,7 +89,7 @@ describe('the folder of a persistent volume', () => {
     const [one, two] = twoGroups();
     const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
     const made = folders(boundClaim, itsVolume);
-    const { path } = await made.make(of('uid-1', one), mounted, signal);
+    const path = pathOf(await made.make(of('uid-1', one), mounted, signal));
     await made.make(of('uid-2', two), mounted, signal);
     expect((await stat(path)).gid).toBe(one);
     expect(events).toEqual([
@@ -98,7 +103,7 @@ describe('the folder of a persistent volume', () => {
   });
 
   it('keeps its modes for a pod that has run already, and for one that only reads', async () => {
-    const { path } = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
+    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, signal));
     await chmod(path, 0o750);
     const file = join(path, 'key');
     await writeFile(file, '', { mode: 0o600 });
@@ -113,7 +118,7 @@ describe('the folder of a persistent volume', () => {
   });
 
   it('is made once, for any user, and keeps what is in it', async () => {
-    const { path } = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
+    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, signal));
     expect(path).toBe(join(root, 'volumes', 'v'));
     expect((await stat(path)).mode & 0o777).toBe(0o777);
     await writeFile(join(path, 'file'), 'kept');
@@ -227,11 +232,12 @@ describe('a volume at a path of the host', () => {
   });
   afterEach(() => rm(root, { recursive: true }));
 
-  const folders = (source: Partial<PersistentVolumeSpec>) =>
+  const folders = (source: Partial<PersistentVolumeSpec>) => of(volumeAt(source));
+  const of = (volume: PersistentVolume) =>
     new PersistentFolders({
       folder: join(root, 'volumes'),
       node: 'n',
-      source: { claim: async () => boundClaim, volume: async () => volumeAt(source), node: async () => node },
+      source: { claim: async () => boundClaim, volume: async () => volume, node: async () => node },
       events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
       hostFiles: linuxHostFiles(async () => root),
     });
@@ -274,6 +280,47 @@ describe('a volume at a path of the host', () => {
   ])('is refused for %s', async (_, source, message) => {
     await expect(make(source)).rejects.toThrow(message);
     expect(await readdir(join(root, 'mnt'))).toEqual(['data', 'file']);
+  });
+
+  it.each<[string, PersistentVolume, boolean | undefined, object]>([
+    ['as it is', volumeAt({ nfs: { server: 's', path: '/x' } }), undefined, { options: [], access: 'read-write' }],
+    [
+      'with its options',
+      volumeAt({ nfs: { server: 's', path: '/x' }, mountOptions: ['nfsvers=4.1', 'hard'] }),
+      undefined,
+      { options: ['nfsvers=4.1', 'hard'], access: 'read-write' },
+    ],
+    [
+      'with those of the old annotation',
+      {
+        ...volumeAt({ nfs: { server: 's', path: '/x' }, mountOptions: ['hard'] }),
+        metadata: { name: 'v', annotations: { [MOUNT_OPTIONS_ANNOTATION]: 'soft,,ro' } },
+      },
+      undefined,
+      { options: ['soft', 'ro'], access: 'read-write' },
+    ],
+    ['of a claim that only reads', volumeAt({ nfs: { server: 's', path: '/x' } }), true, { access: 'read-only' }],
+    [
+      'that is read-only',
+      volumeAt({ nfs: { server: 's', path: '/x', readOnly: true } }),
+      false,
+      { access: 'read-only' },
+    ],
+  ])('is mounted from its server: one %s', async (_, volume, readOnly, wanted) => {
+    const claimed: Volume = {
+      name: 'data',
+      persistentVolumeClaim: { claimName: 'c', ...(readOnly === undefined ? {} : { readOnly }) },
+    };
+    const own = of(volume);
+    // It is not given to the group: the server decides.
+    const withGroup = pod({ securityContext: { fsGroup: 4321 } });
+    const place = await own.make(withGroup, claimed, signal);
+    expect(place).toMatchObject({ kind: 'nfs', source: { server: 's', path: '/x', ...wanted } });
+  });
+
+  it.each(['hostPath', 'local'])('is refused with mount options for %s', async (kind) => {
+    const made = make({ [kind]: { path: '/mnt/data' }, mountOptions: ['noatime'] });
+    await expect(made).rejects.toThrow('Mount options are not supported for this volume type');
   });
 
   it('has the files of a local volume given to the group of the pod, not those of a hostPath', async () => {

@@ -5,6 +5,7 @@ import {
   isFullyBound,
   isInVolumesFolder,
   localFolderOf,
+  MOUNT_OPTIONS_ANNOTATION,
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -14,6 +15,7 @@ import {
 } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { GroupAccess, GroupChange, HostFiles } from '../runtime/host-files.ts';
+import type { NfsSource } from '../runtime/network-mounts.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from '../files/file-owner.ts';
@@ -30,11 +32,16 @@ export interface PersistentFoldersOptions {
   readonly hostFiles: HostFiles;
 }
 
-/** Where the files of a volume are: at a path of the agent, or at one of the engine's host, which the engine resolves. */
-export interface VolumePlace {
-  readonly kind: 'agent' | 'host';
-  readonly path: string;
-}
+/** Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, or on a server. */
+export type VolumePlace =
+  | { readonly kind: 'agent' | 'host'; readonly path: string }
+  | { readonly kind: 'nfs'; readonly source: NfsSource };
+
+/** One whose files the agent can give to a group. */
+type FilesPlace = Exclude<VolumePlace, { readonly kind: 'nfs' }>;
+
+/** A place with its name among all of a node. */
+type NamedPlace = VolumePlace & { readonly name: string };
 
 /**
  * The folders of a node's persistent volumes. Which folder a pod gets is read from the volume to which its claim is bound, and
@@ -57,7 +64,7 @@ export class PersistentFolders {
     const { namespace = '' } = pod.metadata;
     const name = claimNameOf(pod, volume);
     const found = await this.#volumeOf(pod, volume, { namespace, name }, signal);
-    const place = await this.#placeOf(found);
+    const place = await this.#placeOf(found, volume);
     const { uid = '' } = pod.metadata;
     const { group, change } = fileOwnersOf(pod);
     const isShared = this.#hasOtherGroup(uid, place.name, group);
@@ -65,7 +72,8 @@ export class PersistentFolders {
     if (place.kind === 'agent') await makeFolder(place.path);
     // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
-    if (group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place, found)) return place;
+    if (place.kind === 'nfs' || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place.kind, found))
+      return place;
     if (isShared) await this.#warnOfGroup(pod, found, place, group);
     else await this.#give(place, { group, access: 'read-write' }, change, signal);
     return place;
@@ -104,15 +112,22 @@ export class PersistentFolders {
   }
 
   /** An administrator has written the path, so the host's is mounted as it is: see decision 12. */
-  async #placeOf(volume: PersistentVolume): Promise<VolumePlace & { readonly name: string }> {
+  async #placeOf(volume: PersistentVolume, { persistentVolumeClaim }: Volume): Promise<NamedPlace> {
+    const { local, hostPath, nfs } = volume.spec ?? {};
+    const options = mountOptionsOf(volume);
+    if (nfs !== undefined) {
+      const { server, path, readOnly } = nfs;
+      const isReadOnly = readOnly === true || persistentVolumeClaim?.readOnly === true;
+      const source: NfsSource = { server, path, options, access: isReadOnly ? 'read-only' : 'read-write' };
+      return { kind: 'nfs', source, name: `${server}:${path}` };
+    }
+    if (options.length > 0) throw new AgentError('FailedMount', 'Mount options are not supported for this volume type');
     const folder = localFolderOf(volume);
     if (folder !== undefined) return { kind: 'agent', path: this.path(folder), name: folder };
-    const { local, hostPath } = volume.spec ?? {};
-    const { hostFiles } = this.#options;
     const source = local ?? hostPath;
     const name = JSON.stringify(volume.metadata.name);
     if (source === undefined) {
-      const message = `PersistentVolume ${name} is of a kind that this node does not support: supported are local and hostPath`;
+      const message = `PersistentVolume ${name} is of a kind that this node does not support: supported are local, hostPath and nfs`;
       throw new AgentError('FailedMount', message);
     }
     if (isInVolumesFolder(source.path)) {
@@ -120,12 +135,13 @@ export class PersistentFolders {
       const message = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
       throw new AgentError('FailedMount', message);
     }
+    const { hostFiles } = this.#options;
     await (local === undefined ? checkHostPath(source, hostFiles) : checkLocalPath(local, hostFiles));
     const path = pathOnHost(source);
     return { kind: 'host', path, name: path };
   }
 
-  async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, place: VolumePlace, group: number): Promise<void> {
+  async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, place: FilesPlace, group: number): Promise<void> {
     const { kind, path } = place;
     const gid = kind === 'agent' ? (await stat(path)).gid : await this.#options.hostFiles.groupOf(path);
     if (gid === group) return;
@@ -133,7 +149,7 @@ export class PersistentFolders {
     this.#options.events.event(pod, 'Warning', 'AlreadyMountedVolume', message);
   }
 
-  async #give({ kind, path }: VolumePlace, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void> {
+  async #give({ kind, path }: FilesPlace, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void> {
     if (kind === 'agent') await giveToGroup(path, to, change, signal);
     else await this.#options.hostFiles.giveToGroup(path, to, change, signal);
   }
@@ -177,8 +193,14 @@ export class PersistentFolders {
 }
 
 /** Kubelet gives a local volume to the group of its pod, and leaves the files of a hostPath volume as they are. */
-function takesGroup({ kind }: VolumePlace, { spec }: PersistentVolume): boolean {
+function takesGroup(kind: FilesPlace['kind'], { spec }: PersistentVolume): boolean {
   return kind === 'agent' || spec?.local !== undefined;
+}
+
+/** The annotation is older than the field and wins, as in kubelet. */
+function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
+  const old = metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION];
+  return old === undefined ? (spec?.mountOptions ?? []) : old.split(',').filter((option) => option !== '');
 }
 
 /** The name of the claim that a pod's volume stands for. */

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { BIND_COMPLETED, type Container, localPathOf } from '@gantry/objects';
+import { BIND_COMPLETED, type Container, localPathOf, type Volume } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import type { NetworkMounts } from '../runtime/network-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { allocatable, container, ENGINE, pod, RESOLVER } from '../testing/pods.ts';
@@ -227,6 +228,56 @@ describe('the volumes of pods', () => {
     await own.release('uid-1');
     expect(await readdir(join(state, 'srv'))).toEqual(['c']);
   });
+
+  it.each<[string, Partial<Volume>]>([
+    ['of the pod', { nfs: { server: 's', path: '/x', readOnly: true } }],
+    ['of a claim', { persistentVolumeClaim: { claimName: 'c', readOnly: true } }],
+  ])(
+    'mount an NFS volume %s in the folder of the pod, unbound and not opened, and a part of it by the open path',
+    async (_, source) => {
+      const nfs = { server: 's', path: '/x' };
+      const claims = boundClaims(reads);
+      const persistent = new PersistentFolders({
+        folder: join(state, 'volumes'),
+        node: 'n',
+        source: {
+          ...claims,
+          volume: async (name) => ({
+            apiVersion: 'v1',
+            kind: 'PersistentVolume',
+            metadata: { name },
+            spec: { claimRef: { uid: name }, nfs },
+          }),
+        },
+        events: { event: () => undefined },
+        hostFiles: options.hostFiles,
+      });
+      const calls: unknown[] = [];
+      const network: NetworkMounts = {
+        mountNfs: async (folder, { server, path, access }) => {
+          calls.push([relative(state, folder), server, path, access]);
+          await mkdir(folder, { recursive: true });
+          return 'made';
+        },
+        checkAnswers: async (folder) => void calls.push(relative(state, folder)),
+      };
+      const bind = (opened: readonly unknown[]) => Promise.resolve(opened.map((_, index) => join(state, `${index}`)));
+      const own = new PodVolumes({ ...options, persistent, mounts: { ...linuxMounts(), network, bind } });
+      const withNfs = pod({ volumes: [{ name: 'data', ...source }], dnsPolicy: 'Default' });
+      await own.sync(withNfs, '', signal);
+      const folder = 'pods/uid-1/volumes/data';
+      expect(calls).toEqual([[folder, 's', '/x', 'read-only']]);
+      const mountOf = async (subPath: string) => {
+        const main = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', subPath }] });
+        return (await own.mounts(withNfs, main, 0, new Map(), '')).mounts[0];
+      };
+      expect(await mountOf('')).toMatchObject({ hostPath: `/on/the/host/${folder}`, access: 'read-only' });
+      expect(await mountOf('part')).toMatchObject({ hostPath: '/on/the/host/0' });
+      expect(calls.slice(1)).toEqual([folder, folder]);
+      await own.release('uid-1');
+      expect(existsSync(join(state, folder))).toBe(false);
+    },
+  );
 
   it('make an emptyDir for the group of its pod', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);

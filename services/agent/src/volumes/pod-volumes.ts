@@ -1,13 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
-import type { Container, Pod, Volume, VolumeMount } from '@gantry/objects';
+import type { Container, Pod, VolumeMount } from '@gantry/objects';
 import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostFiles } from '../runtime/host-files.ts';
 import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
+import type { NfsSource } from '../runtime/network-mounts.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
@@ -16,9 +17,10 @@ import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
-import { component, hostPathOf } from './volume-paths.ts';
+import { component, hostPathOf, isOfNetwork } from './volume-paths.ts';
+import { ClaimedPlaces } from './claimed-places.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
-import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
+import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
@@ -70,12 +72,12 @@ export class PodVolumes {
   /** The folders of persistent volumes, which are not removed with a pod. */
   readonly persistent: PersistentFolders;
   readonly #options: PodVolumesOptions;
-  /** The places of persistent volumes by the uid of the pod and the name of its volume. */
-  readonly #claimed = new Map<string, Map<string, VolumePlace>>();
+  readonly #claimed: ClaimedPlaces;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.persistent = options.persistent;
+    this.#claimed = new ClaimedPlaces(options.persistent, options.mounts.network);
   }
 
   /** Removes what an earlier process of this agent left half done, and makes the memory for Secrets. Call it before `sync`. */
@@ -100,10 +102,13 @@ export class PodVolumes {
         const type = volumeTypeOf(volume);
         // What belongs into memory must not be written to a disk.
         if (type.storage === 'memory') await mounts.checkMemory(this.#memoryFolder());
-        if (type.storage === 'persistent') await this.#claim(pod, volume, signal);
+        if (type.storage === 'persistent')
+          await this.#claimed.claim(pod, volume, this.#diskFolder(pod, volume.name), signal);
         const folder = this.#volumeFolder(pod, volume.name);
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
-        await type.sync(volume, { folder, clock, hostFiles, mountMemory }, context, signal);
+        const mountNfs = async (nfs: NfsSource, abort: AbortSignal) =>
+          void (await mounts.network.mountNfs(folder, nfs, abort));
+        await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
       } catch (error) {
         signal.throwIfAborted();
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
@@ -139,8 +144,9 @@ export class PodVolumes {
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
-      const claimed = this.#claimed.get(uid)?.get(mount.name);
-      const hostPath = hostPathOf(pod, mount, claimed, environment) ?? this.#sharedPath(pod, mount, environment);
+      const claimed = this.#claimed.of(uid, mount.name);
+      if (isOfNetwork(pod, mount, claimed)) await mounts.network.checkAnswers(this.#volumeFolder(pod, mount.name));
+      const hostPath = hostPathOf(pod, mount, claimed, environment) ?? this.#unboundPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
@@ -222,19 +228,20 @@ export class PodVolumes {
     await mounts.remove(join(this.#bindsFolder(), component(podUid)));
     await mounts.remove(join(this.#memoryFolder(), component(podUid)));
     await mounts.remove(this.#podFolder(podUid));
-    this.#claimed.delete(podUid);
-    this.persistent.release(podUid);
+    this.#claimed.release(podUid);
   }
 
   /**
-   * The path of a volume in which a container of the pod mounts for others to see; undefined for any other mount. It is not bound:
-   * what is mounted in it would appear in the bound path too, and to take that away would take it away from all.
+   * The path of a volume that the engine gets as it is, not bound; undefined for any other. What a container of the pod mounts in one for
+   * others to see would appear in the bound path too, and to take that away would take it away from all. One of the network is not opened:
+   * this process would wait for its server. No pod can change a component of either.
    */
-  #sharedPath(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
+  #unboundPath(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
     const isShared = allContainersOf(pod).some(({ container }) =>
       container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
     );
-    if (!isShared || subPathOf(mount, environment) !== '') return undefined;
+    const isUnbound = isShared || isOfNetwork(pod, mount, this.#claimed.of(pod.metadata.uid ?? '', mount.name));
+    if (!isUnbound || subPathOf(mount, environment) !== '') return undefined;
     return this.#hostPath(this.#volumeFolder(pod, mount.name));
   }
 
@@ -263,15 +270,6 @@ export class PodVolumes {
     }
   }
 
-  /** Once for a pod, as kubelet does: its claim keeps its volume while the pod is there. */
-  async #claim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
-    const uid = pod.metadata.uid ?? '';
-    const places = this.#claimed.get(uid) ?? new Map<string, VolumePlace>();
-    if (places.has(volume.name)) return;
-    const place = await this.persistent.make(pod, volume, signal);
-    this.#claimed.set(uid, places.set(volume.name, place));
-  }
-
   #podFolder(uid: string): string {
     return join(this.#options.state.path, 'pods', component(uid));
   }
@@ -293,13 +291,17 @@ export class PodVolumes {
     const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
     const storage = volume === undefined ? 'disk' : volumeTypeOf(volume).storage;
     if (storage === 'persistent') {
-      const claimed = this.#claimed.get(uid)?.get(name);
-      if (claimed !== undefined) return claimed.path;
-      throw new AgentError('FailedMount', `volume ${JSON.stringify(name)} is not mounted`);
+      const claimed = this.#claimed.of(uid, name);
+      if (claimed === undefined) throw new AgentError('FailedMount', `volume ${JSON.stringify(name)} is not mounted`);
+      return claimed.kind === 'nfs' ? this.#diskFolder(pod, name) : claimed.path;
     }
-    const folder =
-      storage === 'memory' ? join(this.#memoryFolder(), component(uid)) : join(this.#podFolder(uid), 'volumes');
-    return join(folder, component(name));
+    return storage === 'memory'
+      ? join(this.#memoryFolder(), component(uid), component(name))
+      : this.#diskFolder(pod, name);
+  }
+
+  #diskFolder({ metadata }: Pod, name: string): string {
+    return join(this.#podFolder(metadata.uid ?? ''), 'volumes', component(name));
   }
 
   #hostPath(path: string): string {

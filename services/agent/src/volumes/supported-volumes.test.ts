@@ -102,7 +102,7 @@ describe('supported volumes', () => {
   });
 
   it('refuse a volume of any other type by its field', () => {
-    const volume: Volume = { name: 'v', nfs: { server: 's', path: '/' } };
-    expect(() => volumeTypeOf(volume)).toThrow('volumes of kind nfs are not supported by this node');
+    const volume: Volume = { name: 'v', fc: { lun: 1 } };
+    expect(() => volumeTypeOf(volume)).toThrow('volumes of kind fc are not supported by this node');
   });
 });

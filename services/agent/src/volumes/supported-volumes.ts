@@ -7,6 +7,7 @@ import { emptyDirVolume } from './volume-types/empty-dir.ts';
 import { hostPathVolume } from './volume-types/host-path.ts';
 import { imageVolume } from './volume-types/image.ts';
 import { ephemeralVolume, persistentClaimVolume } from './volume-types/persistent-claim.ts';
+import { nfsVolume } from './volume-types/nfs.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
 
@@ -21,6 +22,7 @@ const VOLUME_TYPES: readonly VolumeType[] = [
   persistentClaimVolume,
   ephemeralVolume,
   imageVolume,
+  nfsVolume,
 ];
 
 /** The type of a volume. AgentError 'FailedMount' when this node does not support it. */

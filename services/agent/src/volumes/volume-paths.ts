@@ -22,6 +22,14 @@ export function hostPathOf(
   throw new AgentError('CreateContainerConfigError', message);
 }
 
+/** Whether the volume is on a server, whatever names it. */
+export function isOfNetwork(pod: Pod, { name }: VolumeMount, claimed: VolumePlace | undefined): boolean {
+  return (
+    claimed?.kind === 'nfs' ||
+    pod.spec?.volumes?.some((volume) => volume.name === name && volume.nfs !== undefined) === true
+  );
+}
+
 /** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
 export function component(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;

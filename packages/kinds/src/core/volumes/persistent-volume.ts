@@ -17,6 +17,7 @@ import {
   ARCH_LABEL,
   BETA_INSTANCE_TYPE_LABEL,
   INSTANCE_TYPE_LABEL,
+  MOUNT_OPTIONS_ANNOTATION,
   STORAGE_CLASS_ANNOTATION,
   classOfVolume,
 } from '@gantry/objects';
@@ -35,10 +36,9 @@ import { validateVolumeSpec } from './persistent-volume-spec.ts';
 import { defaultVolumeSource, shortModes, volumeSource } from './storage-objects.ts';
 import { diffVolumeSources } from './changed-specs.ts';
 
-const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 const OLD_ANNOTATIONS: readonly (readonly [string, string])[] = [
   [STORAGE_CLASS_ANNOTATION, 'deprecated since v1.8; use "storageClassName" attribute instead'],
-  [MOUNT_OPTIONS, 'deprecated since v1.31; use "mountOptions" attribute instead'],
+  [MOUNT_OPTIONS_ANNOTATION, 'deprecated since v1.31; use "mountOptions" attribute instead'],
 ];
 const OLD_SOURCES: readonly (readonly [keyof PersistentVolumeSpec, string])[] = [
   ['cephfs', 'cephfs: deprecated in v1.28, non-functional in v1.31+'],
@@ -96,9 +96,12 @@ function prepareForStatus(object: PersistentVolume, old: PersistentVolume, { now
 
 function validate({ spec = {}, metadata }: PersistentVolume): FieldError[] {
   const errors = validateVolumeSpec(spec, metadata.name ?? '', 'spec');
-  if (metadata.annotations?.[MOUNT_OPTIONS] !== undefined && MOUNTABLE.every((name) => spec[name] === undefined)) {
+  if (
+    metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION] !== undefined &&
+    MOUNTABLE.every((name) => spec[name] === undefined)
+  ) {
     const detail = 'may not specify mount options for this volume type';
-    errors.push(forbidden(`metadata.annotations.${MOUNT_OPTIONS}`, detail));
+    errors.push(forbidden(`metadata.annotations.${MOUNT_OPTIONS_ANNOTATION}`, detail));
   }
   return errors;
 }

@@ -33,6 +33,7 @@ describe('a path of the host', () => {
       clock: new ManualClock(),
       hostFiles: linuxHostFiles(async () => root),
       mountMemory: () => Promise.reject(new Error('it lies on the host')),
+      mountNfs: () => Promise.reject(new Error('it lies on the host')),
     };
     const source = type === undefined ? { path } : { path, type };
     await hostPathVolume.sync({ name: 'v', hostPath: source }, target, context, signal);

@@ -2,6 +2,7 @@ import type { Pod, ServiceAccountTokenProjection, Volume } from '@gantry/objects
 import type { Clock } from '@gantry/base';
 import type { ConfigSource } from '../../spec/config-source.ts';
 import type { HostFiles } from '../../runtime/host-files.ts';
+import type { NfsSource } from '../../runtime/network-mounts.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
@@ -25,6 +26,8 @@ export interface VolumeTarget {
   readonly hostFiles: HostFiles;
   /** Makes the folder a file system in memory of at most this size, unless it is one. AgentError 'FailedMount'. */
   readonly mountMemory: (sizeBytes: number) => Promise<'made' | 'kept'>;
+  /** Makes the folder that of a server, unless it is. AgentError 'FailedMount'. */
+  readonly mountNfs: (source: NfsSource, signal: AbortSignal) => Promise<void>;
 }
 
 /**

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { AgentError } from '../runtime/agent-error.ts';
+
+export interface ProgramOptions {
+  /** Its descriptors from 3 on. */
+  readonly fds?: readonly number[];
+  /** It is killed after this time. */
+  readonly timeoutMs?: number;
+  /** It is killed when this is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a program ended: undefined where it was well, else what it wrote to its error output, or that it was killed for its time. */
+export type ProgramFailure = { readonly kind: 'failed' | 'timeout'; readonly output: string } | undefined;
+
+/** Runs a program to its end. AgentError 'FailedMount' when it cannot be started; rejects with the signal's reason. */
+export async function tryProgram(
+  program: string,
+  args: readonly string[],
+  { fds = [], timeoutMs, signal }: ProgramOptions = {},
+): Promise<ProgramFailure> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'ignore', 'pipe', ...fds],
+    killSignal: 'SIGKILL',
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<readonly [number | null, NodeJS.Signals | null]>();
+  const abort = () => child.kill('SIGKILL');
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.once('error', reject).once('close', (code, killed) => resolve([code, killed]));
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) abort();
+  try {
+    const [code, killed] = await promise;
+    signal?.throwIfAborted();
+    if (code === 0) return undefined;
+    return { kind: killed === 'SIGKILL' && timeoutMs !== undefined ? 'timeout' : 'failed', output: output.trim() };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new AgentError('FailedMount', `${program} cannot be run`, { cause: error });
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The same. AgentError 'FailedMount' with its error output where it fails. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<void> {
+  const failure = await tryProgram(program, args, options);
+  if (failure === undefined) return;
+  const why = failure.kind === 'timeout' ? `did not end within ${(options.timeoutMs ?? 0) / 1000} s` : 'failed';
+  throw new AgentError('FailedMount', `${program} ${why}: ${failure.output}`);
+}
