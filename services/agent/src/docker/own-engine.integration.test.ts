@@ -3,16 +3,21 @@ import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type Clock, systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { NODES, PODS } from '@gantry/objects';
+import { LEASES, NODES, PODS } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
+import { Heartbeat } from '../node/heartbeat.ts';
 import { HostShares } from '../node/host-shares.ts';
 import { ImageList } from '../node/image-list.ts';
 import { PLAIN_REGISTRATION } from '../node/registration.ts';
 import { NodeStatusManager } from '../node/node-status-manager.ts';
+import { SANDBOX_NAME } from '../runtime/labels.ts';
+import type { RuntimeEvent } from '../runtime/observer.ts';
 import { connectDocker } from './docker-runtime.ts';
+import { containerName } from './options/identity.ts';
 import { BUSYBOX, type EngineNode, PAUSE, runsAfter, scriptPod, startEngineNode } from './testing/engine-node.ts';
 import { OwnEngine } from './testing/own-engine.ts';
 
@@ -116,8 +121,16 @@ function statusOf(engine: OwnEngine, node: EngineNode, clock: ManualClock) {
     clock,
     logger: silentLogger,
   });
+  const heartbeat = new Heartbeat({
+    client: api,
+    node: 'n',
+    clock,
+    logger: silentLogger,
+    onRecovered: () => manager.checkNow(),
+  });
   const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');
-  return { manager, ready };
+  const renewedAt = () => Date.parse(api.all(LEASES)[0]?.spec?.renewTime ?? '');
+  return { manager, heartbeat, ready, renewedAt };
 }
 
 const NOTHING = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
@@ -127,10 +140,10 @@ it('while an engine hangs its node is not ready and says why; then all that was 
   await engine.load(...IMAGES);
   await using node = await startEngineNode(engine);
   const clock = new ManualClock();
-  const { manager, ready } = statusOf(engine, node, clock);
+  const { manager, heartbeat, ready, renewedAt } = statusOf(engine, node, clock);
   await manager.register(signal);
   expect(ready()?.status).toBe('True');
-  const following = manager.run(node.stop.signal);
+  const following = Promise.all([manager.run(node.stop.signal), heartbeat.run(node.stop.signal)]);
   for (const name of ['kept', 'unwanted']) await node.put(scriptPod(name, FOREVER));
   for (const name of ['kept', 'unwanted']) await node.until(name, runsAfter(0));
 
@@ -145,6 +158,11 @@ it('while an engine hangs its node is not ready and says why; then all that was 
   await expect.poll(look, POLL).toMatchObject({ status: 'False', reason: 'KubeletNotReady', message });
   expect(node.find('kept')?.status?.phase).toBe('Running');
   expect(node.find('late')?.status?.phase).not.toBe('Running');
+  // A node that is not ready is not lost: its Lease is renewed, whatever its engine does.
+  const hungAt = clock.now();
+  await clock.advance(10_000);
+  await expect.poll(renewedAt, POLL).toBeGreaterThan(hungAt);
+  expect(ready()?.status).toBe('False');
 
   engine.wake();
   await expect.poll(look, POLL).toMatchObject({ status: 'True' });
@@ -154,6 +172,87 @@ it('while an engine hangs its node is not ready and says why; then all that was 
   expect(node.find('kept')).toSatisfy(runsAfter(0));
   node.stop.abort();
   await following;
+});
+
+/** The machine's clock, but for what waits a minute or longer: that goes on when the test says so. */
+class MinuteClock implements Clock {
+  readonly #waiting = new Set<() => void>();
+
+  now = () => systemClock.now();
+  monotonicMs = () => systemClock.monotonicMs();
+
+  setTimer(delayMs: number, fire: () => void): () => void {
+    if (delayMs < 60_000) return systemClock.setTimer(delayMs, fire);
+    this.#waiting.add(fire);
+    return () => void this.#waiting.delete(fire);
+  }
+
+  passMinutes(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const fire of waiting) fire();
+  }
+}
+
+it('a container whose end the engine reported in vain is found by the next list of all pods', async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 128 });
+  await engine.load(...IMAGES);
+  const clock = new MinuteClock();
+  const lost: string[] = [];
+  const loses = ({ what, podUid }: RuntimeEvent) => {
+    if (what !== 'ended') return false;
+    lost.push(podUid);
+    return true;
+  };
+  await using node = await startEngineNode(engine, { clock, loses });
+  await node.put(scriptPod('web', FOREVER));
+  const { metadata, status } = await node.until('web', runsAfter(0));
+  await engine.docker('kill', status?.containerStatuses?.[0]?.containerID?.replace('docker://', '') ?? '');
+  await expect.poll(() => lost, POLL).toContain(metadata.uid);
+  expect(node.find('web')?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  clock.passMinutes();
+  await node.until('web', runsAfter(1));
+  expect(await runningOf(node, 'web')).toEqual(attempts(1, 0));
+});
+
+it("a foreign container under a name that a pod's next container has is left alone, and the pod waits and says why", async () => {
+  await using engine = await OwnEngine.start({ diskMiB: 128 });
+  await engine.load(...IMAGES);
+  await using node = await startEngineNode(engine);
+  await node.put(scriptPod('web', FOREVER));
+  const { metadata } = await node.until('web', runsAfter(0));
+  const pod = { namespace: 'default', name: 'web', uid: metadata.uid ?? '' };
+  const taken = [containerName(pod, SANDBOX_NAME, 1), containerName(pod, 'main', 1)] as const;
+  const foreign: string[] = [];
+  for (const name of taken) {
+    foreign.push(await engine.docker('run', '-d', '--network', 'host', '--name', name, BUSYBOX, 'sleep', '1000'));
+  }
+  const format = '{{.Id}} {{.State.Status}} {{.State.StartedAt}} {{.RestartCount}}';
+  const lookAtForeign = () => engine.docker('inspect', '-f', format, ...foreign);
+  const before = await lookAtForeign();
+  const [ofSandbox = '', ofMain = ''] = foreign;
+  const isTaken = (name: string, by: string) => `container name "/${name}" is already in use by container "${by}"`;
+  const said = () => node.events.join('\n');
+
+  await engine.docker(
+    'kill',
+    await engine.docker('ps', '-q', '--filter', `name=${containerName(pod, SANDBOX_NAME, 0)}`),
+  );
+  await expect.poll(said, POLL).toContain(isTaken(taken[0], ofSandbox));
+  expect(said()).toMatch(/^Warning FailedCreatePodSandBox Failed to create pod sandbox: .*is already in use/m);
+  await engine.docker('rename', taken[0], 'renamed-sandbox');
+  await expect.poll(said, POLL).toContain(isTaken(taken[1], ofMain));
+  expect(said()).toMatch(/^Warning Failed Error: .*is already in use/m);
+  await engine.docker('rename', taken[1], 'renamed-main');
+  await node.until('web', runsAfter(1));
+  // When the old sandbox is gone, the next one takes its name again.
+  expect(await runningOf(node, 'web')).toEqual(['main 1 running', expect.stringMatching(/^sandbox [01] running$/)]);
+  expect(await lookAtForeign()).toBe(before);
+
+  await remove(node, 'web');
+  const left = async () => (await engine.docker('ps', '-aq', '--no-trunc')).split('\n').toSorted();
+  await expect.poll(left, POLL).toEqual(foreign.toSorted());
+  expect(await lookAtForeign()).toBe(before);
 });
 
 /** Takes all space of the engine's disk. Returns what gives it back. */

@@ -11,6 +11,7 @@ import { RESTART_DELAY_ANNOTATION } from '../../spec/restart-delay.ts';
 import type { NodePressure } from '../../spec/node-pressure.ts';
 import { type AssembledNode, assembleNode } from '../../testing/assemble-node.ts';
 import { container, nodeOf, pod } from '../../testing/pods.ts';
+import type { RuntimeEvent, RuntimeObserver } from '../../runtime/observer.ts';
 import { connectDocker } from '../docker-runtime.ts';
 import type { OwnEngine } from './own-engine.ts';
 
@@ -41,17 +42,20 @@ export interface EngineNodeOptions {
   readonly clock?: Clock;
   readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
   readonly pressures?: () => readonly NodePressure[];
+  /** Whether the agent never hears of an event, though its stream of events stands. */
+  readonly loses?: (event: RuntimeEvent) => boolean;
 }
 
 export async function startEngineNode(engine: OwnEngine, options: EngineNodeOptions = {}): Promise<EngineNode> {
-  const { clock = CLOCK, wrapClient = (client) => client, pressures = () => [] } = options;
+  const { clock = CLOCK, wrapClient = (client) => client, pressures = () => [], loses = () => false } = options;
   const privilege = 'no-sys-resource';
-  const runtime = connectDocker(
+  const docker = connectDocker(
     engine.socket,
     () => privilege,
     systemClock,
     () => undefined,
   );
+  const runtime = { ...docker, observer: losing(docker.observer, loses) };
   const api = new FakeObjectClient(clock);
   const path = join(engine.folder, 'state');
   await mkdir(path);
@@ -99,6 +103,17 @@ export async function startEngineNode(engine: OwnEngine, options: EngineNodeOpti
       node.stop.abort();
       await managing;
       await node.end();
+    },
+  };
+}
+
+function losing(observer: RuntimeObserver, loses: (event: RuntimeEvent) => boolean): RuntimeObserver {
+  return {
+    listPods: (filter, signal) => observer.listPods(filter, signal),
+    watch: async function* (cluster, signal) {
+      for await (const event of observer.watch(cluster, signal)) {
+        if (event === 'connected' || !loses(event)) yield event;
+      }
     },
   };
 }
