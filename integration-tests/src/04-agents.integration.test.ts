@@ -6,14 +6,6 @@ import { eventually } from './harness/eventually.ts';
 const cluster = new Cluster();
 const POD_CONTAINERS = ['label=io.kubernetes.container.name=nginx'];
 
-async function agentOf(node: string): Promise<Container> {
-  const agents = await cluster.containers('agent');
-  const number = node.slice(node.lastIndexOf('-') + 1);
-  const agent = agents.find(({ name }) => name.endsWith(`-${number}`));
-  if (agent === undefined) throw new Error(`no agent for ${node}`);
-  return agent;
-}
-
 async function spreadPods(namespace: string): Promise<readonly Pod[]> {
   await cluster.create(DEPLOYMENTS, namespace, nginxDeployment('web', 4));
   await cluster.untilRolledOut(namespace, 'web');
@@ -31,7 +23,7 @@ test('a node whose agent is killed is not Ready, and its pods are replaced on ot
   await using namespace = await cluster.namespace();
   const pods = await spreadPods(namespace.name);
   const lost = pods[0]?.spec?.nodeName ?? '';
-  const agent = await agentOf(lost);
+  const agent = await cluster.agentOf(lost);
   await cluster.docker(['kill', agent.id]);
   await eventually(`${lost} is not Ready`, 60_000, async () =>
     (await cluster.nodes()).some((node) => node.metadata.name === lost && !isReady(node)),
@@ -55,7 +47,7 @@ test('an agent whose process is killed on the host comes back by itself, and no 
   await using namespace = await cluster.namespace();
   const pods = await spreadPods(namespace.name);
   const before = await cluster.podContainers(labelOf(namespace.name));
-  const agent = await agentOf(pods[0]?.spec?.nodeName ?? '');
+  const agent = await cluster.agentOf(pods[0]?.spec?.nodeName ?? '');
   const pid = await cluster.docker(['inspect', '-f', '{{.State.Pid}}', agent.id]);
   process.kill(Number(pid), 'SIGKILL');
   await eventually('the agent runs again', 120_000, async () => {
@@ -86,7 +78,7 @@ test.each([
   await using namespace = await cluster.namespace();
   const pods = await spreadPods(namespace.name);
   const before = await cluster.podContainers(labelOf(namespace.name));
-  await restart(await agentOf(pods[0]?.spec?.nodeName ?? ''));
+  await restart(await cluster.agentOf(pods[0]?.spec?.nodeName ?? ''));
   await cluster.untilNodesReady(2);
   expect((await cluster.podContainers(labelOf(namespace.name))).toSorted()).toEqual(before.toSorted());
   const after = await cluster.pods(namespace.name);

@@ -1,6 +1,6 @@
-import { DEPLOYMENTS, type Node, NODES, NOT_READY_TAINT, type Pod, PODS } from '@gantry/objects';
+import { DEPLOYMENTS, type Node, NODES, NOT_READY_TAINT, type Pod, PODS, quantityValue } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { type RecordedWatch, recordWatch, untilSeen } from './harness/recorded-watch.ts';
 
@@ -24,14 +24,16 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
   const before = (await cluster.nodes()).map(({ metadata }) => metadata.name);
   await using registrations = await recordWatch(cluster, NODES, '');
   const host = Number(await cluster.docker(['info', '-f', '{{.MemTotal}}']));
+  const reservedMib = Math.floor(host / 5 / MIB) - SMALL_NODE_MIB;
   await scaleAgents(5, {
-    GANTRY_RESERVED_MEMORY_MIB: String(Math.floor(host / 5 / MIB) - SMALL_NODE_MIB),
+    GANTRY_RESERVED_MEMORY_MIB: String(reservedMib),
     GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS: '600',
     GANTRY_NODE_LABELS: 'example.com/pool=new,topology.kubernetes.io/zone=rack-1',
     GANTRY_REGISTER_WITH_TAINTS: 'example.com/new=yes:NoSchedule',
   });
   await cluster.untilNodesReady(5);
   await checkRegistration(registrations, before);
+  await checkReservation(before, reservedMib * MIB);
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 10));
   await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   const nodes = new Set((await cluster.pods(namespace.name)).map((pod) => pod.spec?.nodeName));
@@ -39,9 +41,10 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
   const keys = await keyVolumes();
   expect(keys.size).toBe(5);
   await exhaust(namespace.name, [...nodes].find((node) => node !== undefined && !before.includes(node)) ?? '');
+  const gone = [...nodes].filter((node) => node !== undefined && !before.includes(node));
+  const seen = await startLeaving(namespace.name, gone.at(-1) ?? '', before[0] ?? '');
 
   await scaleAgents(2);
-  const gone = [...nodes].filter((node) => node !== undefined && !before.includes(node));
   await cluster.untilNodesReady(2, 300_000);
   await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   await eventually('no container of the nodes that went is left', 180_000, async () => {
@@ -49,6 +52,7 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
     return left.flat().length === 0;
   });
   expect((await cluster.nodes()).map(({ metadata }) => metadata.name).toSorted()).toEqual(before.toSorted());
+  expect(await seen()).toEqual(['/before', '/term', '/end']);
   await eventually('no key of the agents that went is left', 60_000, async () => {
     const volumes = new Set((await cluster.docker(['volume', 'ls', '-q'])).split('\n'));
     const left = [...keys].filter((volume) => volumes.has(volume));
@@ -76,6 +80,52 @@ async function checkRegistration(registrations: RecordedWatch<Node>, before: rea
     const nodes = await cluster.nodes();
     return nodes.every(({ spec }) => (spec?.taints ?? []).length === 0);
   });
+}
+
+/** Pods may use what a node has, without what its agent's settings reserve. */
+async function checkReservation(before: readonly unknown[], reservedBytes: number): Promise<void> {
+  for (const { metadata, status } of await cluster.nodes()) {
+    const { capacity = {}, allocatable = {} } = status ?? {};
+    const reserved = before.includes(metadata.name) ? 0 : reservedBytes;
+    expect(quantityValue(capacity['memory'] ?? '') - quantityValue(allocatable['memory'] ?? '')).toBe(reserved);
+    for (const name of ['cpu', 'ephemeral-storage', 'pods']) expect(allocatable[name]).toBe(capacity[name]);
+  }
+}
+
+/**
+ * A pod on `node` that does its last work in its own time: a hook before it is stopped, then some seconds after SIGTERM. It reports each to a
+ * server on another node. Returns what that server has seen.
+ */
+async function startLeaving(namespace: string, node: string, other: string): Promise<() => Promise<readonly string[]>> {
+  const busybox = (script: string) => ({ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', script] });
+  await cluster.create(PODS, namespace, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'server' },
+    spec: { nodeName: other, containers: [busybox('exec httpd -f -vv -p 8080')] },
+  });
+  const address = await eventually('the server runs', 60_000, async () => {
+    const { status } = await cluster.get(PODS, namespace, 'server');
+    return status?.phase === 'Running' ? status.podIP : undefined;
+  });
+  const report = (what: string) => `wget -q -T 5 -O /dev/null http://${address}:8080/${what}`;
+  const leave = busybox(
+    `trap '${report('term')}; sleep 8; ${report('end')}; exit 0' TERM; while :; do sleep 0.2; done`,
+  );
+  const preStop = { exec: { command: ['sh', '-c', `${report('before')}; true`] } };
+  await cluster.create(PODS, namespace, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'leaving' },
+    spec: { nodeName: node, terminationGracePeriodSeconds: 60, containers: [{ ...leave, lifecycle: { preStop } }] },
+  });
+  await eventually('the pod that will leave runs', 60_000, async () =>
+    isReady(await cluster.get(PODS, namespace, 'leaving')),
+  );
+  return async () => {
+    const log = await cluster.mustKubectl(['-n', namespace, 'logs', 'server']);
+    return [...log.matchAll(/url:(\/\w+)/g)].map(([, path = '']) => path);
+  };
 }
 
 /**

@@ -126,6 +126,14 @@ export class Cluster {
       .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
   }
 
+  /** The container of the agent that runs a node. */
+  async agentOf(node: string): Promise<Container> {
+    const number = node.slice(node.lastIndexOf('-') + 1);
+    const agent = (await this.containers('agent')).find(({ name }) => name.endsWith(`-${number}`));
+    if (agent === undefined) throw new Error(`no agent for ${node}`);
+    return agent;
+  }
+
   /** The image of the cluster's own services, which has Node.js. */
   async serviceImage(): Promise<string> {
     const [proxy] = await this.containers('proxy');

@@ -5,7 +5,7 @@ import type { AgentConfig } from './config.ts';
 import type { GrpcClient } from '@gantry/client';
 import { createEventRecorder, type EventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
-import type { CleanedNode } from './custodian/plan.ts';
+import type { CleanedPods } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
 import { HostPulls } from './images/host-pulls.ts';
@@ -250,11 +250,11 @@ export function createCleanupServices(
   self: Self,
   client: GrpcClient,
   mounts: HostMounts,
-  { node, object, statics }: CleanedNode,
+  { node, object, pods: cleaned }: CleanedPods,
 ): NodeServices {
   const { clock, random, logger } = services;
   const podSource = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
-  const pods = statics === 'end' ? podSource : withoutStatics(podSource);
+  const pods = onlyThose(podSource, (uid) => isStaticUid(uid) === (cleaned === 'static'));
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
   const { config: source, facts, resolver, hostFiles, engine } = services;
@@ -281,10 +281,10 @@ export function createCleanupServices(
   };
 }
 
-/** The pods of a dead agent that may come back: what runs from its files is its own to end. */
-function withoutStatics(pods: PodSource): PodView {
+/** Pods that are looked after by their uids; whatever runs of others is left alone. */
+function onlyThose(pods: PodSource, knows: PodView['knows']): PodView {
   return {
-    knows: (uid) => !isStaticUid(uid),
+    knows,
     get: (uid) => pods.get(uid),
     list: () => pods.list(),
     subscribe: (listener) => pods.subscribe(listener),

@@ -32,8 +32,8 @@ export const CUSTODIAN_MUTANTS: readonly Mutant[] = [
   {
     name: 'the custodian cleans up for an agent that is just starting',
     file: `${AGENT}/custodian/plan.ts`,
-    text: "node.container !== 'running' && node.containerCount > 0 ? [cleanUp]",
-    replacement: 'node.containerCount > 0 ? [cleanUp]',
+    text: "node.container !== 'running' && node.containerCount > 0 ? cleanUps",
+    replacement: 'node.containerCount > 0 ? cleanUps',
     tests: CUSTODIAN_TESTS,
     protects: 'containers that the starting agent adopts',
   },

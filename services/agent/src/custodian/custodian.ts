@@ -27,7 +27,7 @@ import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { deleteNode, versionOf } from './delete-node.ts';
-import { type CleanedNode, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
+import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
 /** Containers of nodes without an object are looked for once in this many rounds. */
@@ -49,7 +49,7 @@ export interface CustodianOptions {
   readonly statePath: string;
   readonly mounts: HostMounts;
   /** Worker services for the pods of another node of this host, in cleanup mode. */
-  readonly servicesFor: (node: CleanedNode) => WorkerServices & { readonly source: PodSource };
+  readonly servicesFor: (node: CleanedPods) => WorkerServices & { readonly source: PodSource };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -63,7 +63,7 @@ interface Round {
 
 /** The cleanup for one node, while it runs. */
 interface Cleanup {
-  readonly statics: CleanedNode['statics'];
+  readonly object: CleanedPods['object'];
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
@@ -180,15 +180,16 @@ export class Custodian {
     };
   }
 
+  /** One whose node has lost its object is begun again: its pods can no longer be read. */
   async #stopCleanups(actions: readonly CustodianAction[]): Promise<void> {
     const wanted = new Map(
-      actions.flatMap((action) => (action.kind === 'cleanUp' ? [[action.node, action.statics] as const] : [])),
+      actions.flatMap((action) => (action.kind === 'cleanUp' ? [[cleanupKey(action), action.object] as const] : [])),
     );
-    for (const [node, { statics, abort, done }] of this.#cleanups) {
-      if (wanted.get(node) === statics) continue;
+    for (const [key, { object, abort, done }] of this.#cleanups) {
+      if (wanted.get(key) === object) continue;
       abort.abort();
       await done;
-      this.#cleanups.delete(node);
+      this.#cleanups.delete(key);
     }
   }
 
@@ -247,11 +248,12 @@ export class Custodian {
     }
   }
 
-  #startCleanup(cleaned: CleanedNode, signal: AbortSignal): void {
-    const { node } = cleaned;
-    if (this.#cleanups.has(node)) return;
+  #startCleanup(cleaned: CleanedPods, signal: AbortSignal): void {
+    const { node, object, pods } = cleaned;
+    const key = cleanupKey(cleaned);
+    if (this.#cleanups.has(key)) return;
     const { logger, servicesFor } = this.#options;
-    logger.info({ node }, 'host custodian: acting for an agent without heartbeats');
+    logger.info({ node, pods }, 'host custodian: acting for an agent without heartbeats');
     const abort = new AbortController();
     const both = AbortSignal.any([signal, abort.signal]);
     const services = servicesFor(cleaned);
@@ -263,7 +265,7 @@ export class Custodian {
       () => undefined,
       (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),
     );
-    this.#cleanups.set(node, { statics: cleaned.statics, abort, done });
+    this.#cleanups.set(key, { object, abort, done });
   }
 
   /**
@@ -284,6 +286,11 @@ export class Custodian {
     this.#missing.delete(node);
     logger.info({ node }, 'host custodian: node removed');
   }
+}
+
+/** A cleanup that goes on is not disturbed by another one of its node: a pod is stopped once. */
+function cleanupKey({ node, pods }: CleanedPods): string {
+  return `${node} ${pods}`;
 }
 
 function identity(pod: Pod): { namespace: string; name: string; uid: string } {

@@ -38,33 +38,33 @@ it.each([
   {
     name: 'drains a node that was scaled away',
     node: node({ ...scaledAway, livingPods: [POD], podCount: 1, containerCount: 1 }),
-    actions: ['cordon', 'evictPod', 'cleanUp'],
+    actions: ['cordon', 'evictPod', 'cleanUp', 'cleanUp'],
   },
   {
     name: 'evicts for half a minute',
     node: node({ ...scaledAway, missingSinceMs: NOW - 39_999, schedulable: 'no', livingPods: [POD], podCount: 1 }),
-    actions: ['evictPod', 'cleanUp'],
+    actions: ['evictPod', 'cleanUp', 'cleanUp'],
   },
   {
     name: 'deletes what budgets have held up for half a minute',
     node: node({ ...scaledAway, missingSinceMs: NOW - 40_000, schedulable: 'no', livingPods: [POD], podCount: 1 }),
-    actions: ['deletePod', 'cleanUp'],
+    actions: ['deletePod', 'cleanUp', 'cleanUp'],
   },
   {
     name: 'waits for pods that are being deleted',
     node: node({ ...scaledAway, schedulable: 'no', podCount: 1 }),
-    actions: ['cleanUp'],
+    actions: ['cleanUp', 'cleanUp'],
   },
   {
     name: 'waits for containers that are left',
     node: node({ ...scaledAway, schedulable: 'no', containerCount: 1 }),
-    actions: ['cleanUp'],
+    actions: ['cleanUp', 'cleanUp'],
   },
   { name: 'removes an empty node that was scaled away', node: node(scaledAway), actions: ['removeNode'] },
   {
     name: 'removes containers of a node without an object',
     node: node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
-    actions: ['cleanUp'],
+    actions: ['cleanUp', 'cleanUp'],
   },
   {
     name: 'does not interfere with an agent that is about to register',
@@ -76,13 +76,14 @@ it.each([
 });
 
 it.each([
-  ['a dead agent that may come back', node({ heartbeatMs: NOW - 5_000, container: 'stopped' }), 'keep'],
-  ['an agent that was scaled away', node({ ...scaledAway, podCount: 1 }), 'end'],
+  ['a dead agent that may come back', node({ heartbeatMs: NOW - 5_000, container: 'stopped' }), ['of-api']],
+  ['an agent that was scaled away', node({ ...scaledAway, podCount: 1 }), ['of-api', 'static']],
   [
     'a node without an object',
     node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
-    'end',
+    ['of-api', 'static'],
   ],
-])("the custodian of %s: what becomes of the pods of the agent's files", (_, observed, statics) => {
-  expect(planCustodian([observed], NOW).find(({ kind }) => kind === 'cleanUp')).toMatchObject({ statics });
+])('the custodian of %s: which pods it removes', (_, observed, pods) => {
+  const actions = planCustodian([observed], NOW);
+  expect(actions.flatMap((action) => (action.kind === 'cleanUp' ? [action.pods] : []))).toEqual(pods);
 });

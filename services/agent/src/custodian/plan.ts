@@ -26,18 +26,18 @@ export interface ObservedNode {
   readonly containerCount: number;
 }
 
-/** A node for which the custodian removes pods. */
-export interface CleanedNode {
+/** Pods of a node that the custodian removes. */
+export interface CleanedPods {
   readonly node: string;
   readonly object: 'present' | 'absent';
-  /** What becomes of pods of the agent's own files: they stay for an agent that may come back. */
-  readonly statics: 'keep' | 'end';
+  /** Those of the agent's own files apart from those of the API: they stay for an agent that may come back. */
+  readonly pods: 'of-api' | 'static';
 }
 
 /** One action of the custodian for one node. */
 export type CustodianAction =
   /** Removes containers of deleted and replaced pods in place of the dead agent, for as long as this is planned. */
-  | ({ readonly kind: 'cleanUp' } & CleanedNode)
+  | ({ readonly kind: 'cleanUp' } & CleanedPods)
   | { readonly kind: 'cordon'; readonly node: string }
   /** Deletes the pod as far as disruption budgets allow; planned again until it is gone or the patience ends. */
   | { readonly kind: 'evictPod'; readonly namespace: string; readonly name: string; readonly uid: string }
@@ -54,19 +54,22 @@ function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[
   const missingMs = node.container === 'missing' ? nowMs - (node.missingSinceMs ?? nowMs) : 0;
   const scaledAway = missingMs >= SUCCESSOR_MS;
   if (isAlive) return [];
-  const statics = scaledAway || node.object === 'absent' ? 'end' : 'keep';
-  const cleanUp: CustodianAction = { kind: 'cleanUp', node: node.name, object: node.object, statics };
+  const isFinal = scaledAway || node.object === 'absent';
+  const kinds: readonly CleanedPods['pods'][] = isFinal ? ['of-api', 'static'] : ['of-api'];
+  const cleanUps = kinds.map(
+    (pods): CustodianAction => ({ kind: 'cleanUp', node: node.name, object: node.object, pods }),
+  );
   if (node.object === 'absent') {
     // An agent that is just starting has no Node yet, but its container runs.
-    return node.container !== 'running' && node.containerCount > 0 ? [cleanUp] : [];
+    return node.container !== 'running' && node.containerCount > 0 ? cleanUps : [];
   }
-  if (!scaledAway) return [cleanUp];
+  if (!scaledAway) return cleanUps;
   if (node.podCount === 0 && node.containerCount === 0) return [{ kind: 'removeNode', node: node.name }];
   return [
     ...(node.schedulable === 'yes' ? [{ kind: 'cordon' as const, node: node.name }] : []),
     ...node.livingPods.map(
       (pod) => ({ kind: missingMs < SUCCESSOR_MS + PATIENCE_MS ? 'evictPod' : 'deletePod', ...pod }) as const,
     ),
-    cleanUp,
+    ...cleanUps,
   ];
 }
