@@ -361,6 +361,23 @@ test('tools find the endpoints of a kubelet through the proxy of a node, and kub
   });
   expect(await raw(`containerLogs/${namespace.name}/box/web`)).toBe('');
   expect(await raw('logs/')).toContain('pods');
+  await cluster.mustKubectl([
+    'exec',
+    '-n',
+    namespace.name,
+    'box',
+    '-c',
+    'other',
+    '--',
+    'sh',
+    '-c',
+    'echo a line of its log > /proc/1/fd/1',
+  ]);
+  const logs = `logs/pods/${namespace.name}_box_${metadata.uid}/other`;
+  await eventually('the log has the line', 60_000, async () =>
+    /^\d{4}-\d\d-\d\dT\S+Z a line of its log$/m.test(await raw(`${logs}/0.log`)),
+  );
+  expect(await raw(`${logs}/`)).toContain('<a href="0.log">0.log</a>');
   const rows = await eventually('the metrics API has numbers', 60_000, async () => {
     const { code, stdout } = await cluster.kubectl([
       'top',

@@ -216,6 +216,69 @@ test('pods ask the Service of the DNS, by their policy, and find short names by 
   );
 });
 
+/** The container of a pod, which has the pod's name. */
+async function containerOf(name: string): Promise<string> {
+  return await eventually(`${name} runs`, 60_000, async () => {
+    const labels = [`io.kubernetes.container.name=${name}`, `io.kubernetes.pod.namespace=${namespace.name}`];
+    return (await cluster.podContainers(labels.map((label) => `label=${label}`)))[0];
+  });
+}
+
+/** The values of the lines of a resolv.conf, in order. */
+function parseResolver(file: string) {
+  const values = (keyword: string) =>
+    file.split('\n').flatMap((line) => (line.startsWith(`${keyword} `) ? line.split(' ').slice(1) : []));
+  return { servers: values('nameserver'), searches: values('search'), options: values('options') };
+}
+
+test('pods have the resolvers that their policies name, with what they add to these', async () => {
+  const service = (await cluster.get(SERVICES, 'kube-system', 'kube-dns')).spec?.clusterIP ?? '';
+  const domains = [`${namespace.name}.svc.cluster.local`, 'svc.cluster.local', 'cluster.local'];
+  const dnsConfig = {
+    nameservers: ['192.0.2.53'],
+    searches: ['example.com'],
+    options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+  };
+  const specs: Readonly<Record<string, Partial<Pod['spec']>>> = {
+    merged: { dnsConfig },
+    'cluster-on-host': { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' },
+    // On the network of the host this is the policy `Default`, as in Kubernetes.
+    'of-host': { hostNetwork: true, dnsPolicy: 'ClusterFirst' },
+    'by-default': { dnsPolicy: 'Default' },
+    'default-merged': { dnsPolicy: 'Default', dnsConfig },
+  };
+  for (const [name, spec] of Object.entries(specs)) await cluster.create(PODS, namespace.name, pod(name, spec));
+  const fileOf = async (name: string) =>
+    await cluster.docker(['exec', await containerOf(name), 'cat', '/etc/resolv.conf']);
+  const onNetwork = async (network: string) =>
+    await cluster.docker(['run', '--rm', '--network', network, 'busybox:1.36', 'cat', '/etc/resolv.conf']);
+  const host = await onNetwork('host');
+  const finds = async (name: string) => {
+    const args = ['exec', await containerOf(name), 'nslookup', '-type=a', `web.${domains[0] ?? ''}.`];
+    return (await runProgram('docker', args)).code === 0;
+  };
+
+  const mergedFile = parseResolver(await fileOf('merged'));
+  expect(mergedFile).toMatchObject({ servers: [service, '192.0.2.53'], options: ['ndots:2', 'edns0'] });
+  expect(mergedFile.searches.slice(0, 3)).toEqual(domains);
+  expect(mergedFile.searches.at(-1)).toBe('example.com');
+  const onHost = parseResolver(await fileOf('cluster-on-host'));
+  expect(onHost).toMatchObject({ servers: [service], options: ['ndots:5'] });
+  expect(onHost.searches.slice(0, 3)).toEqual(domains);
+  expect(await finds('cluster-on-host')).toBe(true);
+
+  expect(await fileOf('of-host')).toBe(host);
+  expect(parseResolver(await fileOf('by-default'))).toEqual(
+    parseResolver(await onNetwork(`${cluster.clusterId}-pods`)),
+  );
+  expect(await finds('by-default')).toBe(false);
+  const engine = parseResolver(await fileOf('by-default'));
+  expect(parseResolver(await fileOf('default-merged'))).toMatchObject({
+    servers: [...engine.servers, '192.0.2.53'],
+    searches: [...engine.searches, 'example.com'],
+  });
+});
+
 test('a pod below a subdomain finds its full name in its hosts file', async () => {
   const labels = ['io.kubernetes.container.name=db-0', `io.kubernetes.pod.namespace=${namespace.name}`];
   const [id = ''] = await cluster.podContainers(labels.map((label) => `label=${label}`));
