@@ -21,7 +21,10 @@ import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { writeKeyVolume } from '../identity/key-volume.ts';
-import { Custodian } from './custodian.ts';
+import { PodSource } from '../sources/pod-source.ts';
+import { startNode } from '../testing/start-node.ts';
+import { Custodian, type CustodianOptions } from './custodian.ts';
+import type { CleanedPods } from './plan.ts';
 
 const NODE_KEY = { namespace: '', name: 'host-2' };
 const LEASE_KEY = { namespace: 'kube-node-lease', name: 'host-2' };
@@ -33,6 +36,7 @@ describe('a host custodian with an agent that comes back', () => {
   let statePath: string;
   let removedVolumes: string[];
   let meanwhile: (write: ObjectWrite) => Promise<void>;
+  let servicesFor: CustodianOptions['servicesFor'];
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
@@ -41,6 +45,9 @@ describe('a host custodian with an agent that comes back', () => {
     statePath = await mkdtemp(join(tmpdir(), 'gantry-custodian-'));
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
+    servicesFor = () => {
+      throw new AgentError('Identity', 'nothing to clean up');
+    };
     const metadata = { name: 'host-2', labels: { 'gantry.dev/engine': 'engine' } };
     await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
     await server.put(LEASES, {
@@ -75,9 +82,7 @@ describe('a host custodian with an agent that comes back', () => {
       hostName: 'host',
       statePath,
       mounts: linuxMounts(),
-      servicesFor: () => {
-        throw new AgentError('Identity', 'nothing to clean up');
-      },
+      servicesFor: (cleaned) => servicesFor(cleaned),
       clock,
       logger: silentLogger,
     });
@@ -138,6 +143,23 @@ describe('a host custodian with an agent that comes back', () => {
     expect(server.all(NODES)).toHaveLength(1);
     expect(server.all(LEASES)).toHaveLength(1);
     expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
+  });
+
+  it('goes on with a cleanup when the agent turns out to be scaled away, beside that of the pods of its files', async () => {
+    const { services } = await startNode();
+    const begun: Pick<CleanedPods, 'object' | 'pods'>[] = [];
+    servicesFor = ({ object, pods }) => {
+      begun.push({ object, pods });
+      const source = new PodSource({ client: server, node: 'host-2', clock, random: () => 0.5, logger: silentLogger });
+      return { ...services, mode: 'cleanup', source };
+    };
+    const finalizers = ['example.com/kept'];
+    await server.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a', finalizers } });
+    lead();
+    await wait();
+    const present = { object: 'present', pods: 'of-api' };
+    expect(begun).toEqual([present, { ...present, pods: 'static' }]);
+    expect(server.all(NODES)).toHaveLength(1);
   });
 
   it('records why it could not remove a node, and removes it later', async () => {
