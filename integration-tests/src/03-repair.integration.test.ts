@@ -101,7 +101,12 @@ test('a container and a sandbox that are paused go on', async () => {
   const pod = await onlyPod(namespace.name);
   const all = await cluster.podContainers([`label=io.kubernetes.pod.uid=${pod.metadata.uid}`]);
   expect(all.length).toBe(2);
-  await cluster.docker(['pause', ...all]);
+  // On a busy machine runc gives up to freeze a control group of version 1 after some tries: "unable to freeze".
+  for (const id of all)
+    await eventually('the engine has paused it', 120_000, async () => {
+      await cluster.docker(['pause', id]);
+      return true;
+    });
   await eventually('both run', 120_000, async () => {
     const states = await cluster.docker(['inspect', '-f', '{{.State.Status}}', ...all]);
     return states === 'running\nrunning';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '@gantry/base';
+import { errorMessage, systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
@@ -16,6 +16,14 @@ const silent = () => undefined;
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 const POD = { uid: 'uid-1', namespace: 'default', name: 'web' };
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  for (let tried = 0; tried < 1200; tried++) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('the condition did not hold within 60 s');
+}
 
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
@@ -46,9 +54,17 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     addresses: [address(130), address(131)],
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',
-    pause: async (id) => {
-      await docker.getContainer(id).pause();
-    },
+    // On a busy machine runc gives up to freeze a control group of version 1 after some tries.
+    pause: (id) =>
+      eventually(async () => {
+        try {
+          await docker.getContainer(id).pause();
+          return true;
+        } catch (error) {
+          if (!/unable to freeze/.test(errorMessage(error))) throw error;
+          return false;
+        }
+      }),
     kill: async (id) => {
       await docker.getContainer(id).kill();
     },
@@ -58,13 +74,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       };
       return found.map((columns) => columns.slice(1).join(' '));
     },
-    eventually: async (check) => {
-      for (let tried = 0; tried < 1200; tried++) {
-        if (await check()) return;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error('the condition did not hold within 60 s');
-    },
+    eventually,
     [Symbol.asyncDispose]: async () => {
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
       await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
