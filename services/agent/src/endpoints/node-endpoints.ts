@@ -14,7 +14,7 @@ import { type Measurement, NodeMeter } from './measurement.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { readLogFolder } from './log-folder.ts';
-import { statsSummary, type StoredByPod } from './stats-summary.ts';
+import { statsSummary, type StoredByPod, type Summarized } from './stats-summary.ts';
 
 /** What the endpoints show. */
 export interface NodeEndpointsOptions {
@@ -42,7 +42,11 @@ const TEXT = 'text/plain; charset=utf-8';
 const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
 export const NOT_FOUND: EndpointReply = { code: 404, contentType: TEXT, body: '404 page not found\n' };
 
-async function summary(options: NodeEndpointsOptions, measured: Measurement): Promise<object> {
+async function summary(
+  options: NodeEndpointsOptions,
+  parts: Summarized['parts'],
+  measured: Measurement,
+): Promise<object> {
   const { owner, startedAt, engine, usage, meter, storage } = options;
   return statsSummary({
     node: owner.node,
@@ -54,6 +58,7 @@ async function summary(options: NodeEndpointsOptions, measured: Measurement): Pr
     host: await meter.read(),
     network: await meter.readNetwork(),
     storageOf: (podUid) => storage.storageOf(podUid),
+    parts,
   });
 }
 
@@ -85,9 +90,10 @@ export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoint
         return await prometheus(signal, (measured) => cadvisorMetrics(measured, engine));
       return rest.join('/') === 'probes' ? reply(PROMETHEUS, '') : NOT_FOUND;
     },
-    stats: async ({ signal }, rest) => {
+    stats: async ({ signal, query }, rest) => {
       if (rest.join('/') !== 'summary') return NOT_FOUND;
-      return json(await summary(options, await measure(signal)));
+      const parts = query.get('only_cpu_and_memory') === 'true' ? 'cpu-and-memory' : 'all';
+      return json(await summary(options, parts, await measure(signal)));
     },
     containerLogs: async (request, rest) => containerLogs(options, request, rest),
     logs: async ({ signal }, rest) => (await readLogFolder(runtime, owner, rest, signal)) ?? NOT_FOUND,

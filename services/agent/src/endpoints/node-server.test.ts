@@ -247,6 +247,11 @@ describe('the endpoints of a node', () => {
     ]);
   });
 
+  it('/stats/summary has CPU and memory alone where no more is wanted', async () => {
+    const { node } = JSON.parse((await ask('/stats/summary?only_cpu_and_memory=true')).text);
+    expect(Object.keys(node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
+  });
+
   it.each([
     ['/', 404],
     ['/constructor', 404],

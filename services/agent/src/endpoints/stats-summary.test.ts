@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MEASURED_CONTAINER, measurement } from './testing/example-measurement.ts';
-import { statsSummary } from './stats-summary.ts';
+import { statsSummary, type Summarized } from './stats-summary.ts';
 
 const AT = '1970-01-01T00:00:12Z';
 const STATS_AT = '1970-01-01T00:00:10Z';
@@ -21,7 +21,7 @@ const fs = (time: string, usedBytes?: number) => ({
   inodesUsed: 10,
 });
 
-const SUMMARIZED: Parameters<typeof statsSummary>[0] = {
+const SUMMARIZED: Summarized = {
   node: 'n',
   startedAt: 0,
   capacityBytes: 9000,
@@ -29,10 +29,9 @@ const SUMMARIZED: Parameters<typeof statsSummary>[0] = {
   nodeUsage: undefined,
   podUsage: [],
   host: HOST,
-  network: [
-    { ...measurement().pods[0]?.sandbox?.interfaces[0], name: 'ens3' } as (typeof SUMMARIZED)['network'][number],
-  ],
+  network: [{ ...measurement().pods[0]?.sandbox?.interfaces[0], name: 'ens3' } as Summarized['network'][number]],
   storageOf: () => undefined,
+  parts: 'all',
 };
 
 it('shows what the node has used, and its disk and network, which are those of the host', () => {
@@ -99,4 +98,16 @@ it('leaves out what is not known', () => {
   });
   expect(Object.keys(pods[0] ?? {})).toEqual(['podRef', 'containers', 'cpu', 'memory']);
   expect(node).toHaveProperty('fs', { time: AT, availableBytes: 300, capacityBytes: 1000, usedBytes: 700 });
+});
+
+it('shows CPU and memory alone to those who ask for no more', () => {
+  const stored = { at: 0, storage: { emptyDirs: new Map<string, number>(), files: 0 }, parts: new Map() };
+  const summary = statsSummary({ ...SUMMARIZED, parts: 'cpu-and-memory', storageOf: () => stored });
+  const { node, pods } = summary as {
+    readonly node: object;
+    readonly pods: readonly { readonly containers: object[] }[];
+  };
+  expect(Object.keys(node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
+  expect(Object.keys(pods[0] ?? {})).toEqual(['podRef', 'startTime', 'containers', 'cpu', 'memory']);
+  expect(Object.keys(pods[0]?.containers[0] ?? {})).toEqual(['name', 'startTime', 'cpu', 'memory']);
 });

@@ -14,7 +14,7 @@ export interface StoredByPod {
 }
 
 /** What a node was found to use, and since when it is up. */
-interface Summarized {
+export interface Summarized {
   readonly node: string;
   readonly startedAt: Instant;
   readonly capacityBytes: number;
@@ -26,6 +26,7 @@ interface Summarized {
   readonly network: readonly InterfaceStats[];
   /** Undefined for a pod whose storage is not measured. */
   readonly storageOf: (podUid: string) => StoredByPod | undefined;
+  readonly parts: 'all' | 'cpu-and-memory';
 }
 
 /** What `/stats/summary` shows: kubelet's `stats/v1alpha1.Summary`, as far as it is measured. */
@@ -38,11 +39,10 @@ export function statsSummary(summarized: Summarized): object {
   };
 }
 
-function nodeStats({ node, startedAt, capacityBytes, measured, nodeUsage, host, network }: Summarized): object {
+function nodeStats(summarized: Summarized): object {
+  const { node, startedAt, capacityBytes, measured, nodeUsage, parts } = summarized;
   const time = formatTime(measured.at);
   const { cpuNanos, memoryBytes, memory } = measured.node;
-  const { disk, processes } = host;
-  const fs = fileSystem(time, disk, disk.capacityBytes - disk.availableBytes);
   return {
     nodeName: node,
     startTime: formatTime(startedAt),
@@ -54,6 +54,13 @@ function nodeStats({ node, startedAt, capacityBytes, measured, nodeUsage, host, 
       ...(memory === undefined ? {} : { usageBytes: memory.usageBytes, rssBytes: memory.rssBytes }),
       workingSetBytes: memoryBytes,
     },
+    ...(parts === 'all' ? hostStats(time, summarized) : {}),
+  };
+}
+
+function hostStats(time: string, { host: { disk, processes }, network }: Summarized): object {
+  const fs = fileSystem(time, disk, disk.capacityBytes - disk.availableBytes);
+  return {
     network: interfaceList(time, network),
     fs,
     runtime: { imageFs: fileSystem(time, disk), containerFs: fs },
@@ -61,15 +68,15 @@ function nodeStats({ node, startedAt, capacityBytes, measured, nodeUsage, host, 
   };
 }
 
-function podStats(pod: MeasuredPod, { measured, host, storageOf }: Summarized, usage: PodUsage['containers']): object {
-  const { identity, startedAt, containers, sandbox } = pod;
+function podStats(pod: MeasuredPod, summarized: Summarized, usage: PodUsage['containers']): object {
+  const { measured, host, parts } = summarized;
+  const { identity, startedAt, containers } = pod;
   const time = formatTime(measured.at);
-  const stored = storageOf(identity.uid);
+  const stored = parts === 'all' ? summarized.storageOf(identity.uid) : undefined;
   const coresOf = ({ state }: MeasuredContainer) => usage.find(({ name }) => name === state.name)?.usage.cpuNanoCores;
   const cores = containers.map(coresOf);
   const known = cores.filter((value) => value !== undefined);
   const stats = containers.map((one) => one.stats);
-  const processes = stats.flatMap((one) => one.processes ?? []);
   return {
     podRef: { name: identity.name, namespace: identity.namespace, uid: identity.uid },
     ...(startedAt === undefined ? {} : { startTime: formatTime(startedAt) }),
@@ -83,11 +90,17 @@ function podStats(pod: MeasuredPod, { measured, host, storageOf }: Summarized, u
       usageCoreNanoSeconds: Math.round(sum(stats.map(({ cpuNanos }) => cpuNanos))),
     },
     memory: memoryStats(time, sum(stats.map(({ memoryBytes }) => memoryBytes)), sumMemory(stats)),
-    ...(sandbox === undefined ? {} : { network: interfaceList(time, sandbox.interfaces) }),
     ...podStorage(stored, host.disk),
-    ...(processes.length < stats.length || stats.length === 0
-      ? {}
-      : { process_stats: { process_count: sum(processes) } }),
+    ...(parts === 'all' ? podRest(pod, time) : {}),
+  };
+}
+
+function podRest({ sandbox, containers }: MeasuredPod, time: string): object {
+  const processes = containers.flatMap(({ stats }) => stats.processes ?? []);
+  const areCounted = processes.length === containers.length && containers.length > 0;
+  return {
+    ...(sandbox === undefined ? {} : { network: interfaceList(time, sandbox.interfaces) }),
+    ...(areCounted ? { process_stats: { process_count: sum(processes) } } : {}),
   };
 }
 
