@@ -1,8 +1,9 @@
 /** Volumes, resources and environment of pods, on real containers with the real kubectl. */
-import { EVENTS, PODS, quantityMilli, quantityValue } from '@gantry/objects';
+import { EVENTS, LEASES, PODS, quantityMilli, quantityValue } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { recordWatch } from './harness/recorded-watch.ts';
 import { startRegistry } from './harness/registry.ts';
 
 const cluster = new Cluster();
@@ -311,6 +312,61 @@ spec:
   await kubectl(['delete', 'pod', '--all']);
 });
 
+test('a pod that always pulls asks the registry each time, and a slow pull holds up no other image', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  await using slow = await startRegistry('busybox:1.36', `${namespace.name}/slow`, 'me:sesame');
+  await using fast = await startRegistry('busybox:1.36', `${namespace.name}/fast`, 'me:sesame');
+  await using other = await startRegistry('busybox:1.36', `${namespace.name}/other`, 'me:sesame');
+  for (const [name, { host }] of Object.entries({ slow, fast, other })) {
+    const login = ['--docker-server', host, '--docker-username=me', '--docker-password=sesame'];
+    await kubectl(['create', 'secret', 'docker-registry', name, ...login]);
+  }
+  const [node] = await cluster.nodes();
+  const run = (name: string, image: string, policy: string) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  nodeName: ${node?.metadata.name}
+  imagePullSecrets: [{ name: slow }, { name: fast }, { name: other }]
+  containers: [{ name: main, image: "${image}", imagePullPolicy: ${policy}, command: [echo, done] }]
+---
+`;
+  // From now on the engine has the layer that the images share: it would wait for a pull that it is in the middle of.
+  await apply(run('first', fast.image, 'Always'));
+  await untilSucceeded('first');
+  const release = slow.hold();
+  await apply(run('waits', slow.image, 'IfNotPresent'));
+  await eventually('the slow registry is asked for the content', PATIENCE_MS, () =>
+    slow.served.some((path) => /\/manifests\//.test(path)),
+  );
+  await apply(run('beside', other.image, 'IfNotPresent'));
+  await untilSucceeded('beside');
+  expect((await cluster.get(PODS, namespace.name, 'waits')).status?.phase).toBe('Pending');
+
+  const asked = () => fast.served.filter((path) => /\/manifests\/v1$/.test(path)).length;
+  const blobs = () => fast.served.filter((path) => /^GET .*\/blobs\//.test(path)).length;
+  const before = { asked: asked(), blobs: blobs() };
+  await apply(run('present', fast.image, 'IfNotPresent'));
+  await untilSucceeded('present');
+  expect({ asked: asked(), blobs: blobs() }).toEqual(before);
+  await apply(run('again', fast.image, 'Always'));
+  await untilSucceeded('again');
+  expect(asked()).toBeGreaterThan(before.asked);
+  // What the host has is not sent once more.
+  expect(blobs()).toBe(before.blobs);
+  const reported = (await cluster.list(EVENTS, namespace.name)).filter(
+    ({ involvedObject }) => involvedObject.name === 'again',
+  );
+  expect(reported.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['Pulling', 'Pulled']));
+
+  release();
+  await untilSucceeded('waits');
+  await kubectl(['delete', 'pod', '--all']);
+});
+
 test('a pull that takes long says in Events of its pod how far it is', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
@@ -369,6 +425,36 @@ test('nodes share their host, and pods see what is theirs of it', async () => {
   expect(shown[0]).toBe(expected[0]);
   expect(Math.abs((shown[1] ?? 0) - (expected[1] ?? 0))).toBeLessThan(1024);
   expect(shown[2]).toBe(expected[2]);
+});
+
+test('a node says what it is, where it is reached, and that it is alive', async () => {
+  const [node] = await cluster.nodes();
+  const { name = '' } = node?.metadata ?? {};
+  const info = JSON.parse(await cluster.docker(['info', '-f', '{{json .}}'])) as Readonly<Record<string, string>>;
+  const onHost = async (...command: readonly string[]) =>
+    await cluster.docker(['run', '--rm', '--network', 'host', 'busybox:1.36', ...command]);
+  expect(node?.status?.nodeInfo).toMatchObject({
+    kubeletVersion: 'v1.36.2',
+    containerRuntimeVersion: `docker://${info['ServerVersion']}`,
+    kernelVersion: info['KernelVersion'],
+    osImage: info['OperatingSystem'],
+    operatingSystem: 'linux',
+    architecture: { x86_64: 'amd64', aarch64: 'arm64' }[info['Architecture'] ?? ''],
+    bootID: await onHost('cat', '/proc/sys/kernel/random/boot_id'),
+  });
+  const addressOf = (kind: string) => node?.status?.addresses?.find(({ type }) => type === kind)?.address ?? '';
+  expect(addressOf('Hostname')).toBe(name);
+  const addresses = await onHost('ip', '-4', 'addr');
+  for (const kind of ['InternalIP', 'ExternalIP']) expect(addresses).toContain(` ${addressOf(kind)}/`);
+
+  await using watch = await recordWatch(cluster, LEASES, 'kube-node-lease');
+  const renewals = () =>
+    watch.states.flatMap((leases) => {
+      const lease = leases.find(({ metadata }) => metadata.name === name);
+      return lease?.spec?.holderIdentity === name ? [lease.spec.renewTime ?? ''] : [];
+    });
+  await eventually('its Lease is renewed again and again', PATIENCE_MS, () => new Set(renewals()).size >= 4);
+  expect(renewals()).toEqual(renewals().toSorted());
 });
 
 test('a volume shows a change of its ConfigMap, its Secret and its pod within seconds, and containers know the Services', async () => {
