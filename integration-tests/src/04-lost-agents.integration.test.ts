@@ -3,12 +3,18 @@ import { afterEach, expect, test } from 'vitest';
 import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
 import { recordContainerEvents } from './harness/container-events.ts';
 import { eventually } from './harness/eventually.ts';
+import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
+/** The network on which agents reach the API. */
+const CONTROL = `${cluster.clusterId}-control`;
 
 afterEach(async () => {
   for (const { id, state } of await cluster.containers('agent')) {
     if (state === 'paused') await cluster.docker(['unpause', id]);
+    const networks = await cluster.docker(['inspect', '-f', '{{json .NetworkSettings.Networks}}', id]);
+    if (!Object.hasOwn(JSON.parse(networks) as object, CONTROL))
+      await cluster.docker(['network', 'connect', CONTROL, id]);
   }
   await cluster.compose(['up', '-d', '--no-build', '--no-recreate', 'agent']);
   await cluster.untilNodesReady(2);
@@ -26,6 +32,8 @@ test('an agent that was frozen while its pods were replaced starts nothing of th
   const old = before.filter(({ spec }) => spec?.nodeName === frozen).map(uidOf);
   const agent = await cluster.agentOf(frozen);
   await cluster.docker(['pause', agent.id]);
+  // It shall not even learn what happened to its pods when it goes on, but that their containers have ended.
+  await cluster.docker(['network', 'disconnect', CONTROL, agent.id]);
   await eventually('all pods run on other nodes', 120_000, async () => {
     const pods = staying(await cluster.pods(namespace.name));
     return pods.length === 4 && pods.every((pod) => isReady(pod) && pod.spec?.nodeName !== frozen);
@@ -36,7 +44,13 @@ test('an agent that was frozen while its pods were replaced starts nothing of th
   });
 
   await using recorded = await recordContainerEvents(cluster, [`gantry.node=${frozen}`]);
+  const since = await cluster.docker(['info', '-f', '{{.SystemTime}}']);
   await cluster.docker(['unpause', agent.id]);
+  await eventually('the agent goes on, and misses the API', 60_000, async () => {
+    const { stdout, stderr } = await runProgram('docker', ['logs', '--since', since, agent.id]);
+    return `${stdout}${stderr}`.includes('heartbeat failed');
+  });
+  await cluster.docker(['network', 'connect', CONTROL, agent.id]);
   await cluster.untilNodesReady(2);
   // When it has started a later pod, it has done what it had to do for earlier ones.
   const later = await cluster.create(PODS, namespace.name, {
