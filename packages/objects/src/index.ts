@@ -116,6 +116,7 @@ export { apiReferenceOf } from './pods/api-references.ts';
 export { secretsOfPod } from './pods/secrets-of-pod.ts';
 export { containerStatusOf, lastRunOf } from './pods/last-run.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
+export { hasRestartOfAll, matchingRestartRule, restartsAfterExit, restartsAll } from './pods/restart-rules.ts';
 export { withHeldResources } from './held-resources.ts';
 export {
   type Amounts,

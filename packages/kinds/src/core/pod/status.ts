@@ -6,8 +6,10 @@ import {
   dns1123Subdomain,
   forbidden,
   invalid,
+  hasRestartOfAll,
+  type PodSpec,
   qualifiedName,
-  sidecarNames,
+  restartsAfterExit,
 } from '@gantry/objects';
 import { IMMUTABLE, invalidAll } from '@gantry/apimachinery';
 import { ipFamily, validateIp } from '../../fields/ip.ts';
@@ -18,8 +20,6 @@ const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready',
 /** What a status may say of a pod, and how it may change. */
 export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
   const { status = {} } = object;
-  const { restartPolicy = 'Always' } = old.spec ?? {};
-  const sidecars = sidecarNames(old);
   const nominated = status.nominatedNodeName ?? '';
   return [
     ...validateAnnotationChange(object, old),
@@ -38,9 +38,9 @@ export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
     ...((status.qosClass ?? '') === (old.status?.qosClass ?? '')
       ? []
       : [invalid('status.qosClass', status.qosClass ?? '', IMMUTABLE)]),
-    ...validateTransitions('containerStatuses', object, old, restartPolicy),
-    ...validateTransitions('initContainerStatuses', object, old, restartPolicy, sidecars),
-    ...validateTransitions('ephemeralContainerStatuses', object, old, 'Never'),
+    ...validateTransitions('containerStatuses', object, old),
+    ...validateTransitions('initContainerStatuses', object, old),
+    ...validateTransitions('ephemeralContainerStatuses', object, old),
     ...validateAddresses(status.podIPs ?? [], old.status?.podIPs, 'status.podIPs'),
     ...((status.hostIPs ?? []).length === 0 || status.hostIPs?.[0]?.ip === status.hostIP
       ? []
@@ -73,23 +73,26 @@ export function keepObservedGenerations(status: PodStatus, old: PodStatus | unde
   }
 }
 
-type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
+/** Which containers of a pod each list is of. */
+const CONTAINERS = {
+  containerStatuses: 'containers',
+  initContainerStatuses: 'initContainers',
+  ephemeralContainerStatuses: 'ephemeralContainers',
+} as const satisfies Partial<Record<keyof PodStatus, keyof PodSpec>>;
 
 /** A container that has ended for good does not come back. */
-function validateTransitions(
-  list: StatusList,
-  object: Pod,
-  old: Pod,
-  restartPolicy: string,
-  restartable: ReadonlySet<string> = new Set(),
-): FieldError[] {
-  if (restartPolicy === 'Always') return [];
+function validateTransitions(list: keyof typeof CONTAINERS, object: Pod, old: Pod): FieldError[] {
+  const isEphemeral = list === 'ephemeralContainerStatuses';
+  if (!isEphemeral && hasRestartOfAll(old.spec)) return [];
+  const containers = old.spec?.[CONTAINERS[list]] ?? [];
   const now: readonly ContainerStatus[] = object.status?.[list] ?? [];
   return (old.status?.[list] ?? []).flatMap(({ name, state }, i) => {
-    const ended = state?.terminated;
-    if (ended === undefined || restartable.has(name)) return [];
-    if (restartPolicy === 'OnFailure' && ended.exitCode !== 0) return [];
     const revived = now.some((status) => status.name === name && status.state?.terminated === undefined);
-    return revived ? [forbidden(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state')] : [];
+    if (state?.terminated === undefined || !revived) return [];
+    const { exitCode = 0 } = state.terminated;
+    const container = containers.find((one) => one.name === name);
+    const restarts = container !== undefined && !isEphemeral && restartsAfterExit(old.spec ?? {}, container, exitCode);
+    if (restarts) return [];
+    return [forbidden(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state')];
   });
 }
