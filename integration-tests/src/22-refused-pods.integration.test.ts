@@ -156,7 +156,6 @@ interface RefusedPod {
 
 const projected = (source: object) => ({ spec: { volumes: [{ name: 'v', projected: { sources: [source] } }] } });
 const SMALL_CLAIM = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } };
-const OWN_RULE = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
 
 /** Whether the kernel has the file system already or as a module, which the first mount loads. */
 function hostHasNfs(): boolean {
@@ -215,11 +214,6 @@ const REFUSED: Readonly<Record<string, RefusedPod>> = {
     context: { seccompProfile: { type: 'Localhost', localhostProfile: 'none.json' } },
     event: 'Failed',
     message: /cannot load seccomp profile "none.json"/,
-  },
-  'restart-all': {
-    container: { restartPolicy: 'Never', restartPolicyRules: OWN_RULE },
-    rejected: 'PodFeatureUnsupported',
-    message: /Pod requires node features that are not available: RestartAllContainersOnContainerExits/,
   },
   'pod-limits': {
     spec: { resources: { limits: { memory: '64Mi' } } },

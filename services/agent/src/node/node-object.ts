@@ -133,6 +133,9 @@ function registered(observed: NodeFacts): {
   };
 }
 
+/** Kubelet's features that the scheduler and the API server ask for before a pod may need them, by name. */
+const DECLARED_FEATURES = ['RestartAllContainersOnContainerExits'];
+
 /** The desired status; conditions and fields of other owners are kept. */
 export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
   const { engine, host, shares, reserved, images } = observed;
@@ -147,6 +150,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
     ...resourceStatus(host, shares, reserved, old),
     conditions: nodeConditions(observed, old.conditions ?? [], now),
     daemonEndpoints: { kubeletEndpoint: { Port: AGENT_PORT } },
+    declaredFeatures: DECLARED_FEATURES,
     // The engine adds the groups that the image's /etc/group gives to the user.
     features: { supplementalGroupsPolicy: false },
     images: [...images],

@@ -1,10 +1,12 @@
 import type { Instant } from '@gantry/base';
-import type { ContainerStatus, Pod } from '@gantry/objects';
+import type { Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
+import { reportedStatus } from '../spec/reported-status.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import type { PodMemory } from './pod-memory.ts';
+import { isRemovedForRestart, RESTARTING_ALL } from './restarted-containers.ts';
 
 /** What a plan for a running pod is computed from. */
 export interface ObservedPod {
@@ -36,21 +38,27 @@ export function hasStartedMain({ pod, containers, sandbox }: PodInSandbox): bool
   );
 }
 
-/** The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. */
+/**
+ * The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. Undefined for one
+ * that was removed to be started again.
+ */
 export function exitCodeOf(observed: ObservedPod, name: string): number | undefined {
   const latest = latestAttempt(observed, name);
   if (latest !== undefined) return latest.state === 'exited' ? (latest.exitCode ?? 0) : undefined;
+  if (isRemovedForRestart(observed, name)) return undefined;
   return reportedStatus(observed.pod, name)?.state?.terminated?.exitCode;
 }
 
 /**
  * The number of the next attempt: one more than the engine has, or than was reported for a removed container. One that was reported
- * between its creation and its start does not count: an agent that died there restarted nothing.
+ * between its creation and its start does not count: an agent that died there restarted nothing. A container that waits for a restart of
+ * all is reported with the number of its next attempt.
  */
 export function nextAttempt(observed: ObservedPod, name: string): number {
   const status = reportedStatus(observed.pod, name);
   const begun = status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated;
-  const reported = (status?.restartCount ?? 0) - (begun === undefined ? 1 : 0);
+  const isNext = begun === undefined || status?.state?.waiting?.reason === RESTARTING_ALL.reason;
+  const reported = (status?.restartCount ?? 0) - (isNext ? 1 : 0);
   return Math.max(latestAttempt(observed, name)?.attempt ?? -1, reported) + 1;
 }
 
@@ -71,9 +79,4 @@ function hasFailedInit(observed: ObservedPod): boolean {
     const exitCode = latest?.state === 'exited' ? (latest.exitCode ?? 0) : 0;
     return item.role === 'init' && exitCode !== 0 && !shouldRestart(observed.pod, item, exitCode);
   });
-}
-
-function reportedStatus(pod: Pod, name: string): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-  return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === name);
 }

@@ -11,6 +11,7 @@ import { planUnpause } from './plan-unpause.ts';
 import { planStop } from './plan-stop.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { PlanDraft, type PodPlan } from './pod-plan.ts';
+import { planRestartOfAll } from './restart-all.ts';
 
 /** For containers without labels and objects to take it from. */
 const DEFAULT_GRACE_SECONDS = 30;
@@ -22,8 +23,9 @@ const DEFAULT_GRACE_SECONDS = 30;
  *    the default.
  * 2. `plan-unpause`: whatever is to come, nothing of it stays paused.
  * 3. `plan-stop`: how a pod ends.
- * 4. `plan-sandbox`: how it gets volumes and a sandbox.
- * 5. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
+ * 4. `restart-all`: how all its containers are restarted since one has exited.
+ * 5. `plan-sandbox`: how it gets volumes and a sandbox.
+ * 6. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
  *
  * Steps that depend on each other come in successive plans. Planning again after applying one moves on; a pod that is as its
  * object says gets no action.
@@ -48,6 +50,7 @@ export function computePodActions(
   const deadline = activeDeadline(pod);
   if (deadline !== undefined) draft.requeue(deadline);
   const observed = { pod: grantedPod(pod, memory.resize), containers, sandboxes, memory, now };
+  if (planRestartOfAll(draft, observed)) return draft.finish(goal);
   const sandbox = sandboxes.find((candidate) => candidate.state === 'running');
   if (sandbox === undefined) planSandbox(draft, observed);
   else planContainers(draft, { ...observed, sandbox });

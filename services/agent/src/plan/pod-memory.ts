@@ -65,6 +65,8 @@ export interface PodMemory {
   readonly remains: 'kept' | 'reclaimed';
   /** The longest delay before a restart; set before each plan. */
   readonly maxRestartDelayMs: number;
+  /** Ids of containers that a restart of all removes, or has removed; set before each plan. */
+  readonly restartedIds: ReadonlySet<string>;
   /** Container name → probe findings. */
   readonly probes: ReadonlyMap<string, ProbeFindings>;
 }
@@ -83,5 +85,6 @@ export const emptyMemory: PodMemory = {
   eviction: undefined,
   remains: 'kept',
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
+  restartedIds: new Set(),
   probes: new Map(),
 };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
-import { container, ENGINE, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
-import { podRejection } from '../spec/pod-rejection.ts';
+import { container, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
 import { nextAttempt, type ObservedPod } from './observed-pod.ts';
 import { emptyMemory, type PodMemory } from './pod-memory.ts';
 import { computePodActions } from './plan.ts';
@@ -40,16 +39,6 @@ describe('restarts', () => {
       expect(plan(two, [exited(0), running({ name: 'other' })])).toEqual([]);
     },
   );
-
-  it('of all containers together are refused, since this node does not declare them', () => {
-    const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
-    const asks = container('main', { restartPolicy: 'Never', restartPolicyRules: rules });
-    expect(podRejection(pod({ containers: [asks] }), ENGINE)).toEqual({
-      reason: 'PodFeatureUnsupported',
-      message: 'Pod requires node features that are not available: RestartAllContainersOnContainerExits',
-    });
-    expect(podRejection(pod(), ENGINE)).toBeUndefined();
-  });
 
   it('do not count a container that was reported and never started', () => {
     const status = { name: 'main', image: 'i', imageID: '', ready: false, restartCount: 0, containerID: 'docker://x' };

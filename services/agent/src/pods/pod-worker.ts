@@ -10,6 +10,7 @@ import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
+import { restartedIds } from '../plan/restarted-containers.ts';
 import { performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
@@ -174,6 +175,8 @@ export class PodWorker {
     this.#memory.eviction = evictions.evictionOf(this.#uid);
     this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
+    const { restartedIds: before } = this.#memory;
+    if (pod !== undefined) this.#memory.restartedIds = restartedIds(pod, state?.containers ?? [], before);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {

@@ -33,6 +33,7 @@ export interface WorkerMemory extends PodMemory {
   eviction: PodMemory['eviction'];
   remains: PodMemory['remains'];
   maxRestartDelayMs: number;
+  restartedIds: PodMemory['restartedIds'];
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
   releasedFor: string | undefined;

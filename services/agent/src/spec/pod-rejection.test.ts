@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import { ENGINE, pod } from '../testing/pods.ts';
 import { podRejection } from './pod-rejection.ts';
 
 it('limits of a pod as a whole are refused, its requests are not', () => {
@@ -11,25 +11,19 @@ it('limits of a pod as a whole are refused, its requests are not', () => {
 });
 
 it("of several reasons the first in kubelet's order is named", () => {
-  const rules = {
-    restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }],
-  };
   const limits = { resources: { limits: { memory: '64Mi' } } };
   const profile = { appArmorProfile: { type: 'RuntimeDefault' } };
   const sysctls = [{ name: 'kernel.msgmax', value: '1' }];
-  const containers = [container('main', rules)];
   const reasons = [
-    pod({ containers, ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict', sysctls } }),
-    pod({ containers, ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict' } }),
-    pod({ containers, ...limits, securityContext: profile }),
-    pod({ containers, ...limits }),
-    pod({ containers }),
+    pod({ ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict', sysctls } }),
+    pod({ ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict' } }),
+    pod({ ...limits, securityContext: profile }),
+    pod({ ...limits }),
   ].map((one) => podRejection(one, { ...ENGINE, appArmor: 'disabled' })?.reason);
   expect(reasons).toEqual([
     'SysctlForbidden',
     'SupplementalGroupsPolicyNotSupported',
     'AppArmor',
     'PodLevelResourcesNotSupported',
-    'PodFeatureUnsupported',
   ]);
 });

@@ -56,15 +56,6 @@ const RULES: readonly Rule[] = [
     const message = 'this node does not enforce spec.resources.limits of a pod: set limits of its containers';
     return { reason: 'PodLevelResourcesNotSupported', message };
   },
-  // The node does not declare this feature: no node of ours ends the other containers for the exit of one.
-  function restartOfAllContainers(pod) {
-    const asks = ownContainersOf(pod).some(({ container }) =>
-      (container.restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers'),
-    );
-    if (!asks) return undefined;
-    const message = 'Pod requires node features that are not available: RestartAllContainersOnContainerExits';
-    return { reason: 'PodFeatureUnsupported', message };
-  },
 ];
 
 /** Why a node on this engine rejects a pod before anything of it is created. */

@@ -1,7 +1,8 @@
-import { type Container, type ContainerStatus, equalJson, hasEnded, type Pod, podRequests } from '@gantry/objects';
+import { type Container, equalJson, hasEnded, type Pod, podRequests } from '@gantry/objects';
 import { ownContainersOf } from './pod-containers.ts';
 import type { NodeFacts } from './field-values.ts';
 import type { PodRejection } from './pod-rejection.ts';
+import { reportedStatus } from './reported-status.ts';
 import { shortageRejection } from './shortage.ts';
 
 /**
@@ -19,7 +20,7 @@ function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number }
 /** Whether the resources of a pod's containers differ from those that the node has granted. */
 export function asksForResize(pod: Pod): boolean {
   return ownContainersOf(pod).some(({ container }) => {
-    const granted = statusOf(pod, container.name)?.allocatedResources;
+    const granted = reportedStatus(pod, container.name)?.allocatedResources;
     return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
   });
 }
@@ -104,15 +105,10 @@ export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
 }
 
 function grantedContainer(pod: Pod, container: Container): Container {
-  const { allocatedResources: requests, resources } = statusOf(pod, container.name) ?? {};
+  const { allocatedResources: requests, resources } = reportedStatus(pod, container.name) ?? {};
   if (requests === undefined) return container;
   return {
     ...container,
     resources: { ...(resources?.limits === undefined ? {} : { limits: resources.limits }), requests },
   };
-}
-
-function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
-  return [...containerStatuses, ...initContainerStatuses].find((one) => one.name === name);
 }

@@ -1,5 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { ContainerStatus, Pod, PodCondition } from '@gantry/objects';
+import { ALL_RESTARTING } from '../plan/restarted-containers.ts';
 import { sidecarsOf } from '../spec/pod-containers.ts';
 
 /** The parts of a pod's status that its conditions depend on. */
@@ -9,7 +10,7 @@ export interface ConditionInput {
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
   readonly sandbox: 'ready' | 'absent';
-  /** Those of a resize and of an eviction. */
+  /** Those of a resize, of a restart of all containers and of an eviction. */
   readonly more: readonly ConditionDraft[];
 }
 
@@ -22,6 +23,7 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled',
   'PodResizePending',
   'PodResizeInProgress',
+  ALL_RESTARTING,
 ]);
 
 /** A condition without its times. */
@@ -83,7 +85,9 @@ function initialized({ pod, phase, init, main }: ConditionInput): ConditionDraft
   const incomplete = init.filter((status) =>
     sidecars.has(status.name) ? status.started !== true : status.state?.terminated?.exitCode !== 0,
   );
-  if (incomplete.length === 0) return { type, status: 'True' };
+  // A pod stays initialized, whatever is restarted.
+  const wasInitialized = pod.status?.conditions?.some((one) => one.type === type && one.status === 'True');
+  if (incomplete.length === 0 || wasInitialized === true) return { type, status: 'True' };
   return {
     type,
     status: 'False',

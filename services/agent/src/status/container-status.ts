@@ -6,6 +6,7 @@ import type { ContainerState as ApiState, ContainerStateTerminated, ContainerSta
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
+import { RESTARTING_ALL } from '../plan/restarted-containers.ts';
 import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
@@ -19,6 +20,8 @@ export interface ContainerObservation {
   readonly waiting: Waiting | undefined;
   /** The waiting reason when no other is known. */
   readonly initialReason: 'ContainerCreating' | 'PodInitializing';
+  /** Ids of containers that a restart of all has removed. */
+  readonly restartedIds: ReadonlySet<string>;
   readonly probes: ProbeFindings | undefined;
   readonly previous: ContainerStatus | undefined;
   /** Termination messages by container id. */
@@ -71,7 +74,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
     state,
     lastState: lastStateOf(observed, current, state),
     ready: ready || done,
-    restartCount: Math.max(current?.attempt ?? 0, previous?.restartCount ?? 0),
+    restartCount: restartCountOf(observed, current),
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
     ...(current === undefined
@@ -107,6 +110,13 @@ function ephemeralStatus(
   };
 }
 
+/** A container that was removed by a restart of all counts as restarted when that is first shown. */
+function restartCountOf({ previous, waiting }: ContainerObservation, current: ContainerState | undefined): number {
+  const reported = previous?.restartCount ?? 0;
+  if (current !== undefined || waiting !== RESTARTING_ALL) return Math.max(current?.attempt ?? 0, reported);
+  return previous?.state?.waiting?.reason === RESTARTING_ALL.reason ? reported : reported + 1;
+}
+
 function stateOf(observed: ContainerObservation, current: ContainerState | undefined): ApiState {
   const { waiting, previous, initialReason } = observed;
   if (current?.state === 'running')
@@ -121,13 +131,17 @@ function stateOf(observed: ContainerObservation, current: ContainerState | undef
 }
 
 function lastStateOf(observed: ContainerObservation, current: ContainerState | undefined, state: ApiState): ApiState {
-  const { attempts, previous } = observed;
+  const { attempts, previous, restartedIds } = observed;
   // During the back-off before a restart, the newest attempt is the last state; otherwise the one before.
   const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
   if (last?.state === 'exited') return { terminated: terminatedState(last, observed) };
   if (previous === undefined) return {};
   // Started again from outside, it is stopped: how it ended first was reported.
   if (attempts.length > 1) return last?.state === 'running' ? (previous.lastState ?? {}) : {};
+  const isGone = current === undefined || containerId(current) !== previous.containerID;
+  if (isGone && restartedIds.has(previous.containerID?.replace(/^docker:\/\//, '') ?? '')) {
+    return { terminated: { exitCode: 137, ...RESTARTING_ALL } };
+  }
   // The container was removed without the agent, after its end was reported or before.
   const ended = previous.state?.terminated;
   if (ended !== undefined && current !== undefined && ended.containerID !== containerId(current)) {

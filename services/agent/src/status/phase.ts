@@ -7,31 +7,35 @@ export interface PhaseInput {
   readonly pod: Pod;
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
+  /** Names of containers that take part in a restart of all: none of their ends is final. */
+  readonly restarting: ReadonlySet<string>;
   /** `ended`: nothing of the pod runs, and nothing of it is started again. */
   readonly run: 'open' | 'ended';
 }
 
 /** The pod's phase from its containers' statuses, as kubelet computes it (getPhase). Succeeded and Failed are final. */
-export function podPhase({ pod, init, main, run }: PhaseInput): string {
+export function podPhase(input: PhaseInput): string {
+  const { pod, main, run } = input;
   const old = pod.status?.phase;
   if (isFinalPhase(old)) return old;
-  const phase = openPhase(pod, { init, main });
+  const phase = openPhase(input);
   if (run === 'open' || phase === 'Failed') return phase;
   return main.length > 0 && main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';
 }
 
-function openPhase(pod: Pod, { init, main }: Pick<PhaseInput, 'init' | 'main'>): string {
+function openPhase({ pod, init, main, restarting }: PhaseInput): string {
+  const isOver = ([item, status]: Reported, which: 'any' | 'failed') =>
+    !restarting.has(status.name) && endsForGood(pod, item, status, which);
   const before = statusesOf(initContainersOf(pod), init);
   const own = statusesOf(mainContainersOf(pod), main);
-  if (before.some(([item, status]) => item.role === 'init' && endsForGood(pod, item, status, 'failed')))
-    return 'Failed';
+  if (before.some((reported) => reported[0].role === 'init' && isOver(reported, 'failed'))) return 'Failed';
   const hasBegun = main.some((status) => status.state?.running !== undefined || endOf(status) !== undefined);
   if (!hasBegun && before.some(isPending)) return 'Pending';
   if (own.length === 0 || main.some(neverStarted)) return 'Pending';
   // A sidecar that still runs holds the end up: it is stopped after the main containers.
   const sidecars = before.flatMap(([{ role }, status]) => (role === 'sidecar' ? [status] : []));
   if ([...sidecars, ...main].some((status) => status.state?.running !== undefined)) return 'Running';
-  if (!own.every(([item, status]) => endsForGood(pod, item, status, 'any'))) return 'Running';
+  if (!own.every((reported) => isOver(reported, 'any'))) return 'Running';
   return main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';
 }
 

@@ -1,5 +1,5 @@
 import { formatTime, type Instant } from '@gantry/base';
-import { type ContainerStatus, isFinalPhase, type Pod, type PodStatus } from '@gantry/objects';
+import { type ContainerStatus, hasRestartOfAll, isFinalPhase, type Pod, type PodStatus } from '@gantry/objects';
 import {
   ephemeralContainersOf,
   initContainersOf,
@@ -10,6 +10,8 @@ import { PREEMPTED_CONDITION } from '../spec/preemption.ts';
 import { grantedPod } from '../spec/resize.ts';
 import { evictionReason, type PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
+import { ALL_RESTARTING, restartingNames, restartSources } from '../plan/restarted-containers.ts';
+import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { type ConditionDraft, podConditions } from './conditions.ts';
@@ -41,7 +43,9 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const ephemeral = statuses(observed, ephemeralContainersOf(pod), old.ephemeralContainerStatuses);
   const isEnded = plan.goal !== 'run' && !isFinalPhase(old.phase ?? '') && !mayRun(state);
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
-  const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
+  const restarting = restartingNames({ pod, containers: state?.containers ?? [], memory });
+  const run = isEnded ? 'ended' : 'open';
+  const phase = failure === undefined ? podPhase({ pod, init, main, restarting, run }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   // The volumes of a new pod are mounted while its sandbox starts: without them no container can start.
   const lacksVolumes = typeof memory.volumes === 'object' && state?.containers.length === 0;
@@ -68,9 +72,17 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     next.podIPs = [{ ip: podIP }];
   }
   const resize = plan.goal === 'run' && !isFinalPhase(phase) ? resizeConditions(pod, state, memory) : [];
+  const restart = restartCondition(pod, state?.containers ?? [], phase);
   const disruption = failure === undefined ? [] : disruptionOf(memory);
   next.conditions = podConditions(
-    { pod, phase, init, main, sandbox: isReady ? 'ready' : 'absent', more: [...resize, ...disruption] },
+    {
+      pod,
+      phase,
+      init,
+      main,
+      sandbox: isReady ? 'ready' : 'absent',
+      more: [...restart, ...resize, ...disruption],
+    },
     now,
   );
   return next;
@@ -111,6 +123,17 @@ function failureOf({ memory: { rejection, eviction } }: PodObservation): Pick<Po
   return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
 }
 
+/** Whether all containers are being restarted, of a pod that may ask for it. */
+function restartCondition(pod: Pod, containers: readonly ContainerState[], phase: string): readonly ConditionDraft[] {
+  if (!hasRestartOfAll(pod.spec)) return [];
+  const draft = { type: ALL_RESTARTING, status: 'False' };
+  if (phase === 'Succeeded') return [{ ...draft, reason: 'PodCompleted' }];
+  if (phase === 'Failed') return [{ ...draft, reason: 'PodFailed' }];
+  if (restartSources(pod, containers).length === 0) return [draft];
+  const message = 'container exited with restart policy rule';
+  return [{ ...draft, status: 'True', reason: 'RestartAllContainersStarted', message }];
+}
+
 /** What tells a Job and others that the pod is not to blame for its failure. */
 function disruptionOf({ rejection, eviction }: PodMemory): readonly ConditionDraft[] {
   if (rejection !== undefined || eviction === undefined || eviction.cause === 'own-limit') return [];
@@ -131,6 +154,7 @@ function statuses(
       attempts: observed.state?.containers.filter((state) => state.name === container.name) ?? [],
       waiting: observed.plan.waiting.get(container.name),
       initialReason: hasInit ? 'PodInitializing' : 'ContainerCreating',
+      restartedIds: observed.memory.restartedIds,
       probes: observed.memory.probes.get(container.name),
       previous: old.find((status) => status.name === container.name),
       messages: observed.messages,

@@ -1,4 +1,5 @@
 import { nodeAffinity } from './filter/node-affinity.ts';
+import { nodeDeclaredFeatures } from './filter/node-declared-features.ts';
 import { nodePorts } from './filter/node-ports.ts';
 import { nodeUnschedulable } from './filter/node-unschedulable.ts';
 import { resourceFit } from './filter/resource-fit.ts';
@@ -19,6 +20,7 @@ export const FILTERS: readonly FilterPlugin[] = [
   resourceFit,
   volumeRestrictions,
   volumeBinding,
+  nodeDeclaredFeatures,
 ];
 
 export const SCORES: readonly ScorePlugin[] = [preferUntainted, spreadByOwner, leastAllocated];

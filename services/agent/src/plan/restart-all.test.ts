@@ -1,0 +1,169 @@
+import type { Container, ContainerStatus, Pod, PodStatus } from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import type { ContainerState } from '../runtime/containers.ts';
+import { podStatus } from '../status/pod-status.ts';
+import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
+import { emptyMemory, type PodMemory } from './pod-memory.ts';
+import { computePodActions } from './plan.ts';
+import { restartedIds } from './restarted-containers.ts';
+
+const RULES = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
+const asks = (name: string): Container => container(name, { restartPolicy: 'Never', restartPolicyRules: RULES });
+const TWO = pod({ restartPolicy: 'Never', containers: [asks('source'), container('other')] });
+const SOURCE = exited(42, { id: 'source-0', name: 'source' });
+const RESTARTING = {
+  reason: 'RestartingAllContainers',
+  message: 'The container is removed because RestartAllContainers in place',
+};
+
+const memoryOf = (object: Pod, containers: readonly ContainerState[], change: Partial<PodMemory> = {}): PodMemory => {
+  const restarted = restartedIds(object, containers, change.restartedIds ?? new Set());
+  return { ...emptyMemory, volumes: 'ready', ...change, restartedIds: restarted };
+};
+const planOf = (object: Pod, containers: readonly ContainerState[], change: Partial<PodMemory> = {}) =>
+  computePodActions(object, podState([sandbox()], containers), memoryOf(object, containers, change), NOW);
+const actionsOf = (...args: Parameters<typeof planOf>) =>
+  planOf(...args).actions.map((action) => {
+    if (action.kind === 'startContainer') return `start ${action.container.name} ${action.attempt}`;
+    return `${action.kind} ${'id' in action ? action.id : ''}`;
+  });
+const statusOf = (object: Pod, containers: readonly ContainerState[], change: Partial<PodMemory> = {}): PodStatus => {
+  const memory = memoryOf(object, containers, change);
+  const state = podState([sandbox()], containers);
+  const plan = computePodActions(object, state, memory, NOW);
+  const node = { nodeAddress: '10.0.0.1', recursiveReadOnly: 'supported', messages: new Map() } as const;
+  return podStatus({ pod: object, state, memory, plan, ...node }, NOW);
+};
+const conditionOf = ({ conditions = [] }: PodStatus) =>
+  conditions.find(({ type }) => type === 'AllContainersRestarting');
+const reported = (name: string, state: ContainerStatus['state'], change: Partial<ContainerStatus> = {}) =>
+  reportedStatus({ name, state, containerID: `docker://${name}-0`, ...change });
+const TERMINATED = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } });
+
+describe('an exit that restarts all containers', () => {
+  it('kills what runs at once and without its hooks, and removes the container that has exited last', () => {
+    const preStop = { exec: { command: ['x'] } };
+    const hooked = pod({
+      containers: [asks('source'), container('other', { lifecycle: { preStop } }), container('third')],
+    });
+    const other = running({ id: 'other-0', name: 'other' });
+    const third = exited(0, { id: 'third-0', name: 'third' });
+    expect(planOf(hooked, [SOURCE, other, third]).actions).toEqual([
+      {
+        kind: 'stopContainer',
+        id: 'other-0',
+        name: 'other',
+        graceSeconds: 0,
+        signalled: 'after-hook',
+        reason: 'Killing',
+        message: 'killing',
+      },
+    ]);
+    const killed = exited(137, { id: 'other-0', name: 'other' });
+    expect(actionsOf(hooked, [SOURCE, killed, third])).toEqual(['removeContainer other-0', 'removeContainer third-0']);
+    expect(actionsOf(hooked, [SOURCE])).toEqual(['removeContainer source-0']);
+  });
+
+  it('shortens the grace of what is being stopped, once', () => {
+    const other = running({ id: 'other-0', name: 'other' });
+    const stopping = (killAt: number) => ({ stopping: new Map([['other-0', { phase: 'signal' as const, killAt }]]) });
+    expect(actionsOf(TWO, [SOURCE, other], stopping(NOW + 1000))).toEqual(['stopContainer other-0']);
+    expect(actionsOf(TWO, [SOURCE, other], stopping(NOW))).toEqual([]);
+  });
+
+  it('leaves ephemeral containers and exits by other rules alone', () => {
+    const withLook: Pod = { ...TWO, spec: { containers: [], ...TWO.spec, ephemeralContainers: [{ name: 'look' }] } };
+    const look = running({ id: 'look-0', name: 'look' });
+    expect(actionsOf(withLook, [SOURCE, look])).toEqual(['removeContainer source-0']);
+    const other = running({ id: 'other-0', name: 'other' });
+    expect(actionsOf(TWO, [exited(1, { name: 'source' }), other])).toEqual([]);
+  });
+
+  it('starts all again, from the init containers on, also those whose work was done', () => {
+    const statuses = {
+      initContainerStatuses: [reported('init', TERMINATED(0))],
+      containerStatuses: [reported('source', TERMINATED(42)), reported('done', TERMINATED(0), { restartCount: 2 })],
+    };
+    const spec = {
+      restartPolicy: 'Never',
+      initContainers: [container('init')],
+      containers: [asks('source'), container('done')],
+    };
+    const before = pod(spec, statuses);
+    const done = exited(0, { id: 'done-0', name: 'done', attempt: 2 });
+    const init = exited(0, { id: 'init-0', name: 'init' });
+    const { restartedIds: ids } = memoryOf(before, [SOURCE, done, init]);
+    expect(actionsOf(before, [], { restartedIds: ids })).toEqual(['start init 1']);
+    const again = exited(0, { id: 'init-1', name: 'init', attempt: 1 });
+    expect(actionsOf(before, [again], { restartedIds: ids })).toEqual(['start source 1', 'start done 3']);
+    // An agent that is started meanwhile has the condition, or the statuses that follow it.
+    const conditions = [{ type: 'AllContainersRestarting', status: 'True' }];
+    expect(actionsOf(pod(spec, { ...statuses, conditions }), [again])).toEqual(['start source 1', 'start done 3']);
+    const status = statusOf(before, [again], { restartedIds: ids });
+    expect(actionsOf(pod(spec, status), [again])).toEqual(['start source 1', 'start done 3']);
+    expect(actionsOf(before, [again])).toEqual(['start source 1']);
+  });
+
+  it('shows that all are restarting, and the pod as running', () => {
+    const was = { ...TWO, status: { containerStatuses: [reported('other', { running: {} })] } };
+    const killed = exited(137, { id: 'other-0', name: 'other' });
+    const killing = statusOf(was, [SOURCE, killed]);
+    expect(conditionOf(killing)).toMatchObject({
+      status: 'True',
+      reason: 'RestartAllContainersStarted',
+      message: 'container exited with restart policy rule',
+    });
+    expect(killing.phase).toBe('Running');
+    expect(conditionOf(statusOf(TWO, [running({ name: 'source' })]))).toMatchObject({ status: 'False' });
+    expect(conditionOf(statusOf(pod(), [running()]))).toBeUndefined();
+    const ended = pod({ ...TWO.spec }, { phase: 'Succeeded' });
+    expect(conditionOf(statusOf(ended, []))).toMatchObject({ status: 'False', reason: 'PodCompleted' });
+  });
+
+  it('shows what was removed as waiting and counts it once, whatever the API shows by then', () => {
+    const ids = new Set(['other-0', 'source-0']);
+    const last = { terminated: { exitCode: 137, ...RESTARTING } };
+    const containerStatuses = [
+      reported('source', TERMINATED(42)),
+      reported('other', { running: {} }, { restartCount: 3 }),
+    ];
+    const before: Pod = { ...TWO, status: { containerStatuses } };
+    const removed = statusOf(before, [], { restartedIds: ids });
+    const shown = [
+      { name: 'source', state: { waiting: RESTARTING }, lastState: last, restartCount: 1 },
+      { name: 'other', state: { waiting: RESTARTING }, lastState: last, restartCount: 4 },
+    ];
+    expect(removed.containerStatuses).toMatchObject(shown);
+    expect([removed.phase, conditionOf(removed)?.status]).toEqual(['Running', 'False']);
+    expect(statusOf({ ...TWO, status: removed }, [], { restartedIds: ids }).containerStatuses).toMatchObject(shown);
+    const next = running({ id: 'other-4', name: 'other', attempt: 4 });
+    for (const status of [before.status, removed])
+      expect(
+        statusOf({ ...TWO, ...(status === undefined ? {} : { status }) }, [next], { restartedIds: ids })
+          .containerStatuses?.[1],
+      ).toMatchObject({
+        state: { running: {} },
+        lastState: last,
+        restartCount: 4,
+      });
+  });
+
+  it('does not fail the pod for an init container that is killed, and leaves it initialized', () => {
+    const spec = { restartPolicy: 'Never', initContainers: [asks('first'), container('init')] };
+    const first = exited(42, { id: 'first-0', name: 'first' });
+    const init = exited(137, { id: 'init-0', name: 'init' });
+    expect(statusOf(pod(spec), [first, init]).phase).toBe('Pending');
+    const conditions = [{ type: 'Initialized', status: 'True' }];
+    const { conditions: shown } = statusOf(pod(spec, { conditions }), [first, init]);
+    expect(shown).toContainEqual(expect.objectContaining({ type: 'Initialized', status: 'True' }));
+  });
+
+  it('of a later restart forgets the ids of the one before', () => {
+    const other = running({ id: 'other-1', name: 'other' });
+    const source = exited(42, { id: 'source-1', name: 'source' });
+    expect(restartedIds(TWO, [source, other], new Set(['source-0', 'other-0']))).toEqual(
+      new Set(['source-1', 'other-1']),
+    );
+    expect(restartedIds(TWO, [source], new Set(['source-1', 'other-1']))).toEqual(new Set(['source-1', 'other-1']));
+  });
+});

@@ -1,0 +1,81 @@
+import { type ContainerStatus, hasRestartOfAll, matchingRestartRule, type Pod, restartsAll } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
+import { ownContainersOf } from '../spec/pod-containers.ts';
+import { reportedStatus, reportedStatuses } from '../spec/reported-status.ts';
+import type { PodMemory } from './pod-memory.ts';
+import type { Waiting } from './pod-plan.ts';
+
+interface RestartedPod {
+  readonly pod: Pod;
+  /** Newest attempts first. */
+  readonly containers: readonly ContainerState[];
+  readonly memory: Pick<PodMemory, 'restartedIds'>;
+}
+
+/** The condition of a pod all of whose containers are restarted since one of them has exited. */
+export const ALL_RESTARTING = 'AllContainersRestarting';
+const NONE: ReadonlySet<string> = new Set();
+
+/** How a container is shown that was removed for that, in kubelet's words. */
+export const RESTARTING_ALL = {
+  reason: 'RestartingAllContainers',
+  message: 'The container is removed because RestartAllContainers in place',
+} as const satisfies Waiting;
+
+/**
+ * The newest attempts whose exit restarts all containers of the pod, as long as they exist: they are removed when all others have been,
+ * so that an agent that is started meanwhile goes on.
+ */
+export function restartSources(pod: Pod, containers: readonly ContainerState[]): readonly ContainerState[] {
+  return ownContainersOf(pod).flatMap(({ container }) => {
+    const latest = containers.find(({ name }) => name === container.name);
+    if (latest?.state !== 'exited') return [];
+    return restartsAll(matchingRestartRule(container, latest.exitCode ?? 0)) ? [latest] : [];
+  });
+}
+
+/**
+ * Ids of the containers that the latest restart of all removes, or has removed. Where only the pod's status has one of them, its exit does
+ * not count any more. `before`: the ids of the plan before; an agent that is started meanwhile takes them from the status.
+ */
+export function restartedIds(
+  pod: Pod,
+  containers: readonly ContainerState[],
+  before: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (!hasRestartOfAll(pod.spec)) return NONE;
+  const own = ownStates(pod, containers).map(({ id }) => id);
+  const isReported = pod.status?.conditions?.some(({ type, status }) => type === ALL_RESTARTING && status === 'True');
+  const reported = isReported === true ? reportedStatuses(pod).flatMap((status) => idOf(status) ?? []) : [];
+  if (restartSources(pod, containers).length === 0) return new Set([...before, ...reported]);
+  return new Set(own.some((id) => before.has(id)) ? [...before, ...own] : own);
+}
+
+/** Whether a container of the pod was removed by a restart of all, and has not been started again. */
+export function isRemovedForRestart({ pod, containers, memory }: RestartedPod, name: string): boolean {
+  if (memory.restartedIds.size === 0 || containers.some((container) => container.name === name)) return false;
+  const status = reportedStatus(pod, name);
+  return status !== undefined && memory.restartedIds.has(idOf(status) ?? '');
+}
+
+/** Names of the pod's containers that take part in a restart of all: their ends are not final. */
+export function restartingNames(observed: RestartedPod): ReadonlySet<string> {
+  const { pod, containers, memory } = observed;
+  if (memory.restartedIds.size === 0) return NONE;
+  const names = ownContainersOf(pod).map(({ container }) => container.name ?? '');
+  const isRestarting = (name: string) => {
+    const latest = containers.find((container) => container.name === name);
+    return latest === undefined ? isRemovedForRestart(observed, name) : memory.restartedIds.has(latest.id);
+  };
+  return new Set(names.filter(isRestarting));
+}
+
+/** Containers of the pod's own, not those that were added to look into it. */
+export function ownStates(pod: Pod, containers: readonly ContainerState[]): readonly ContainerState[] {
+  const names = new Set(ownContainersOf(pod).map(({ container }) => container.name));
+  return containers.filter(({ name }) => names.has(name));
+}
+
+function idOf({ containerID }: ContainerStatus): string | undefined {
+  return containerID?.replace(/^docker:\/\//, '');
+}
