@@ -23,6 +23,8 @@ export interface OwnEngineOptions {
   readonly diskMiB: number;
   /** Whether containers go on while the engine is down. */
   readonly containers?: 'end-with-it' | 'outlive-it';
+  /** Names of further low-level runtimes: runc under these names. */
+  readonly runtimes?: readonly string[];
 }
 
 /**
@@ -49,7 +51,7 @@ export class OwnEngine implements AsyncDisposable {
     this.folder = join(home, 'disk', 'folder');
   }
 
-  static async start({ diskMiB, containers = 'end-with-it' }: OwnEngineOptions): Promise<OwnEngine> {
+  static async start({ diskMiB, containers = 'end-with-it', runtimes = [] }: OwnEngineOptions): Promise<OwnEngine> {
     const home = await mkdtemp(join(tmpdir(), 'gantry-engine-'));
     const [disk, config] = [join(home, 'disk'), join(home, 'daemon.json')];
     const { stdout: version } = await run('dockerd', ['--version'], { env: { ...process.env, PATH } });
@@ -62,6 +64,7 @@ export class OwnEngine implements AsyncDisposable {
       ...['--containerd-namespace', nameOf(home), '--containerd-plugins-namespace', `plugins-${nameOf(home)}`],
       ...['--bridge', 'none', '--iptables=false', '--shutdown-timeout', '2'],
       ...(containers === 'outlive-it' ? ['--live-restore'] : []),
+      ...runtimes.flatMap((name) => ['--add-runtime', `${name}=runc`]),
     ]);
     try {
       await mkdir(disk);
