@@ -717,28 +717,34 @@ test('a pod has its names, resolvers and processes, or those of the host', async
   await kubectl(['delete', 'pod', '--all']);
 });
 
-test('a RuntimeClass chooses the runtime of the engine and adds its overhead; one that the engine lacks is refused', async () => {
+test('a RuntimeClass adds its overhead, for which a node needs room; one that the engine lacks is refused', async () => {
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
-  const names = ['known', 'unknown'].map((name) => `${namespace.name}-${name}`);
-  const [known = '', unknown = ''] = names;
-  const kind = (name: string, handler: string) => `
+  const names = ['known', 'unknown', 'large'].map((name) => `${namespace.name}-${name}`);
+  const [known = '', unknown = '', large = ''] = names;
+  const [node] = await cluster.nodes();
+  const kind = (name: string, handler: string, memory = '7Mi') => `
 apiVersion: node.k8s.io/v1
 kind: RuntimeClass
 metadata: { name: ${name} }
 handler: ${handler}
-overhead: { podFixed: { memory: 7Mi } }
+overhead: { podFixed: { memory: ${memory} } }
 ---
 `;
   try {
-    await apply(kind(known, 'runc') + kind(unknown, 'gantry-none'));
+    await apply(kind(known, 'runc') + kind(unknown, 'gantry-none') + kind(large, 'runc', '1Pi'));
     await apply(
       pod('known', 'true', '', '', `  runtimeClassName: ${known}`) +
-        pod('unknown', 'true', '', '', `  runtimeClassName: ${unknown}`),
+        pod('unknown', 'true', '', '', `  runtimeClassName: ${unknown}`) +
+        pod('large', 'true', '', '', `  runtimeClassName: ${large}\n  nodeName: ${node?.metadata.name}`),
     );
     await untilSucceeded('known');
     expect((await cluster.get(PODS, namespace.name, 'known')).spec?.overhead).toEqual({ memory: '7Mi' });
-    expect((await engineOptions(namespace.name, 'known')).get('main')?.['Runtime']).toBe('runc');
+    const room = await eventually('the node has no room for the overhead', 60_000, async () => {
+      const { status } = await cluster.get(PODS, namespace.name, 'large');
+      return status?.phase === 'Failed' ? status : undefined;
+    });
+    expect(room).toMatchObject({ reason: 'OutOfmemory', message: expect.stringContaining(`requested: ${2 ** 50}`) });
     await untilDescribed('unknown', 'failed to get sandbox runtime: no runtime for "gantry-none" is configured');
   } finally {
     await kubectl(['delete', 'runtimeclass', ...names]);
