@@ -31,6 +31,7 @@ const CORE = [
   '24-lifecycle',
   '24-resize',
   '24-resources',
+  '24-restart-all',
   '24-static-pods',
   '24-streams',
 ];

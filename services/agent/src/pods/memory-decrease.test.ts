@@ -54,6 +54,7 @@ it('a memory limit below the usage changes nothing of the pod until the usage ha
     1,
   );
   use.mib = 79;
+  await node.clock.advance(2_000);
   await soon(node, limits).toEqual({ one: '128Mi 200m', two: '80Mi 100m' });
   await soon(node, () => condition()).toBeUndefined();
   expect(node.events.some((event) => event.startsWith('Normal ResizeCompleted'))).toBe(true);
