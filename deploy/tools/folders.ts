@@ -223,7 +223,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     spec: ['runtime'],
     'probes/probe-types': ['runtime', 'spec'],
     probes: ['runtime', 'spec', 'probes/probe-types'],
-    sources: ['spec'],
+    sources: ['runtime', 'spec'],
     images: ['runtime', 'files', 'spec'],
     'volumes/volume-types': ['runtime', 'files', 'spec'],
     volumes: ['runtime', 'files', 'spec', 'sources', 'mounts', 'volumes/volume-types'],

@@ -186,7 +186,8 @@ const REFUSED: Readonly<Record<string, RefusedPod>> = {
   'trust-bundle': {
     ...projected({ clusterTrustBundle: { name: 'bundle', path: 'bundle.pem' } }),
     event: 'FailedMount',
-    message: /projected source clusterTrustBundle is not supported/,
+    message:
+      /this cluster does not serve ClusterTrustBundles of certificates\.k8s\.io\/v1beta1 \(GANTRY_RUNTIME_CONFIG\)/,
   },
   'pod-certificate': {
     ...projected({

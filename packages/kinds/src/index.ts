@@ -48,7 +48,7 @@ export {
   totalUsage,
 } from './quota-usage.ts';
 export { canonicalIp, type IpFamily } from './fields/ip.ts';
-export { findKind, findResource, resources } from './registry.ts';
+export { findKind, findResource, optionalResources, resources } from './registry.ts';
 export { metricsKinds } from './metrics/index.ts';
 export { NODE_METRICS, type NodeMetrics, POD_METRICS, type PodMetrics } from './metrics/usage-metrics.ts';
 export {

@@ -8,7 +8,7 @@ import { authenticationKinds } from './authentication/index.ts';
 import { authorizationKinds } from './authorization/index.ts';
 import { autoscalingKinds } from './autoscaling/index.ts';
 import { batchKinds } from './batch/index.ts';
-import { certificatesKinds } from './certificates/index.ts';
+import { certificatesKinds, optionalCertificatesKinds } from './certificates/index.ts';
 import { coordinationKinds } from './coordination/index.ts';
 import { coreKinds } from './core/index.ts';
 import { discoveryKinds } from './discovery/index.ts';
@@ -46,6 +46,9 @@ export const resources: readonly ResourceDefinition[] = [
   ...apiregistrationKinds,
   ...apiextensionsKinds,
 ];
+
+/** Built-in resources that Kubernetes 1.36 serves only where its `--runtime-config` asks for them, as `GANTRY_RUNTIME_CONFIG` does. */
+export const optionalResources: readonly ResourceDefinition[] = [...optionalCertificatesKinds];
 
 /** The definition of a resource by group, version and plural. */
 export function findResource(ref: ResourceRef): ResourceDefinition | undefined {

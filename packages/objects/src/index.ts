@@ -110,6 +110,7 @@ export {
   subtractQuantity,
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
+export { CLUSTER_TRUST_BUNDLES, type ClusterTrustBundle } from './trust-bundles.ts';
 export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { apiReferenceOf } from './pods/api-references.ts';

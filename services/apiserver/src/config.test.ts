@@ -32,3 +32,17 @@ it.each([
   expect(read).toThrow(PREFIX + name);
   expect(read).toThrow(message);
 });
+
+it('serves what is not served by default where it is told to', () => {
+  const read = (value: string) =>
+    readApiServerConfig({ ...REQUIRED, GANTRY_RUNTIME_CONFIG: value }).optionalResources.map(
+      ({ resource }) => resource,
+    );
+  expect(readApiServerConfig(REQUIRED).optionalResources).toEqual([]);
+  expect(read('certificates.k8s.io/v1beta1/clustertrustbundles=true')).toEqual(['clustertrustbundles']);
+  expect(read('')).toEqual([]);
+  expect(read('certificates.k8s.io/v1beta1')).toEqual(['clustertrustbundles']);
+  expect(read('certificates.k8s.io/v1beta1=true,certificates.k8s.io/v1beta1/clustertrustbundles=false')).toEqual([]);
+  for (const bad of ['apps/v1beta1=true', 'certificates.k8s.io/v1beta1=maybe', 'certificates.k8s.io/v1beta1=true=true'])
+    expect(() => read(bad)).toThrow('GANTRY_RUNTIME_CONFIG');
+});

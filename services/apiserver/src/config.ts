@@ -1,4 +1,5 @@
-import type { PodSecurityExemptions } from '@gantry/kinds';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { optionalResources, type PodSecurityExemptions } from '@gantry/kinds';
 import { dns1123Label, dns1123Subdomain } from '@gantry/objects';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
@@ -20,6 +21,8 @@ export interface ApiServerConfig {
   readonly serviceCidr: string;
   readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
+  /** The built-in resources that are served though they are not by default. */
+  readonly optionalResources: readonly ResourceDefinition[];
   readonly podSecurityExemptions: PodSecurityExemptions;
   readonly audit: {
     readonly policyFile: string;
@@ -46,6 +49,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     podCidr: reader.text('GANTRY_POD_CIDR', '10.128.0.0/20'),
     defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
+    optionalResources: optionalResourcesOf(reader.list('GANTRY_RUNTIME_CONFIG', [])),
     podSecurityExemptions: {
       usernames: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_USERNAMES', () => []),
       runtimeClasses: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_RUNTIME_CLASSES', dns1123Subdomain),
@@ -73,6 +77,26 @@ function names(
     if (problem !== undefined) throw new ConfigError(variable, `${JSON.stringify(name)}: ${problem}`);
   }
   return found;
+}
+
+/** As `--runtime-config` of Kubernetes: `certificates.k8s.io/v1beta1=true`, or one resource of it, behind another slash. */
+function optionalResourcesOf(entries: readonly string[]): readonly ResourceDefinition[] {
+  const wanted = new Set<ResourceDefinition>();
+  for (const entry of entries) {
+    const [api = '', value = 'true', ...more] = entry.split('=');
+    const matches = optionalResources.filter(({ group, version, resource }) =>
+      [`${group}/${version}`, `${group}/${version}/${resource}`].includes(api),
+    );
+    if (matches.length === 0 || more.length > 0 || !['true', 'false'].includes(value)) {
+      const known = optionalResources.map(({ group, version, resource }) => `${group}/${version}/${resource}=true`);
+      throw new ConfigError('GANTRY_RUNTIME_CONFIG', `${JSON.stringify(entry)} is none of ${known.join(', ')}`);
+    }
+    for (const match of matches) {
+      if (value === 'true') wanted.add(match);
+      else wanted.delete(match);
+    }
+  }
+  return [...wanted];
 }
 
 /** `none` seals nothing. */

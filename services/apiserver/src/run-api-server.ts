@@ -79,7 +79,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const { members, health, client, cache } = createApiServer({
     ...service.parts,
     store,
-    resources: [...resources, ...metricsKinds],
+    resources: [...resources, ...config.optionalResources, ...metricsKinds],
     agentTls,
     frontProxy,
     signingKeys,

@@ -13,7 +13,7 @@ import { jsonTypeOf } from '../values/scalars.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import { type JsonObject, type KubeObject, StatusError, apiVersionOf, cloneJson, invalid } from '@gantry/objects';
 import { type ResourceDefinition } from '../resource-definition.ts';
-import { schemaOf, type SchemaRef } from '../schema/type-schema.ts';
+import { schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
 import { goFormat } from './go-format.ts';
 import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';
 import { applyMergePatch, isPlainObject } from './merge-patch.ts';
@@ -119,11 +119,15 @@ function merge({ type, bytes }: Patch, original: KubeObject, schema: SchemaRef, 
     case 'application/merge-patch+json':
       return mergePatched(original, bytes);
     case 'application/strategic-merge-patch+json':
-      if (schemaOf(schema).custom !== undefined) throw notForCustomResources();
+      if (!takesStrategic(schemaOf(schema))) throw notForCustomResources();
       return strategicallyMerged(original, bytes, schema);
     default:
       throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }
+}
+
+function takesStrategic({ custom, patches }: StructType): boolean {
+  return custom === undefined || patches === 'strategic';
 }
 
 /** Custom resources have no strategies. */

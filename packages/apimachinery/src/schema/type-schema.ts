@@ -53,6 +53,8 @@ export interface StructType {
   readonly preserveUnknownFields?: boolean;
   /** Of a whole custom resource: how it is read, in place of the rules for published schemas. */
   readonly custom?: CustomCodec;
+  /** Of a type with a codec of its own: whether strategic merge patches are taken all the same, as for all kinds of Kubernetes. */
+  readonly patches?: 'strategic';
 }
 
 /** Reads custom resources of one version. */

@@ -6,7 +6,7 @@ import {
   type ResourceDefinition,
 } from '@gantry/apimachinery';
 import { customDefinitions } from '@gantry/custom-resources';
-import { findResource } from '@gantry/kinds';
+import { findResource, optionalResources } from '@gantry/kinds';
 import {
   apiVersionOf,
   cloneJson,
@@ -222,7 +222,7 @@ export class FakeObjectClient extends ObjectCalls {
   #definitionOf(resource: Resource): ResourceDefinition {
     const custom = this.all(CUSTOM_RESOURCE_DEFINITIONS).flatMap((crd) => customDefinitions(crd, {}));
     const isMeant = (of: Resource) => of.version === resource.version && idOf(of) === idOf(resource);
-    return must(findResource(resource) ?? custom.find(isMeant), resource.resource);
+    return must(findResource(resource) ?? [...optionalResources, ...custom].find(isMeant), resource.resource);
   }
 
   #create(

@@ -5,15 +5,12 @@ import {
   type CertificateSigningRequestCondition,
   type CertificateSigningRequestStatus,
   type FieldError,
-  dns1123Label,
-  dns1123Subdomain,
   duplicate,
   equalJson,
   forbidden,
   invalid,
   pathSegment,
   required,
-  tooLong,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -23,11 +20,11 @@ import {
   column,
   defineResource,
   formatDuration,
-  invalidAll,
   nameColumn,
   unsupported,
 } from '@gantry/apimachinery';
 import { validateCertificate } from './issued-certificate.ts';
+import { validateSignerName } from './signer-name.ts';
 
 const USAGES = [
   'any',
@@ -160,31 +157,6 @@ function requestFault(request: string): string {
   const body = PEM_REQUEST.exec(Buffer.from(request, 'base64').toString())?.[1];
   if (body === undefined) return 'PEM block type must be CERTIFICATE REQUEST';
   return Buffer.from(body, 'base64')[0] === 0x30 ? '' : "asn1: structure error: tags don't match";
-}
-
-function validateSignerName(name: string, path: string): FieldError[] {
-  if (name === '') return [required(path)];
-  const [domain = '', rest, ...more] = name.split('/');
-  if (rest === undefined || more.length > 0) {
-    return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
-  }
-  const errors: FieldError[] = [];
-  if (domain.length > 253) errors.push(tooLong(path, 253));
-  const labels = domain.split('.');
-  for (const label of labels) {
-    const complaints = dns1123Label(label).map((message) => `validating label ${JSON.stringify(label)}: ${message}`);
-    append(errors, invalidAll(path, domain, complaints));
-  }
-  if (labels.length < 2) {
-    errors.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
-  }
-  for (const label of rest.split('.')) {
-    const complaints = dns1123Subdomain(label).map(
-      (message) => `validating label ${JSON.stringify(label)}: ${message}`,
-    );
-    append(errors, invalidAll(path, rest, complaints));
-  }
-  return errors;
 }
 
 function validateConditions(conditions: readonly CertificateSigningRequestCondition[]): FieldError[] {

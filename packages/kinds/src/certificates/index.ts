@@ -1,5 +1,9 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { certificateSigningRequests } from './certificate-signing-request.ts';
+import { clusterTrustBundles } from './cluster-trust-bundle.ts';
 
 /** The kinds of `certificates.k8s.io`, in discovery's order. */
 export const certificatesKinds: readonly ResourceDefinition[] = [certificateSigningRequests];
+
+/** Those that are served where the settings of the cluster ask for them. */
+export const optionalCertificatesKinds: readonly ResourceDefinition[] = [clusterTrustBundles];

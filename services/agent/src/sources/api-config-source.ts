@@ -1,11 +1,28 @@
-import { CONFIG_MAPS, SECRETS } from '@gantry/objects';
+import { CLUSTER_TRUST_BUNDLES, CONFIG_MAPS, SECRETS, StatusError } from '@gantry/objects';
 import { ignoreNotFound, type ObjectReader } from '@gantry/client';
-import type { ConfigSource } from '../spec/config-source.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { BundleSelection, ConfigSource } from '../spec/config-source.ts';
 
-/** ConfigMaps and Secrets, read from the API each time. */
+/** ConfigMaps, Secrets and bundles of trust anchors, read from the API each time. */
 export function apiConfigSource(client: ObjectReader): ConfigSource {
   return {
     configMap: (namespace, name, signal) => ignoreNotFound(client.get(CONFIG_MAPS, { namespace, name }, signal)),
     secret: (namespace, name, signal) => ignoreNotFound(client.get(SECRETS, { namespace, name }, signal)),
+    trustBundles: async (selection, signal) => {
+      const fieldSelector = bundleSelector(selection);
+      try {
+        return (await client.list(CLUSTER_TRUST_BUNDLES, { fieldSelector }, signal)).items;
+      } catch (error) {
+        if (!(error instanceof StatusError && error.reason === 'NotFound')) throw error;
+        const message =
+          'this cluster does not serve ClusterTrustBundles of certificates.k8s.io/v1beta1 (GANTRY_RUNTIME_CONFIG)';
+        throw new AgentError('FailedMount', message, { cause: error });
+      }
+    },
   };
+}
+
+/** The field selector of a list or watch of bundles. */
+export function bundleSelector(selection: BundleSelection): string {
+  return 'name' in selection ? `metadata.name=${selection.name}` : `spec.signerName=${selection.signerName}`;
 }

@@ -1,6 +1,7 @@
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, type Volume } from '@gantry/objects';
+import type { ObjectReader } from '@gantry/client';
+import { CLUSTER_TRUST_BUNDLES, CONFIG_MAPS, type ConfigMap, StatusError, type Volume } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pod } from '../testing/pods.ts';
@@ -100,6 +101,51 @@ describe('the configuration in the volumes of pods', () => {
     expect(watch.size).toBe(100);
     watch.follow('a', undefined);
     expect(watch.size).toBe(0);
+  });
+
+  it('is that of trust bundles too: of one, and of all of a signer', async () => {
+    const put = async (name: string, signerName: string) => {
+      const spec = { trustBundle: 'x', signerName };
+      await client.put(CLUSTER_TRUST_BUNDLES, {
+        apiVersion: 'certificates.k8s.io/v1beta1',
+        kind: 'ClusterTrustBundle',
+        metadata: { name },
+        spec,
+      });
+      await clock.advance(100);
+    };
+    const change = async (name: string, trustBundle: string) => {
+      await client.patch(CLUSTER_TRUST_BUNDLES, { namespace: '', name }, { merge: { spec: { trustBundle } } }, signal);
+      await clock.advance(100);
+    };
+    const bundleOf = (projection: object) =>
+      pod({ volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'p', ...projection } }] } }] });
+    await put('s:a:1', 's/a');
+    await watch.trustBundles({ name: 's:a:1' }, signal);
+    expect((await watch.trustBundles({ signerName: 's/a' }, signal)).map(({ metadata }) => metadata.name)).toEqual([
+      's:a:1',
+    ]);
+    watch.follow('a', bundleOf({ name: 's:a:1' }));
+    watch.follow('b', bundleOf({ signerName: 's/a', labelSelector: {} }));
+    await clock.advance(100);
+    expect([heard, watch.size]).toEqual([[], 2]);
+    await change('s:a:1', 'y');
+    expect(heard.splice(0).toSorted()).toEqual(['a', 'b']);
+    await put('s:a:2', 's/a');
+    await put('s:b:1', 's/b');
+    expect(heard.splice(0)).toEqual(['b']);
+    await client.delete(CLUSTER_TRUST_BUNDLES, { namespace: '', name: 's:a:2' }, {}, signal);
+    await clock.advance(100);
+    expect(heard).toEqual(['b']);
+  });
+
+  it('says that the cluster serves no trust bundles', async () => {
+    const list = async () =>
+      Promise.reject(new StatusError('NotFound', 'the server could not find the requested resource'));
+    const source = apiConfigSource({ ...client, list } as unknown as ObjectReader);
+    await expect(source.trustBundles({ name: 'x' }, signal)).rejects.toThrow(
+      'this cluster does not serve ClusterTrustBundles',
+    );
   });
 
   it('is found in volumes of each kind that shows it', () => {

@@ -2,6 +2,8 @@ import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import { Reflector, type ReflectorEvent } from '@gantry/controller-runtime';
 import {
+  CLUSTER_TRUST_BUNDLES,
+  type ClusterTrustBundle,
   CONFIG_MAPS,
   type ConfigMap,
   type KubeObject,
@@ -11,19 +13,22 @@ import {
   SECRETS,
 } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
-import type { ConfigSource } from '../spec/config-source.ts';
+import type { BundleSelection, ConfigSource } from '../spec/config-source.ts';
+import { bundleSelector } from './api-config-source.ts';
 
-type Kind = 'configmap' | 'secret';
+type Kind = 'configmap' | 'secret' | 'bundle' | 'signer';
 
-const RESOURCES: Readonly<Record<Kind, Resource<ConfigMap> | Resource<Secret>>> = {
+const RESOURCES: Readonly<Record<Kind, Resource<ConfigMap> | Resource<Secret> | Resource<ClusterTrustBundle>>> = {
   configmap: CONFIG_MAPS,
   secret: SECRETS,
+  bundle: CLUSTER_TRUST_BUNDLES,
+  signer: CLUSTER_TRUST_BUNDLES,
 };
 
 /** Of one pod: each watch is a request that stays open. What a pod shows beside these changes when its volumes are read again. */
 const MAX_WATCHES = 100;
 
-/** An object that volumes of pods show. */
+/** An object that volumes of pods show; of a signer, all its bundles. */
 interface Reference {
   readonly kind: Kind;
   readonly namespace: string;
@@ -47,7 +52,7 @@ export interface ConfigWatchOptions {
 }
 
 /**
- * Follows the ConfigMaps and Secrets in the volumes of this node's pods: one watch for each object, as long as a pod has it, as kubelet
+ * Follows the ConfigMaps, Secrets and trust bundles in the volumes of this node's pods: one watch for each object, as long as a pod has it, as kubelet
  * does. Volumes read them through here: a change between a read and the begin of its watch is noticed.
  */
 export class ConfigWatch implements ConfigSource {
@@ -71,6 +76,13 @@ export class ConfigWatch implements ConfigSource {
 
   async secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined> {
     return this.#note('secret', namespace, name, await this.#options.source.secret(namespace, name, signal));
+  }
+
+  async trustBundles(selection: BundleSelection, signal: AbortSignal): Promise<readonly ClusterTrustBundle[]> {
+    const found = await this.#options.source.trustBundles(selection, signal);
+    const version = 'name' in selection ? versionOf(found[0]) : versionsOf(found);
+    this.#noteVersion(keyOf(bundleReference(selection)), version);
+    return found;
   }
 
   /** A number that grows when something changes that the pod's volumes show. */
@@ -102,9 +114,12 @@ export class ConfigWatch implements ConfigSource {
   }
 
   #note<T extends KubeObject>(kind: Kind, namespace: string, name: string, found: T | undefined): T | undefined {
-    const key = keyOf({ kind, namespace, name });
-    if (this.#watched.get(key)?.version === undefined) this.#read.set(key, versionOf(found));
+    this.#noteVersion(keyOf({ kind, namespace, name }), versionOf(found));
     return found;
+  }
+
+  #noteVersion(key: string, version: string): void {
+    if (this.#watched.get(key)?.version === undefined) this.#read.set(key, version);
   }
 
   #join(podUid: string, key: string, reference: Reference): void {
@@ -132,7 +147,7 @@ export class ConfigWatch implements ConfigSource {
   async #run(key: string, watched: Watched): Promise<void> {
     const { client, clock, random, logger } = this.#options;
     const { kind, namespace, name } = watched.reference;
-    const fieldSelector = `metadata.name=${name}`;
+    const fieldSelector = kind === 'signer' ? bundleSelector({ signerName: name }) : `metadata.name=${name}`;
     const resource = RESOURCES[kind] as Resource;
     const reflector = new Reflector({ client, resource, clock, random, namespace, fieldSelector });
     for await (const event of reflector.events(watched.abort.signal)) {
@@ -140,7 +155,7 @@ export class ConfigWatch implements ConfigSource {
         logger.debug({ object: key, reason: errorMessage(event.error) }, 'watching a configuration failed');
         continue;
       }
-      const version = lastVersion(event, name);
+      const version = kind === 'signer' ? signerVersion(event, name) : lastVersion(event, name);
       const before = watched.version ?? this.#read.get(key);
       watched.version = version ?? watched.version;
       this.#read.delete(key);
@@ -165,6 +180,21 @@ function lastVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, name: s
   return last.kind === 'gone' ? '' : versionOf(last.object);
 }
 
+/** The versions of all bundles of a signer at the start of a watch; after an event about one, something that no event before had. */
+function signerVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, signer: string): string | undefined {
+  const isOfIt = (object: KubeObject) => (object as ClusterTrustBundle).spec.signerName === signer;
+  if (event.kind === 'resync') return versionsOf(event.objects.filter(isOfIt));
+  const changes = event.changes.filter(({ object }) => isOfIt(object));
+  return changes.length === 0 ? undefined : changes.map(({ kind, object }) => `${kind} ${versionOf(object)}`).join();
+}
+
+function versionsOf(objects: readonly KubeObject[]): string {
+  return objects
+    .map((object) => `${object.metadata.name}@${versionOf(object)}`)
+    .sort()
+    .join();
+}
+
 function versionOf(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? '';
 }
@@ -173,14 +203,25 @@ function keyOf({ kind, namespace, name }: Reference): string {
   return `${kind}/${namespace}/${name}`;
 }
 
+function bundleReference(selection: BundleSelection): Reference {
+  const [kind, name] =
+    'name' in selection ? (['bundle', selection.name] as const) : (['signer', selection.signerName] as const);
+  return { kind, namespace: '', name };
+}
+
 function referencesOf({ metadata: { namespace = '' }, spec }: Pod): readonly Reference[] {
   const names = (spec?.volumes ?? []).flatMap(({ configMap, secret, projected }) => [
     { kind: 'configmap' as const, name: configMap?.name },
     { kind: 'secret' as const, name: secret?.secretName },
     ...(projected?.sources ?? []).flatMap((source) => [
+      { kind: 'bundle' as const, name: source.clusterTrustBundle?.name },
+      { kind: 'signer' as const, name: source.clusterTrustBundle?.signerName },
       { kind: 'configmap' as const, name: source.configMap?.name },
       { kind: 'secret' as const, name: source.secret?.name },
     ]),
   ]);
-  return names.flatMap(({ kind, name = '' }) => (name === '' ? [] : [{ kind, namespace, name }]));
+  return names.flatMap(({ kind, name = '' }) => {
+    if (name === '') return [];
+    return [kind === 'bundle' || kind === 'signer' ? { kind, namespace: '', name } : { kind, namespace, name }];
+  });
 }

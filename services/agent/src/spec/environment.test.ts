@@ -10,6 +10,7 @@ describe('a container’s variables', () => {
   const source: ConfigSource = {
     configMap: async (_namespace, name) =>
       name === 'settings' ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { mode: 'fast' } } : undefined,
+    trustBundles: async () => [],
     secret: async (_namespace, name) =>
       name === 'keys' ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { token: 'c2VjcmV0' } } : undefined,
   };

@@ -15,7 +15,7 @@ const context: VolumeContext = {
   pod: pod(),
   podAddress: '10.0.0.9',
   facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
-  source: { configMap: async () => undefined, secret: async () => undefined },
+  source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
   token: async () => 'token',
 };
 

@@ -57,6 +57,7 @@ describe('the volumes of pods', () => {
       engine: ENGINE,
       source: {
         configMap: async () => undefined,
+        trustBundles: async () => [],
         secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
       },
       tokens: new TokenSource(new FakeObjectClient(clock), clock),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { must } from '@gantry/base';
-import type { Volume } from '@gantry/objects';
+import type { ClusterTrustBundle, ClusterTrustBundleProjection, Volume } from '@gantry/objects';
 import { allocatable, pod } from '../testing/pods.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
@@ -8,6 +8,21 @@ import { configMapVolume } from './volume-types/config-map.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
 
+const anchor = (letter: string) =>
+  `-----BEGIN CERTIFICATE-----\n${letter.repeat(64)}\n${letter}===\n-----END CERTIFICATE-----\n`;
+const ANCHORS = { a: anchor('A'), b: anchor('B'), c: anchor('C') };
+const bundle = (name: string, trustBundle: string, signerName?: string, labels = {}): ClusterTrustBundle => ({
+  apiVersion: 'certificates.k8s.io/v1beta1',
+  kind: 'ClusterTrustBundle',
+  metadata: { name, labels },
+  spec: { trustBundle, ...(signerName === undefined ? {} : { signerName }) },
+});
+const BUNDLES = [
+  bundle('one', `of ours\n${ANCHORS.b}\n${ANCHORS.a.replaceAll('\n', '\r\n')}`),
+  bundle('s:a:1', `${ANCHORS.a}${ANCHORS.b}`, 's/a'),
+  bundle('s:a:2', `${ANCHORS.c}${ANCHORS.b}`, 's/a', { live: 'yes' }),
+  bundle('s:b:1', ANCHORS.a, 's/b'),
+];
 const NAMESPACE_FILE = { path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } };
 const signal = new AbortController().signal;
 
@@ -22,6 +37,10 @@ describe('the files of a volume', () => {
           ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { 'ca.crt': 'CA' }, binaryData: { raw: 'AQI=' } }
           : undefined,
       secret: async () => undefined,
+      trustBundles: async (selection) =>
+        BUNDLES.filter(({ metadata, spec }) =>
+          'name' in selection ? metadata.name === selection.name : spec.signerName === selection.signerName,
+        ),
     },
     token: async ({ audience = '' }) => `token for ${audience}`,
   };
@@ -78,14 +97,44 @@ describe('the files of a volume', () => {
     [{ name: 'v', configMap: { name: 'kube-root-ca.crt', items: [{ key: 'raw', path: '../x' }] } }, 'invalid path'],
     [
       { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'x' } }] } },
-      'projected source clusterTrustBundle is not supported',
+      'exactly one of name and signerName of a clusterTrustBundle must be given',
     ],
+    [
+      { name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'none', path: 'x' } }] } },
+      'clustertrustbundle.certificates.k8s.io "none" not found',
+    ],
+    [
+      { name: 'v', projected: { sources: [{ clusterTrustBundle: { signerName: 's/a', path: 'x' } }] } },
+      'combination of signerName and labelSelector matched zero ClusterTrustBundles',
+    ],
+    [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'one', path: '../x' } }] } }, 'invalid path'],
     [
       { name: 'v', projected: { sources: [{ podCertificate: { signerName: 's', keyType: 'ED25519' } }] } },
       'projected source podCertificate is not supported',
     ],
   ])('%j are refused', async (volume, message) => {
     await expect(filesOf(volume)).rejects.toThrow(message);
+  });
+
+  it('are the trust anchors of a bundle, or of those of a signer that have the labels, each once', async () => {
+    const content = async (clusterTrustBundle: ClusterTrustBundleProjection) =>
+      files({ name: 'v', projected: { sources: [{ clusterTrustBundle }] } });
+    expect(await content({ name: 'one', path: 'a/roots.pem' })).toEqual({
+      'a/roots.pem': `644 ${ANCHORS.a}${ANCHORS.b}`,
+    });
+    const ofSigner = { signerName: 's/a', path: 'p' };
+    expect(await content({ ...ofSigner, labelSelector: {} })).toEqual({
+      p: `644 ${ANCHORS.a}${ANCHORS.b}${ANCHORS.c}`,
+    });
+    expect(await content({ ...ofSigner, labelSelector: { matchLabels: { live: 'yes' } } })).toEqual({
+      p: `644 ${ANCHORS.b}${ANCHORS.c}`,
+    });
+    expect(await content({ ...ofSigner, optional: true })).toEqual({ p: '644 ' });
+    expect(await content({ name: 'none', optional: true, path: 'p' })).toEqual({ p: '644 ' });
+    const own = { ...context, pod: pod({ securityContext: { runAsUser: 5 } }) };
+    const sources = [{ clusterTrustBundle: { name: 'one', path: 'p' } }];
+    const [file] = await projectedVolume.files({ name: 'v', projected: { sources } }, own, signal);
+    expect(file).toMatchObject({ mode: 0o600, user: 5 });
   });
 
   it('are empty for an optional source that is missing', async () => {

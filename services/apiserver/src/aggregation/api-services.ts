@@ -23,6 +23,7 @@ const PRIORITIES: Readonly<Record<string, Priority>> = {
   'autoscaling/v2': [17500, 30],
   'batch/v1': [17400, 15],
   'certificates.k8s.io/v1': [17300, 15],
+  'certificates.k8s.io/v1beta1': [17300, 9],
   'networking.k8s.io/v1': [17200, 15],
   'policy/v1': [17100, 15],
   'rbac.authorization.k8s.io/v1': [17000, 15],

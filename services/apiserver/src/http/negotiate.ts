@@ -163,7 +163,9 @@ export function negotiatePatch(
   definition: Pick<ResourceDefinition, 'schema'>,
 ): string {
   const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (typeof definition.schema !== 'string' && !CUSTOM_PATCH_TYPES.includes(type)) {
+  const { schema } = definition;
+  const isCustom = typeof schema !== 'string' && schema.patches === undefined;
+  if (isCustom && !CUSTOM_PATCH_TYPES.includes(type)) {
     throw new StatusError(
       'UnsupportedMediaType',
       `the body of the request was in an unknown format - accepted media types include: ${CUSTOM_PATCH_TYPES.join(', ')}`,

@@ -25,7 +25,7 @@ describe('a path of the host', () => {
       pod: pod(),
       podAddress: '',
       facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
-      source: { configMap: async () => undefined, secret: async () => undefined },
+      source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
       token: async () => '',
     };
     const target = {

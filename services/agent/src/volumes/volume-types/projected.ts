@@ -8,6 +8,7 @@ import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 import { configMapFiles } from './config-map.ts';
 import { downwardApiFiles } from './downward-api.ts';
 import { secretFiles } from './secret.ts';
+import { trustBundleFiles } from './trust-bundle.ts';
 
 const TOKEN_MODE = 0o600;
 
@@ -23,7 +24,7 @@ export const projectedVolume = defineFileVolumeType(
 );
 
 async function projectedFiles(
-  { configMap, secret, downwardAPI, serviceAccountToken, ...others }: VolumeProjection,
+  { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, ...others }: VolumeProjection,
   mode: number,
   context: VolumeContext,
   signal: AbortSignal,
@@ -38,5 +39,6 @@ async function projectedFiles(
     const tokenMode = group === undefined && user === undefined ? mode : TOKEN_MODE;
     return [{ path: checkedPath(serviceAccountToken.path), content: Buffer.from(token), mode: tokenMode, user }];
   }
+  if (clusterTrustBundle !== undefined) return trustBundleFiles(clusterTrustBundle, mode, context, signal);
   throw new AgentError('FailedMount', `projected source ${Object.keys(others).join(', ')} is not supported`);
 }

@@ -4,6 +4,7 @@ import {
   type CertificateSigningRequest,
   CLIENT_SIGNER,
   type ClusterRole,
+  type ClusterTrustBundle,
   equalJson,
   type KubeObject,
   type PolicyRule,
@@ -34,6 +35,7 @@ export interface EscalationCheck {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
+const CERTIFICATES = 'certificates.k8s.io';
 const FULL: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
@@ -44,7 +46,9 @@ export function createEscalationCheck(access: AccessDecider, roles: RoleIndex): 
   return {
     check: (change) => {
       const { user, definition } = change;
-      if (definition.group === 'certificates.k8s.io') checkCertificate(access, change);
+      if (definition.group === CERTIFICATES && definition.resource === 'clustertrustbundles')
+        checkTrustBundle(access, change);
+      else if (definition.group === CERTIFICATES) checkCertificate(access, change);
       if (definition.group !== RBAC || user.groups.includes(ADMINISTRATORS) || onlyCleansUp(change)) return;
       if (definition.resource === 'roles' || definition.resource === 'clusterroles') checkRole(access, change);
       else checkBinding(access, roles, change);
@@ -113,13 +117,26 @@ function requireHeld(access: AccessDecider, change: GuardedChange, wanted: reado
   throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, object.metadata.name ?? '', text + why);
 }
 
+/** Checks bundles of a signer, which the writer vouches for. */
+function checkTrustBundle(access: AccessDecider, change: GuardedChange): void {
+  const { user, object, definition } = change;
+  const { metadata, spec } = object as Partial<ClusterTrustBundle> & KubeObject;
+  const { signerName = '' } = spec ?? {};
+  if (signerName === '' || onlyCleansUp(change) || maySigner(access, user, 'attest', signerName)) return;
+  throw StatusError.forbidden(
+    { group: definition.group, resource: definition.resource },
+    metadata.name ?? '',
+    `user not permitted to attest for signerName ${JSON.stringify(signerName)}`,
+  );
+}
+
 /** Checks certificate requests: rights to approve and sign for a signer, and subjects that may not be requested. */
 function checkCertificate(access: AccessDecider, { user, object, old, subresource }: GuardedChange): void {
   const { spec, status } = object as CertificateSigningRequest;
   const name = object.metadata.name ?? '';
   const signer = ((old ?? object) as CertificateSigningRequest).spec?.signerName ?? spec?.signerName ?? '';
   const refuse = (text: string): never => {
-    throw StatusError.forbidden({ group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }, name, text);
+    throw StatusError.forbidden({ group: CERTIFICATES, resource: 'certificatesigningrequests' }, name, text);
   };
   if (old === undefined) {
     const group = signer === CLIENT_SIGNER ? unlimitedGroupIn(spec?.request ?? '') : undefined;
@@ -170,7 +187,7 @@ function stringOf(tag: number, bytes: Buffer): string {
 
 /** A right on one signer, or on all of a domain (`example.com/*`). */
 function maySigner(access: AccessDecider, user: User, verb: string, signer: string): boolean {
-  const definition = { group: 'certificates.k8s.io', resource: 'signers' };
+  const definition = { group: CERTIFICATES, resource: 'signers' };
   const domain = signer.split('/')[0] ?? '';
   return [signer, `${domain}/*`].some((name) => {
     const target = { definition, namespace: '', name, subresource: '' };

@@ -39,6 +39,7 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
     case 'events.k8s.io/events':
       return verb === 'create' || verb === 'patch' || verb === 'update';
     case '/services':
+    case 'certificates.k8s.io/clustertrustbundles':
     case 'node.k8s.io/runtimeclasses':
     case 'storage.k8s.io/csidrivers':
       return READ_VERBS.has(verb) && target.subresource === '';

@@ -91,13 +91,26 @@ export function bootstrapClusterRoleBindings(): readonly ClusterRoleBinding[] {
     ...Object.entries(GIVEN),
     ...controllers.map((name) => [`system:controller:${name}`, [account(name)]] as const),
   ];
-  return given.map(([name, subjects]) => ({
+  return given.map(([name, subjects]) => clusterRoleBinding(name, subjects));
+}
+
+/** What is there where trust bundles are served: every service account may read them, since pods mount them. */
+export function trustBundleDiscovery(): { readonly role: ClusterRole; readonly binding: ClusterRoleBinding } {
+  const name = 'system:cluster-trust-bundle-discovery';
+  return {
+    role: clusterRole(name, [parseRule('get,list,watch certificates.k8s.io clustertrustbundles')]),
+    binding: clusterRoleBinding(name, [group('system:serviceaccounts')]),
+  };
+}
+
+function clusterRoleBinding(name: string, subjects: readonly Subject[]): ClusterRoleBinding {
+  return {
     apiVersion: API_VERSION,
     kind: 'ClusterRoleBinding',
     metadata: metadataOf(name),
     roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name },
     ...(subjects.length === 0 ? {} : { subjects: [...subjects] }),
-  }));
+  };
 }
 
 const LEADER = 'create,get,list,update,watch coordination.k8s.io';

@@ -7,6 +7,7 @@ import {
   SYSTEM_PRIORITIES,
 } from '@gantry/kinds';
 import {
+  CLUSTER_TRUST_BUNDLES,
   type ClusterRole,
   type KubeObject,
   type PolicyRule,
@@ -21,6 +22,7 @@ import {
   bootstrapRoleBindings,
   bootstrapRoles,
   RBAC_AUTO_UPDATE,
+  trustBundleDiscovery,
 } from '../../auth/rbac/bootstrap-policy.ts';
 import { missingRights } from '../../auth/rbac/rules.ts';
 import { localApiServices } from '../../aggregation/api-services.ts';
@@ -48,11 +50,23 @@ export function standingObjects(resources: readonly ResourceRef[]): readonly Sta
     ...of(RBAC, 'clusterroles', bootstrapClusterRoles(), (stored, wanted) => withRights(stored, wanted)),
     ...of(RBAC, 'clusterroles', resources.some(({ group }) => group === METRICS) ? [metricsReader()] : []),
     ...of(RBAC, 'clusterrolebindings', bootstrapClusterRoleBindings(), withSubjects),
+    ...trustBundleObjects(resources),
     ...of(RBAC, 'roles', bootstrapRoles(), (stored, wanted) => withRights(stored, wanted)),
     ...of(RBAC, 'rolebindings', bootstrapRoleBindings(), withSubjects),
     ...of('scheduling.k8s.io', 'priorityclasses', systemPriorityClasses()),
     ...flowStandingObjects(),
     ...of('apiregistration.k8s.io', 'apiservices', localApiServices(resources)),
+  ];
+}
+
+/** As Kubernetes where it serves trust bundles: every service account may read them, since pods mount them. */
+function trustBundleObjects(resources: readonly ResourceRef[]): readonly StandingObject[] {
+  const { group, resource } = CLUSTER_TRUST_BUNDLES;
+  if (!resources.some((served) => served.group === group && served.resource === resource)) return [];
+  const { role, binding } = trustBundleDiscovery();
+  return [
+    ...of(RBAC, 'clusterroles', [role], (stored, wanted) => withRights(stored, wanted)),
+    ...of(RBAC, 'clusterrolebindings', [binding], withSubjects),
   ];
 }
 

@@ -1,0 +1,68 @@
+import { type ClusterTrustBundleProjection, labelSelectorFrom } from '@gantry/objects';
+import { AgentError } from '../../runtime/agent-error.ts';
+import { fileOwnersOf } from '../../spec/file-owners.ts';
+import type { VolumeFile } from './atomic-folder.ts';
+import { checkedPath } from './volume-file.ts';
+import type { VolumeContext } from './volume-type.ts';
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
+const OWN_MODE = 0o600;
+const LINE = /.{1,64}/g;
+
+/**
+ * The trust anchors of one bundle, or of all of a signer that the labels select, in one file: each once, and without what stands
+ * between them. AgentError 'FailedMount' with kubelet's message where there is none, unless it may be missing.
+ */
+export async function trustBundleFiles(
+  projection: ClusterTrustBundleProjection,
+  mode: number,
+  context: VolumeContext,
+  signal: AbortSignal,
+): Promise<readonly VolumeFile[]> {
+  const texts = await bundleTexts(projection, context, signal);
+  const { group, user } = fileOwnersOf(context.pod);
+  return [
+    {
+      path: checkedPath(projection.path),
+      content: Buffer.from(uniqueCertificates(texts)),
+      // As a token: for the pod's own user or group alone where it names one.
+      mode: group === undefined && user === undefined ? mode : OWN_MODE,
+      user,
+    },
+  ];
+}
+
+async function bundleTexts(
+  { name, signerName = '', labelSelector, optional }: ClusterTrustBundleProjection,
+  { source }: VolumeContext,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if ((name === undefined) === (signerName === '')) {
+    throw new AgentError('FailedMount', 'exactly one of name and signerName of a clusterTrustBundle must be given');
+  }
+  const found = await source.trustBundles(name === undefined ? { signerName } : { name }, signal);
+  // Without a selector, nothing of the signer is selected.
+  const selects = labelSelector === undefined ? () => false : selectorOf(labelSelector);
+  const selected = name === undefined ? found.filter(({ metadata }) => selects(metadata.labels ?? {})) : found;
+  if (selected.length > 0 || optional === true) return selected.map(({ spec }) => spec.trustBundle);
+  const why =
+    name === undefined
+      ? 'combination of signerName and labelSelector matched zero ClusterTrustBundles'
+      : `clustertrustbundle.certificates.k8s.io ${JSON.stringify(name)} not found`;
+  throw new AgentError('FailedMount', why);
+}
+
+function selectorOf(labelSelector: NonNullable<ClusterTrustBundleProjection['labelSelector']>) {
+  const selector = labelSelectorFrom(labelSelector);
+  return (labels: Readonly<Record<string, string>>) => selector.matches(labels);
+}
+
+function uniqueCertificates(texts: readonly string[]): string {
+  const bodies = texts.flatMap((text) =>
+    [...text.matchAll(CERTIFICATE)].map(([, body = '']) => body.replaceAll(/\s/g, '')),
+  );
+  return [...new Set(bodies)]
+    .sort()
+    .map((body) => `-----BEGIN CERTIFICATE-----\n${(body.match(LINE) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`)
+    .join('');
+}
