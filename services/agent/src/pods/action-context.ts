@@ -1,5 +1,6 @@
 import type { Pod } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
 import type { PodEvents } from './pod-events.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
@@ -17,6 +18,8 @@ export interface ActionContext {
   readonly step: AbortSignal;
   /** Aborted when the agent stops. */
   readonly signal: AbortSignal;
+  /** Reports a sandbox that runs, before the next plan does. */
+  readonly sandboxRuns: (sandbox: SandboxState) => void;
   /** Makes the worker plan again. */
   readonly notify: () => void;
 }

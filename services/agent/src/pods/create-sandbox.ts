@@ -4,73 +4,88 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart, CreateSandbox } from '../plan/pod-plan.ts';
 import type { ActionContext } from './action-context.ts';
 import { mountVolumes } from './mount-volumes.ts';
-import { prepareContainer } from './start-container.ts';
-import { startFailed } from './start-failed.ts';
+import { runContainer, startFailed } from './run-container.ts';
+import { prepareContainer, type StartPlace } from './start-container.ts';
 import { type CreatedSandbox, startSandbox } from './start-sandbox.ts';
 
 /**
- * Starts a pod's sandbox, which is most of the engine's work for a pod, and does beside it what needs no network: mounts the volumes and
- * creates the first containers. Only the sandbox has the slot: a volume that hangs holds up no other pod.
+ * Starts a pod's sandbox, which is half of the engine's work for a pod, and does beside it what needs no network: mounts the volumes and
+ * creates the first containers. Those are started as soon as the sandbox runs. Only the sandbox has its slot: a volume that hangs holds
+ * up no other pod.
  */
 export async function createSandbox(pod: Pod, action: CreateSandbox, context: ActionContext): Promise<void> {
   const { services, step, memory } = context;
   const others: Promise<readonly PromiseSettledResult<void>[]>[] = [];
   const beside = (work: Promise<void>) => others.push(Promise.allSettled([work]));
-  const start = async () => {
-    const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
-    beside(mounted);
-    await tryToStart(pod, action.attempt, context, (sandbox) => beside(prepareAfter(mounted, sandbox)));
-  };
   const prepareAfter = async (mounted: Promise<void>, sandbox: CreatedSandbox) => {
     await mounted;
     if (memory.volumes !== 'ready') return;
     await Promise.all(action.first.map((next) => prepare(pod, next, sandbox, context)));
   };
-  try {
-    await services.starts.use(start, step);
-  } finally {
-    // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
-    for (const result of (await Promise.all(others)).flat()) if (result.status === 'rejected') throw result.reason;
-  }
+  const start = async () => {
+    const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
+    beside(mounted);
+    return await tryToStart(pod, action.attempt, context, (sandbox) => beside(prepareAfter(mounted, sandbox)));
+  };
+  const started = await Promise.allSettled([services.starts.use(start, step)]);
+  // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
+  const results = [...started, ...(await Promise.all(others)).flat()];
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  const [sandbox] = started;
+  if (sandbox.status === 'fulfilled' && sandbox.value !== undefined)
+    await startFirst(pod, action, sandbox.value, context);
+}
+
+/** Starts what was created for the sandbox. The others are for the next plan. */
+async function startFirst(
+  pod: Pod,
+  { first }: CreateSandbox,
+  sandbox: CreatedSandbox,
+  context: ActionContext,
+): Promise<void> {
+  const { memory } = context;
+  const started = first.map(async (next) => {
+    const { name } = next.container;
+    const prepared = memory.prepared.get(name);
+    if (prepared?.sandboxId !== sandbox.id) return;
+    memory.prepared.delete(name);
+    await runContainer(pod, next, placeIn(sandbox), prepared, context);
+  });
+  for (const result of await Promise.allSettled(started)) if (result.status === 'rejected') throw result.reason;
 }
 
 async function tryToStart(
   pod: Pod,
   attempt: number,
-  { memory, events, services, step }: ActionContext,
+  { memory, events, services, step, sandboxRuns }: ActionContext,
   created: (sandbox: CreatedSandbox) => void,
-): Promise<void> {
+): Promise<CreatedSandbox | undefined> {
   const { clock, random } = services;
   try {
-    await startSandbox(pod, attempt, services, step, created);
+    const sandbox = await startSandbox(pod, attempt, services, step, created);
     delete memory.sandbox;
+    sandboxRuns({ ...sandbox, attempt, state: 'running', createdAt: clock.now() });
+    return sandbox;
   } catch (error) {
     step.throwIfAborted();
     memory.sandbox = backOffAfter(error, memory.sandbox, clock.now(), random);
     events.sandboxFailed(pod, errorMessage(error));
+    return undefined;
   }
 }
 
-async function prepare(
-  pod: Pod,
-  next: ContainerStart,
-  { id, address }: CreatedSandbox,
-  context: ActionContext,
-): Promise<void> {
+async function prepare(pod: Pod, next: ContainerStart, sandbox: CreatedSandbox, context: ActionContext): Promise<void> {
   const { memory, services, step } = context;
   const { name } = next.container;
   try {
-    // An ephemeral container is never among the first: it has no target.
-    const prepared = await prepareContainer(
-      pod,
-      next,
-      id,
-      { address, target: '', targetId: undefined },
-      services,
-      step,
-    );
+    const prepared = await prepareContainer(pod, next, placeIn(sandbox), services, step);
     if (prepared !== undefined) memory.prepared.set(name, prepared);
   } catch (error) {
     startFailed(pod, name, error, context);
   }
+}
+
+/** Of the first containers, none has a target: that is for ephemeral ones, which come later. */
+function placeIn({ id, address }: CreatedSandbox): StartPlace {
+  return { sandboxId: id, address, target: '', targetId: undefined };
 }

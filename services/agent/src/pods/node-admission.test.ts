@@ -63,7 +63,9 @@ it('a pod that a node has no room for fails, and nothing of it is created', asyn
 
 it('a pod that has failed holds nothing', async () => {
   const node = await startWith('2');
-  const first = await run(node, named('first', { ...asking('2'), activeDeadlineSeconds: 1 }));
+  const first = await run(node, named('first', { ...asking('2'), activeDeadlineSeconds: 60 }));
+  await soon(node, () => first()?.phase).toBe('Running');
+  await node.clock.advance(60_000);
   await soon(node, () => first()?.phase).toBe('Failed');
   const second = await run(node, named('second', asking('2')));
   await soon(node, () => second()?.phase).toBe('Running');

@@ -8,8 +8,7 @@ import type { ActionContext } from './action-context.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { checkMemoryDecreases } from './memory-decrease.ts';
 import { mountVolumes } from './mount-volumes.ts';
-import { startContainer, startPrepared } from './start-container.ts';
-import { startFailed } from './start-failed.ts';
+import { runContainer } from './run-container.ts';
 import { signalContainer, stopContainer } from './stop-container.ts';
 
 /** An update that the engine has taken shows within this time. */
@@ -60,29 +59,19 @@ export async function performAction(action: PodAction, context: ActionContext): 
 }
 
 async function start(pod: Pod, action: StartContainer, context: ActionContext): Promise<void> {
-  const { state, memory, events, services, step } = context;
-  const { clock, random } = services;
+  const { state, memory } = context;
   const { name } = action.container;
   const sandbox = state?.sandboxes.find((candidate) => candidate.id === action.sandboxId);
-  try {
-    const target = targetOf(pod, name);
-    const targetId = state?.containers.find((one) => one.name === target && one.state === 'running')?.id;
-    const place = { address: sandbox?.address ?? '', target, targetId };
-    const prepared = memory.prepared.get(name);
-    memory.prepared.delete(name);
-    const started =
-      prepared === undefined || prepared.id !== action.preparedId
-        ? await startContainer(pod, action, place, services, step)
-        : await startPrepared(pod, action, prepared, place, services, step);
-    if (started.hookFailure === undefined) {
-      memory.backOffs.delete(name);
-      return;
-    }
-    memory.failedPostStart.add(started.id);
-    memory.backOffs.set(name, backOffAfter(started.hookFailure, memory.backOffs.get(name), clock.now(), random));
-    events.hookFailed(pod, name, 'PostStart');
-  } catch (error) {
-    startFailed(pod, name, error, context);
+  const target = targetOf(pod, name);
+  const targetId = state?.containers.find((one) => one.name === target && one.state === 'running')?.id;
+  const place = { sandboxId: action.sandboxId, address: sandbox?.address ?? '', target, targetId };
+  const prepared = memory.prepared.get(name);
+  memory.prepared.delete(name);
+  if (prepared?.id === action.preparedId) {
+    await runContainer(pod, action, place, prepared, context);
+  } else {
+    await prepared?.[Symbol.asyncDispose]();
+    await runContainer(pod, action, place, undefined, context);
   }
 }
 

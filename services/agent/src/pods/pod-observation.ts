@@ -1,4 +1,9 @@
+import type { Pod } from '@gantry/objects';
+import type { Owner } from '../runtime/labels.ts';
 import type { PodState } from '../runtime/observer.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
+import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { identityOf } from '../spec/pod-names.ts';
 
 /**
  * What the engine has of one pod, for as long as nothing says that it may have changed: the engine reports every change, and an agent
@@ -30,4 +35,11 @@ export class PodObservation {
     this.#kept = { state };
     return 'kept';
   }
+}
+
+/** What the engine is known to have of a pod since a sandbox of it runs. */
+export function stateWith(pod: Pod, owner: Owner, state: PodState | undefined, sandbox: SandboxState): PodState {
+  const fresh = { owner, identity: identityOf(pod), graceSeconds: graceSecondsOf(pod), sandboxes: [], containers: [] };
+  const known = state ?? { ...fresh, imageHolds: [] };
+  return { ...known, sandboxes: [sandbox, ...known.sandboxes] };
 }

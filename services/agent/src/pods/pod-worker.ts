@@ -5,6 +5,7 @@ import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
@@ -16,7 +17,7 @@ import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
 import { ResizeEvents } from './resize-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
-import { PodObservation } from './pod-observation.ts';
+import { PodObservation, stateWith } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
 import { volumesKey } from './volumes-key.ts';
@@ -194,7 +195,10 @@ export class PodWorker {
     await (isStaticUid(this.#uid) ? staticGate : gate).pass(step);
     if (pods.get(this.#uid) !== pod) return 'again';
     try {
-      await this.#perform(pod, state, actions, step, signal);
+      const report = (next: PodState) => {
+        if (mode === 'run' && pod !== undefined) this.#report(pod, next, plan, messages);
+      };
+      await this.#perform(pod, state, actions, report, step, signal);
     } finally {
       this.#observation.outdate();
     }
@@ -265,12 +269,16 @@ export class PodWorker {
     pod: Pod | undefined,
     state: PodState | undefined,
     actions: readonly PodAction[],
+    report: (state: PodState) => void,
     step: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
     const [uid, services, memory, events] = [this.#uid, this.#services, this.#memory, this.#events];
     const notify = () => this.engineChanged();
-    const context = { uid, pod, state, memory, events, services, step, signal, notify };
+    const sandboxRuns = (sandbox: SandboxState) => {
+      if (pod !== undefined) report(stateWith(pod, services.owner, state, sandbox));
+    };
+    const context = { uid, pod, state, memory, events, services, step, signal, sandboxRuns, notify };
     const results = await Promise.allSettled(actions.map((action) => performAction(action, context)));
     // Rejects only when all actions have ended: the next plan must not repeat one that is still running.
     for (const result of results) if (result.status === 'rejected') throw result.reason;

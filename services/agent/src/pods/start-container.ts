@@ -1,6 +1,6 @@
 import { errorMessage } from '@gantry/base';
 import type { Container, Pod } from '@gantry/objects';
-import type { ContainerStart, StartContainer } from '../plan/pod-plan.ts';
+import type { ContainerStart } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec } from '../runtime/containers.ts';
 import type { ImageInfo } from '../runtime/images.ts';
@@ -19,6 +19,7 @@ import type { WorkerServices } from './worker-services.ts';
 
 /** Where a container is started. */
 export interface StartPlace {
+  readonly sandboxId: string;
   /** Of its sandbox; '' on the host's network. */
   readonly address: string;
   /** Name and id of the container whose processes it is to see: '' for no other, undefined when that does not run. */
@@ -36,6 +37,7 @@ export interface StartedContainer {
 /** A container that was created and waits for its start. The paths of its mounts exist until it is disposed of. */
 export interface PreparedContainer extends AsyncDisposable {
   readonly id: string;
+  readonly sandboxId: string;
 }
 
 /**
@@ -44,21 +46,21 @@ export interface PreparedContainer extends AsyncDisposable {
  */
 export async function startContainer(
   pod: Pod,
-  action: StartContainer,
+  next: ContainerStart,
   place: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
   refuseContainer(pod, place);
-  const image = await fetchImages(pod, action.container, services, signal);
-  await using draft = await draftContainer(pod, action, action.sandboxId, image, place, services, signal);
+  const image = await fetchImages(pod, next.container, services, signal);
+  await using draft = await draftContainer(pod, next, image, place, services, signal);
   const start = async () => {
     const id = await create(pod, draft, services, signal);
     await services.runtime.containers.startContainer(id, signal);
     return id;
   };
   const id = await services.starts.use(start, signal, 'finish');
-  return await afterStart(pod, action, id, place, services, signal);
+  return await afterStart(pod, next, id, place, services, signal);
 }
 
 /**
@@ -68,7 +70,6 @@ export async function startContainer(
 export async function prepareContainer(
   pod: Pod,
   next: ContainerStart,
-  sandboxId: string,
   place: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
@@ -79,16 +80,16 @@ export async function prepareContainer(
   const image = await imageAtHand(next.container, imageContext(pod, next.container, services), signal);
   if (image === undefined) return undefined;
   await using stack = new AsyncDisposableStack();
-  const draft = stack.use(await draftContainer(pod, next, sandboxId, image, place, services, signal));
+  const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
   const id = await create(pod, draft, services, signal);
   const kept = stack.move();
-  return { id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { id, sandboxId: place.sandboxId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** Starts what `prepareContainer` has created, and disposes of it. Fails as `startContainer` does. */
 export async function startPrepared(
   pod: Pod,
-  action: StartContainer,
+  next: ContainerStart,
   prepared: PreparedContainer,
   place: StartPlace,
   services: WorkerServices,
@@ -97,7 +98,7 @@ export async function startPrepared(
   await using _ = prepared;
   const start = () => services.runtime.containers.startContainer(prepared.id, signal);
   await services.starts.use(start, signal, 'finish');
-  return await afterStart(pod, action, prepared.id, place, services, signal);
+  return await afterStart(pod, next, prepared.id, place, services, signal);
 }
 
 /** A sandbox that an earlier version made must not get new containers. */
@@ -121,7 +122,6 @@ interface ContainerDraft extends AsyncDisposable {
 async function draftContainer(
   pod: Pod,
   next: ContainerStart,
-  sandboxId: string,
   image: ImageInfo,
   place: StartPlace,
   services: WorkerServices,
@@ -134,7 +134,7 @@ async function draftContainer(
   const prepared = await prepareMounts(pod, next, environment, podAddress, services);
   const { mounts, terminationMessagePath } = prepared;
   const { owner, engine, privilege, processLimit, facts } = services;
-  const { targetId } = place;
+  const { sandboxId, targetId } = place;
   const spec = containerSpec({
     ...next,
     ...{ sandboxId, owner, pod, environment, mounts, image, engine, privilege, processLimit, terminationMessagePath },

@@ -11,7 +11,7 @@ import type { WorkerServices } from './worker-services.ts';
 /** More refused addresses in a row than this mean that the range is nearly full. */
 const MAX_ADDRESSES_TRIED = 64;
 
-/** A sandbox that was created and does not run yet. */
+/** A sandbox that the engine has created. */
 export interface CreatedSandbox {
   readonly id: string;
   /** '' on the host's network. */
@@ -28,7 +28,7 @@ export async function startSandbox(
   services: WorkerServices,
   signal: AbortSignal,
   created: (sandbox: CreatedSandbox) => void,
-): Promise<void> {
+): Promise<CreatedSandbox> {
   const { addresses, owner, privilege, engine } = services;
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('Runtime', refusal);
@@ -41,18 +41,17 @@ export async function startSandbox(
     const handler = runtime === undefined ? {} : { runtime };
     const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, engine, ...handler });
     const address = network.kind === 'pod' ? network.address : '';
-    await services.runtime.sandboxes.createSandbox(spec, signal, (id) => created({ id, address }));
+    const id = await services.runtime.sandboxes.createSandbox(spec, signal, (made) => created({ id: made, address }));
+    return { id, address };
   };
   if (pod.spec?.hostNetwork === true) {
-    await createOn({ kind: 'host' });
-    return;
+    return await createOn({ kind: 'host' });
   }
   const nameServer = usesEngine(resolver) ? 'engine' : 'network';
   for (let tried = 0; tried < MAX_ADDRESSES_TRIED; tried++) {
     const address = addresses.take(nameServer);
     try {
-      await createOn({ kind: 'pod', name: services.podNetwork, address, nameServer });
-      return;
+      return await createOn({ kind: 'pod', name: services.podNetwork, address, nameServer });
     } catch (error) {
       if (!isAgentError(error, 'AddressInUse')) throw error;
       addresses.rest(address);

@@ -1,0 +1,46 @@
+import type { Pod } from '@gantry/objects';
+import { backOffAfter } from '../plan/back-off.ts';
+import type { ContainerStart } from '../plan/pod-plan.ts';
+import type { ActionContext } from './action-context.ts';
+import { type PreparedContainer, startContainer, type StartPlace, startPrepared } from './start-container.ts';
+
+/** Starts a container, which `prepared` is already where it was created, and remembers how that ended. */
+export async function runContainer(
+  pod: Pod,
+  next: ContainerStart,
+  place: StartPlace,
+  prepared: PreparedContainer | undefined,
+  context: ActionContext,
+): Promise<void> {
+  const { memory, events, services, step } = context;
+  const { clock, random } = services;
+  const { name } = next.container;
+  try {
+    const started =
+      prepared === undefined
+        ? await startContainer(pod, next, place, services, step)
+        : await startPrepared(pod, next, prepared, place, services, step);
+    if (started.hookFailure === undefined) {
+      memory.backOffs.delete(name);
+      return;
+    }
+    memory.failedPostStart.add(started.id);
+    memory.backOffs.set(name, backOffAfter(started.hookFailure, memory.backOffs.get(name), clock.now(), random));
+    events.hookFailed(pod, name, 'PostStart');
+  } catch (error) {
+    startFailed(pod, name, error, context);
+  }
+}
+
+/** Remembers and reports why a container was not started. Throws when the step was aborted. */
+export function startFailed(
+  pod: Pod,
+  name: string,
+  error: unknown,
+  { memory, events, services, step }: Pick<ActionContext, 'memory' | 'events' | 'services' | 'step'>,
+): void {
+  step.throwIfAborted();
+  const entry = backOffAfter(error, memory.backOffs.get(name), services.clock.now(), services.random);
+  memory.backOffs.set(name, entry);
+  events.startFailed(pod, name, entry);
+}
