@@ -20,9 +20,9 @@ async function slowNode(): Promise<{
     images: hollow.images,
     observer: {
       ...hollow.observer,
-      listPods: (filter, signal) => {
+      listPods: (filter) => {
         lists++;
-        return hollow.observer.listPods(filter, signal);
+        return hollow.observer.listPods(filter);
       },
     },
     sandboxes: {
