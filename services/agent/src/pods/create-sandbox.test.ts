@@ -1,20 +1,25 @@
 import { CONFIG_MAPS, type Pod, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 
 const START_MS = 1_000;
 
-/** A node whose engine takes a second for each start, what it has made in which order, and how often it was asked for what it has. */
-async function slowNode(): Promise<{
+/**
+ * A node whose engine takes a second for each start, what it has made in which order, and how often it was asked for what it has. So
+ * many sandboxes get no address at first.
+ */
+async function slowNode(refusals = 0): Promise<{
   readonly node: TestNode;
   readonly calls: string[];
   readonly lists: () => number;
 }> {
   const calls: string[] = [];
   let lists = 0;
+  let left = refusals;
   const wrap = (hollow: HollowRuntime): Runtime => ({
     ...hollow,
     images: hollow.images,
@@ -28,6 +33,10 @@ async function slowNode(): Promise<{
     sandboxes: {
       ...hollow.sandboxes,
       createSandbox: async (spec, signal, created) => {
+        if (left-- > 0) {
+          created?.('refused');
+          throw new AgentError('AddressInUse', 'address already in use');
+        }
         const id = await hollow.sandboxes.createSandbox(spec, signal, (made) => {
           calls.push('sandbox created');
           created?.(made);
@@ -120,4 +129,16 @@ it('the first containers start as soon as the sandbox runs, which is reported be
   expect(lists()).toBe(before);
   await node.clock.advance(START_MS);
   await soon(node, () => status(node)?.phase).toBe('Running');
+});
+
+it('a sandbox whose address is taken leaves its containers to be created anew, once each', async () => {
+  const { node, calls } = await slowNode(1);
+  await begin(node);
+  await soon(node, () => calls.toSorted()).toEqual(['main created', 'sandbox created']);
+  await node.clock.advance(START_MS);
+  await soon(node, () => calls.slice(2)).toEqual(['sandbox started', 'main created']);
+  await node.clock.advance(START_MS);
+  await soon(node, () => status(node)?.phase).toBe('Running');
+  expect(node.events.filter((event) => event.startsWith('Warning'))).toEqual([]);
+  expect(status(node)?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
 });
