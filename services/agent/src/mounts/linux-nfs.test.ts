@@ -14,7 +14,7 @@ describe('an NFS volume', () => {
     try {
       const made = linuxMounts().network.mountNfs(join(base, 'v'), source, signal);
       await expect(made).rejects.toThrow(/^the address of the NFS server nowhere\.invalid is not found: E/);
-      await expect(linuxMounts().network.checkAnswers(join(base, 'v'))).rejects.toThrow('is not mounted');
+      await expect(linuxMounts().network.checkAnswers(join(base, 'v'), signal)).rejects.toThrow('is not mounted');
     } finally {
       await rm(base, { recursive: true });
     }

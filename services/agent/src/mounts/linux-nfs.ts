@@ -36,10 +36,10 @@ export function linuxNfs(findNetwork: () => Promise<string>): NetworkMounts {
       }
       throw failed(source, [...failures].join('; '));
     },
-    checkAnswers: async (folder) => {
+    checkAnswers: async (folder, signal) => {
       if (!(await isMounted(folder))) throw new AgentError('FailedMount', 'the NFS volume is not mounted');
       // In a process of its own, which can be killed.
-      const failure = await tryProgram('stat', ['--file-system', '--', folder], { timeoutMs: ANSWER_MS });
+      const failure = await tryProgram('stat', ['--file-system', '--', folder], { timeoutMs: ANSWER_MS, signal });
       if (failure === undefined) return;
       throw new AgentError('FailedMount', 'the server of the NFS volume does not answer');
     },

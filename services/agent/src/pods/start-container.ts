@@ -131,7 +131,7 @@ async function draftContainer(
   const podAddress = addressIn(pod, place, services);
   const environment = await variablesOf(pod, container, podAddress, services, signal);
   const security = await securityOf(pod, container, services, signal);
-  const prepared = await prepareMounts(pod, next, environment, podAddress, services);
+  const prepared = await prepareMounts(pod, next, environment, podAddress, services, signal);
   const { mounts, terminationMessagePath } = prepared;
   const { owner, engine, privilege, processLimit, facts } = services;
   const { sandboxId, targetId } = place;
@@ -261,8 +261,9 @@ async function prepareMounts(
   environment: ReadonlyMap<string, string>,
   podAddress: string,
   { volumes, logger }: WorkerServices,
+  signal: AbortSignal,
 ): Promise<ContainerMounts> {
-  const prepared = await volumes.mounts(pod, container, attempt, environment, podAddress);
+  const prepared = await volumes.mounts(pod, container, attempt, environment, podAddress, signal);
   const dispose = async () => {
     try {
       await prepared[Symbol.asyncDispose]();

@@ -19,5 +19,5 @@ export interface NetworkMounts {
    * AgentError 'FailedMount' unless something is mounted at `folder` and its server answers. Call it before this process opens what is in
    * it: the kernel waits for a server without end, and the few threads that read files would wait with it.
    */
-  checkAnswers(folder: string): Promise<void>;
+  checkAnswers(folder: string, signal: AbortSignal): Promise<void>;
 }

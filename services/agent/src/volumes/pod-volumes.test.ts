@@ -92,13 +92,13 @@ describe('the volumes of pods', () => {
     const own = new PodVolumes({ ...options, mounts });
     const spec = { volumes: [{ name: 'v', emptyDir: {} }] };
     await own.sync(pod(spec), '', signal);
-    const prepared = await own.mounts(pod(spec), container('main', change), 0, new Map(), '');
+    const prepared = await own.mounts(pod(spec), container('main', change), 0, new Map(), '', signal);
     const found = prepared.mounts.filter(({ containerPath }) => containerPath === '/etc/resolv.conf');
     expect(found.map((mount) => mount.access)).toEqual(access);
     const file = join(state, 'pods', 'uid-1', 'resolv.conf');
     expect(existsSync(file)).toBe(!what.startsWith('none'));
     const engines = pod({ ...spec, dnsPolicy: 'Default' });
-    const without = await own.mounts(engines, container(), 0, new Map(), '');
+    const without = await own.mounts(engines, container(), 0, new Map(), '', signal);
     expect(without.mounts.map(({ containerPath }) => containerPath)).toEqual(['/etc/hostname', '/dev/termination-log']);
   });
 
@@ -108,7 +108,7 @@ describe('the volumes of pods', () => {
     const pathsAt = async (address: string, change: Partial<Container> = {}) => {
       const object = pod({ volumes: [{ name: 'v', emptyDir: {} }], dnsPolicy: 'Default' });
       await own.sync(object, address, signal);
-      const prepared = await own.mounts(object, container('main', change), 0, new Map(), address);
+      const prepared = await own.mounts(object, container('main', change), 0, new Map(), address, signal);
       return prepared.mounts.map(({ containerPath }) => containerPath);
     };
     const hosts = () => readFile(join(state, 'pods', 'uid-1', 'etc-hosts'), 'utf8');
@@ -152,7 +152,7 @@ describe('the volumes of pods', () => {
 
   it('are not mounted for a container with a device, which comes when its volume has been checked', async () => {
     const looker = container('looker', { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] });
-    await expect(volumes.mounts(pod(), looker, 0, new Map(), '')).rejects.toMatchObject({
+    await expect(volumes.mounts(pod(), looker, 0, new Map(), '', signal)).rejects.toMatchObject({
       code: 'CreateContainerConfigError',
       message: 'cannot find volume "data" to pass into container "looker"',
     });
@@ -161,7 +161,9 @@ describe('the volumes of pods', () => {
   it('are mounted into a container up to a number', async () => {
     const mount = (index: number) => ({ name: 'work', mountPath: `/m/${index}` });
     const crowded = container('main', { volumeMounts: Array.from({ length: 1001 }, (_, index) => mount(index)) });
-    await expect(volumes.mounts(pod(), crowded, 0, new Map(), '')).rejects.toThrow('this node mounts at most 1000');
+    await expect(volumes.mounts(pod(), crowded, 0, new Map(), '', signal)).rejects.toThrow(
+      'this node mounts at most 1000',
+    );
     expect(await readdir(state)).toEqual([]);
   });
 
@@ -188,7 +190,7 @@ describe('the volumes of pods', () => {
     const pathsOf = async (containers: Container[]) => {
       const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }], dnsPolicy: 'Default' });
       await own.sync(withFolder, '', signal);
-      const prepared = await own.mounts(withFolder, other, 0, new Map(), '');
+      const prepared = await own.mounts(withFolder, other, 0, new Map(), '', signal);
       return prepared.mounts.map(({ hostPath }) => hostPath);
     };
     const bound = [0, 1, 2].map((index) => `/on/the/host/binds/uid-1/b-0/${index}`);
@@ -199,7 +201,7 @@ describe('the volumes of pods', () => {
   it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {
     const withHost = pod({ volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] });
     const part = container('main', { volumeMounts: [{ name: 'logs', mountPath: '/logs', subPath: 'mine' }] });
-    await expect(volumes.mounts(withHost, part, 0, new Map(), '')).rejects.toThrow('only as a whole');
+    await expect(volumes.mounts(withHost, part, 0, new Map(), '', signal)).rejects.toThrow('only as a whole');
   });
 
   it("give the engine the path of an administrator's volume as a whole, and refuse a part of it", async () => {
@@ -221,11 +223,11 @@ describe('the volumes of pods', () => {
     });
     await own.sync(withClaim, '', signal);
     const whole = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
-    const prepared = await own.mounts(withClaim, whole, 0, new Map(), '');
+    const prepared = await own.mounts(withClaim, whole, 0, new Map(), '', signal);
     const mount = { containerPath: '/data', hostPath: '/srv/c', access: 'read-only', propagation: 'none' };
     expect(prepared.mounts[0]).toEqual(mount);
     const part = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'mine' }] });
-    await expect(own.mounts(withClaim, part, 0, new Map(), '')).rejects.toThrow('only as a whole');
+    await expect(own.mounts(withClaim, part, 0, new Map(), '', signal)).rejects.toThrow('only as a whole');
     await own.release('uid-1');
     expect(await readdir(join(state, 'srv'))).toEqual(['c']);
   });
@@ -270,7 +272,7 @@ describe('the volumes of pods', () => {
       expect(calls).toEqual([[folder, 's', '/x', 'read-only']]);
       const mountOf = async (subPath: string) => {
         const main = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', subPath }] });
-        return (await own.mounts(withNfs, main, 0, new Map(), '')).mounts[0];
+        return (await own.mounts(withNfs, main, 0, new Map(), '', signal)).mounts[0];
       };
       expect(await mountOf('')).toMatchObject({ hostPath: `/on/the/host/${folder}`, access: 'read-only' });
       expect(await mountOf('part')).toMatchObject({ hostPath: '/on/the/host/0' });
@@ -279,6 +281,22 @@ describe('the volumes of pods', () => {
       expect(existsSync(join(state, folder))).toBe(false);
     },
   );
+
+  it('have texts of files in emptyDirs alone: another volume may be on a server that does not answer', async () => {
+    const own = pod({
+      volumes: [
+        { name: 'work', emptyDir: {} },
+        { name: 'far', nfs: { server: 's', path: '/x' } },
+      ],
+    });
+    for (const name of ['work', 'far']) {
+      const folder = join(state, 'pods', 'uid-1', 'volumes', name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'env'), "A='1'");
+    }
+    expect(await volumes.text(own, 'work', 'env')).toBe("A='1'");
+    expect(await volumes.text(own, 'far', 'env')).toBeUndefined();
+  });
 
   it('make an emptyDir for the group of its pod', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);

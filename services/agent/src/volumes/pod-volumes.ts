@@ -19,8 +19,9 @@ import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { component, hostPathOf, isOfNetwork } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
+import { NetworkOpens } from './network-opens.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
-import type { PersistentFolders } from './persistent-folders.ts';
+import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
@@ -73,9 +74,11 @@ export class PodVolumes {
   readonly persistent: PersistentFolders;
   readonly #options: PodVolumesOptions;
   readonly #claimed: ClaimedPlaces;
+  readonly #networkOpens: NetworkOpens;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
+    this.#networkOpens = new NetworkOpens(options.clock);
     this.persistent = options.persistent;
     this.#claimed = new ClaimedPlaces(options.persistent, options.mounts.network);
   }
@@ -127,14 +130,32 @@ export class PodVolumes {
     attempt: number,
     environment: ReadonlyMap<string, string>,
     podAddress: string,
+    signal: AbortSignal,
   ): Promise<ContainerMounts> {
-    const { mounts, engine } = this.#options;
+    const { mounts } = this.#options;
     const { volumeMounts = [] } = container;
     refuseDevices(container);
     if (volumeMounts.length > MAX_MOUNTS) {
       const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
       throw new AgentError('CreateContainerConfigError', message);
     }
+    const ofNetwork = volumeMounts.filter((mount) => isOfNetwork(pod, mount, this.#claimedBy(pod, mount)));
+    for (const name of new Set(ofNetwork.map((mount) => mount.name)))
+      await mounts.network.checkAnswers(this.#volumeFolder(pod, name), signal);
+    const bind = () => this.#bind(pod, container, attempt, environment, podAddress);
+    const isOpened = ofNetwork.some((mount) => subPathOf(mount, environment) !== '');
+    return await (isOpened ? this.#networkOpens.use(bind, signal) : bind());
+  }
+
+  async #bind(
+    pod: Pod,
+    container: Container,
+    attempt: number,
+    environment: ReadonlyMap<string, string>,
+    podAddress: string,
+  ): Promise<ContainerMounts> {
+    const { mounts, engine } = this.#options;
+    const { volumeMounts = [] } = container;
     const uid = pod.metadata.uid ?? '';
     const folder = join(this.#bindsFolder(), component(uid), component(`${container.name}-${attempt}`));
     const release = () => mounts.remove(folder);
@@ -144,9 +165,8 @@ export class PodVolumes {
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
-      const claimed = this.#claimed.of(uid, mount.name);
-      if (isOfNetwork(pod, mount, claimed)) await mounts.network.checkAnswers(this.#volumeFolder(pod, mount.name));
-      const hostPath = hostPathOf(pod, mount, claimed, environment) ?? this.#unboundPath(pod, mount, environment);
+      const hostPath =
+        hostPathOf(pod, mount, this.#claimedBy(pod, mount), environment) ?? this.#unboundPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
@@ -180,9 +200,13 @@ export class PodVolumes {
     return { hostPath: this.#hostPath(folder), state: isMounted ? 'mounted' : 'empty' };
   }
 
-  /** The text of a file in a volume of the pod; undefined for one that cannot be read. */
-  text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
-    return volumeText(this.#volumeFolder(pod, volume), path);
+  /**
+   * The text of a file in an emptyDir of the pod; undefined for one that cannot be read, and of any other volume. Kubernetes takes variables
+   * from no other, and on a server of the network this process would wait for it.
+   */
+  async text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
+    const isEmptyDir = pod.spec?.volumes?.some(({ name, emptyDir }) => name === volume && emptyDir !== undefined);
+    return isEmptyDir === true ? await volumeText(this.#volumeFolder(pod, volume), path) : undefined;
   }
 
   /**
@@ -240,7 +264,7 @@ export class PodVolumes {
     const isShared = allContainersOf(pod).some(({ container }) =>
       container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
     );
-    const isUnbound = isShared || isOfNetwork(pod, mount, this.#claimed.of(pod.metadata.uid ?? '', mount.name));
+    const isUnbound = isShared || isOfNetwork(pod, mount, this.#claimedBy(pod, mount));
     if (!isUnbound || subPathOf(mount, environment) !== '') return undefined;
     return this.#hostPath(this.#volumeFolder(pod, mount.name));
   }
@@ -268,6 +292,10 @@ export class PodVolumes {
         { cause: error },
       );
     }
+  }
+
+  #claimedBy({ metadata }: Pod, { name }: VolumeMount): VolumePlace | undefined {
+    return this.#claimed.of(metadata.uid ?? '', name);
   }
 
   #podFolder(uid: string): string {

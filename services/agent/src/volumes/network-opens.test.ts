@@ -1,0 +1,59 @@
+import { ManualClock } from '@gantry/base/testing';
+import { expect, it } from 'vitest';
+import { NetworkOpens } from './network-opens.ts';
+
+const { signal } = new AbortController();
+
+/** An open that goes on until it is told to end, and what has happened to it. */
+function openOf(name: string, seen: string[]) {
+  const end = Promise.withResolvers<void>();
+  const open = async () => {
+    seen.push(`${name} begins`);
+    await end.promise;
+    return { name, [Symbol.asyncDispose]: async () => void seen.push(`${name} is disposed of`) };
+  };
+  return { open, end: () => end.resolve() };
+}
+
+it('opens on the network go on one after the other', async () => {
+  const [opens, seen] = [new NetworkOpens(new ManualClock()), [] as string[]];
+  const [one, two] = [openOf('one', seen), openOf('two', seen)];
+  const [first, second] = [opens.use(one.open, signal), opens.use(two.open, signal)];
+  await expect.poll(() => seen).toEqual(['one begins']);
+  one.end();
+  expect(await first).toMatchObject({ name: 'one' });
+  await expect.poll(() => seen).toEqual(['one begins', 'two begins']);
+  two.end();
+  expect(await second).toMatchObject({ name: 'two' });
+});
+
+it('an open that hangs is given up, with those that wait for it, and disposed of before the next begins', async () => {
+  const [clock, seen] = [new ManualClock(), [] as string[]];
+  const opens = new NetworkOpens(clock);
+  const [hung, late, next] = [openOf('hung', seen), openOf('late', seen), openOf('next', seen)];
+  const results = Promise.allSettled([opens.use(hung.open, signal), opens.use(late.open, signal)]);
+  await expect.poll(() => seen).toEqual(['hung begins']);
+  await clock.advance(30_000);
+  for (const result of await results) expect(result).toMatchObject({ reason: { code: 'FailedMount' } });
+  const after = opens.use(next.open, signal);
+  hung.end();
+  next.end();
+  expect(await after).toMatchObject({ name: 'next' });
+  expect(seen).toEqual(['hung begins', 'hung is disposed of', 'next begins']);
+});
+
+it('an open that hangs ends with its signal', async () => {
+  const [opens, seen, stop] = [new NetworkOpens(new ManualClock()), [] as string[], new AbortController()];
+  const opened = opens.use(openOf('hung', seen).open, stop.signal);
+  await expect.poll(() => seen).toEqual(['hung begins']);
+  stop.abort(new Error('deleted'));
+  await expect(opened).rejects.toThrow('deleted');
+});
+
+it('an open that fails does not hold up the next', async () => {
+  const [opens, seen] = [new NetworkOpens(new ManualClock()), [] as string[]];
+  await expect(opens.use(() => Promise.reject(new Error('no such folder')), signal)).rejects.toThrow('no such folder');
+  const next = openOf('next', seen);
+  next.end();
+  expect(await opens.use(next.open, signal)).toMatchObject({ name: 'next' });
+});
