@@ -67,6 +67,8 @@ export interface PodMemory {
   readonly maxRestartDelayMs: number;
   /** Ids of containers that a restart of all removes, or has removed; set before each plan. */
   readonly restartedIds: ReadonlySet<string>;
+  /** Container name → the delay after its next attempt, as a restart of all has left it; set before each plan. */
+  readonly restartDelays: ReadonlyMap<string, number>;
   /** Container name → probe findings. */
   readonly probes: ReadonlyMap<string, ProbeFindings>;
 }
@@ -86,5 +88,6 @@ export const emptyMemory: PodMemory = {
   remains: 'kept',
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   restartedIds: new Set(),
+  restartDelays: new Map(),
   probes: new Map(),
 };

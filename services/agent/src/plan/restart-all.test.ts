@@ -5,7 +5,7 @@ import { podStatus } from '../status/pod-status.ts';
 import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
 import { emptyMemory, type PodMemory } from './pod-memory.ts';
 import { computePodActions } from './plan.ts';
-import { restartedIds } from './restarted-containers.ts';
+import { restartDelays, restartedIds } from './restarted-containers.ts';
 
 const RULES = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
 const asks = (name: string): Container => container(name, { restartPolicy: 'Never', restartPolicyRules: RULES });
@@ -156,6 +156,38 @@ describe('an exit that restarts all containers', () => {
     const conditions = [{ type: 'Initialized', status: 'True' }];
     const { conditions: shown } = statusOf(pod(spec, { conditions }), [first, init]);
     expect(shown).toContainEqual(expect.objectContaining({ type: 'Initialized', status: 'True' }));
+  });
+
+  it('waits for the delay of the container that has exited, though all others are gone at once', () => {
+    const source = { ...SOURCE, finishedAt: NOW - 4_000, restartDelayMs: 10_000 };
+    const other = exited(137, { id: 'other-0', name: 'other' });
+    expect(actionsOf(TWO, [source, other])).toEqual(['removeContainer other-0']);
+    const { actions, requeueAt, waiting } = planOf(TWO, [source]);
+    expect([actions, requeueAt]).toEqual([[], NOW + 6_000]);
+    expect(waiting.get('source')).toMatchObject({
+      reason: 'CrashLoopBackOff',
+      message: expect.stringContaining('back-off 10s restarting failed container=source'),
+    });
+    expect(actionsOf(TWO, [{ ...source, finishedAt: NOW - 10_000 }])).toEqual(['removeContainer source-0']);
+    expect(actionsOf(TWO, [source], { maxRestartDelayMs: 4_000 })).toEqual(['removeContainer source-0']);
+  });
+
+  it('makes the next delay longer, also when two containers take turns', () => {
+    const source = { ...SOURCE, restartDelayMs: 10_000 };
+    const other = running({ id: 'other-0', name: 'other', restartDelayMs: 20_000 });
+    const older = exited(1, { id: 'other-before', name: 'other', restartDelayMs: 10_000 });
+    const delays = restartDelays(TWO, [source, other, older], new Map(), 300_000);
+    expect(delays).toEqual(new Map(Object.entries({ source: 20_000, other: 20_000 })));
+    expect(restartDelays(TWO, [source], delays, 300_000)).toEqual(delays);
+    expect(restartDelays(TWO, [], delays, 300_000)).toBe(delays);
+    const statuses = [reported('source', TERMINATED(42)), reported('other', TERMINATED(137))];
+    const ids = new Set(['source-0', 'other-0']);
+    const object = pod({ ...TWO.spec }, { containerStatuses: statuses });
+    const { actions } = planOf(object, [], { restartedIds: ids, restartDelays: delays });
+    expect(actions).toMatchObject([
+      { kind: 'startContainer', restartDelayMs: 20_000 },
+      { kind: 'startContainer', restartDelayMs: 20_000 },
+    ]);
   });
 
   it('of a later restart forgets the ids of the one before', () => {

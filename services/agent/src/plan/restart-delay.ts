@@ -1,5 +1,8 @@
 import type { Instant } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
+import { formatPod } from '../spec/pod-names.ts';
+import type { Waiting } from './pod-plan.ts';
 
 const INITIAL_DELAY_MS = 10_000;
 /** The longest delay unless the agent or the pod shortens it (Kubernetes: MaxCrashLoopBackOff). */
@@ -22,6 +25,15 @@ export function nextRestartDelayMs(ended: ContainerState | undefined, maxMs: num
   if (ended === undefined) return 0;
   const delay = delayMs(ended, maxMs);
   return Math.min(maxMs, delay === 0 ? INITIAL_DELAY_MS : delay * 2);
+}
+
+/** How an ended container is shown that waits for its next attempt. */
+export function crashLoopBackOff(pod: Pod, { name, restartDelayMs }: ContainerState, maxMs: number): Waiting {
+  const delay = formatDelay(Math.min(restartDelayMs, maxMs));
+  return {
+    reason: 'CrashLoopBackOff',
+    message: `back-off ${delay} restarting failed container=${name} pod=${formatPod(pod)}`,
+  };
 }
 
 /** `10s`, `1m20s`, `5m0s`: Go's format, which kubelet's messages use. */

@@ -4,6 +4,7 @@ import { ownContainersOf } from '../spec/pod-containers.ts';
 import { reportedStatus, reportedStatuses } from '../spec/reported-status.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { Waiting } from './pod-plan.ts';
+import { nextRestartDelayMs } from './restart-delay.ts';
 
 interface RestartedPod {
   readonly pod: Pod;
@@ -49,6 +50,27 @@ export function restartedIds(
   const reported = isReported === true ? reportedStatuses(pod).flatMap((status) => idOf(status) ?? []) : [];
   if (restartSources(pod, containers).length === 0) return new Set([...before, ...reported]);
   return new Set(own.some((id) => before.has(id)) ? [...before, ...own] : own);
+}
+
+/**
+ * Container name → how long the successor of its next attempt is to wait, since the latest restart of all: that removes the attempts which
+ * know. It grows for a container whose exit restarts all, and stays for the others, so that two cannot take turns. `before`: the delays of
+ * the plan before; an agent that is started after the removal begins anew.
+ */
+export function restartDelays(
+  pod: Pod,
+  containers: readonly ContainerState[],
+  before: ReadonlyMap<string, number>,
+  maxRestartDelayMs: number,
+): ReadonlyMap<string, number> {
+  const sources = restartSources(pod, containers);
+  if (sources.length === 0) return before;
+  const oldestFirst = ownStates(pod, containers).toReversed();
+  return new Map([
+    ...before,
+    ...oldestFirst.map(({ name, restartDelayMs }) => [name, restartDelayMs] as const),
+    ...sources.map((source) => [source.name, nextRestartDelayMs(source, maxRestartDelayMs)] as const),
+  ]);
 }
 
 /** Whether a container of the pod was removed by a restart of all, and has not been started again. */

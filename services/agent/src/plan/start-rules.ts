@@ -2,12 +2,11 @@ import type { Instant } from '@gantry/base';
 import type { Container } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { containerHash, type PodContainer } from '../spec/pod-containers.ts';
-import { formatPod } from '../spec/pod-names.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { exitCodeOf, latestAttempt, nextAttempt, type PodInSandbox } from './observed-pod.ts';
 import type { PlanDraft, Waiting } from './pod-plan.ts';
-import { formatDelay, nextRestartDelayMs, restartAt } from './restart-delay.ts';
+import { crashLoopBackOff, nextRestartDelayMs, restartAt } from './restart-delay.ts';
 
 /** How long a failed pull shows as ErrImagePull before it shows as ImagePullBackOff. */
 const PULL_ERROR_SHOWN_MS = 2_000;
@@ -47,10 +46,7 @@ const START_RULES: readonly StartRule[] = [
       latest === undefined || definition === 'changed' ? now : restartAt(latest, memory.maxRestartDelayMs);
     if (latest === undefined || now >= startAt) return 'next-rule';
     draft.requeue(startAt);
-    draft.waiting.set(container.name, {
-      reason: 'CrashLoopBackOff',
-      message: `back-off ${formatDelay(Math.min(latest.restartDelayMs, memory.maxRestartDelayMs))} restarting failed container=${container.name} pod=${formatPod(pod)}`,
-    });
+    draft.waiting.set(container.name, crashLoopBackOff(pod, latest, memory.maxRestartDelayMs));
     return 'decided';
   },
   function backsOff({ container, memory, now }, draft) {
@@ -84,7 +80,10 @@ export function planStart(
     role,
     attempt: preparedId === undefined ? nextAttempt(observed, container.name) : (newest?.attempt ?? 0),
     sandboxId: observed.sandbox.id,
-    restartDelayMs: nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
+    restartDelayMs:
+      latest === undefined
+        ? (observed.memory.restartDelays.get(container.name) ?? 0)
+        : nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
     ...(preparedId === undefined ? {} : { preparedId }),
   });
   return 'starts';

@@ -4,6 +4,7 @@ import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
+import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
@@ -11,7 +12,7 @@ import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
-import { restartedIds } from '../plan/restarted-containers.ts';
+import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
 import { performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
@@ -176,8 +177,7 @@ export class PodWorker {
     this.#memory.eviction = evictions.evictionOf(this.#uid);
     this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
-    const { restartedIds: before } = this.#memory;
-    if (pod !== undefined) this.#memory.restartedIds = restartedIds(pod, state?.containers ?? [], before);
+    if (pod !== undefined) this.#noteRestartOfAll(pod, state?.containers ?? []);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {
@@ -233,6 +233,12 @@ export class PodWorker {
     const { ms, fault } = maxRestartDelay(pod, this.#services.maxRestartDelayMs);
     if (pod !== undefined && fault !== undefined) this.#events.invalidAnnotation(pod, fault);
     return ms;
+  }
+
+  #noteRestartOfAll(pod: Pod, containers: readonly ContainerState[]): void {
+    const before = this.#memory;
+    this.#memory.restartedIds = restartedIds(pod, containers, before.restartedIds);
+    this.#memory.restartDelays = restartDelays(pod, containers, before.restartDelays, before.maxRestartDelayMs);
   }
 
   /** Cleaning up for another node only deletes. An object that finalizers keep is released once. */

@@ -34,6 +34,7 @@ export interface WorkerMemory extends PodMemory {
   remains: PodMemory['remains'];
   maxRestartDelayMs: number;
   restartedIds: PodMemory['restartedIds'];
+  restartDelays: PodMemory['restartDelays'];
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
   releasedFor: string | undefined;
