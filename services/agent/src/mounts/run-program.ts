@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { AgentError } from '../runtime/agent-error.ts';
 
+/** What waits in the kernel for a server may not end though it is killed. */
+const KILL_MS = 1_000;
+
 export interface ProgramOptions {
   /** Its descriptors from 3 on. */
   readonly fds?: readonly number[];
-  /** It is killed after this time. */
+  /** It is killed after this time, and left alone where it does not end then. */
   readonly timeoutMs?: number;
   /** It is killed when this is aborted. */
   readonly signal?: AbortSignal;
@@ -32,6 +35,10 @@ export async function tryProgram(
   });
   child.once('error', reject).once('close', (code, killed) => resolve([code, killed]));
   signal?.addEventListener('abort', abort, { once: true });
+  if (timeoutMs !== undefined) {
+    const left = AbortSignal.timeout(timeoutMs + KILL_MS);
+    left.addEventListener('abort', () => resolve([null, 'SIGKILL']), { once: true });
+  }
   if (signal?.aborted === true) abort();
   try {
     const [code, killed] = await promise;
