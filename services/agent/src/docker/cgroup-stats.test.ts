@@ -76,7 +76,6 @@ it.each([
 });
 
 const MEMORY = {
-  usageBytes: 5000,
   rssBytes: 1100,
   cacheBytes: 1200,
   mappedFileBytes: 1300,

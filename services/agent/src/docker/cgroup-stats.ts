@@ -117,7 +117,7 @@ function memoryOf(
   names: MemoryCounters,
 ): Pick<GroupStats, 'memoryBytes' | 'memoryUsageBytes' | 'memory'> {
   const memoryBytes = Math.max(0, usageBytes - required(counters, inactiveFiles));
-  return { memoryBytes, memoryUsageBytes: usageBytes, ...memoryStats(usageBytes, names, (name) => counters.get(name)) };
+  return { memoryBytes, memoryUsageBytes: usageBytes, ...memoryStats(names, (name) => counters.get(name)) };
 }
 
 /** The host may not count them. */

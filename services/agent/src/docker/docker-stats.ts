@@ -132,7 +132,7 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
       cpuNanos,
       memoryBytes: Math.max(0, used - (legacy ?? unified ?? 0)),
       memoryUsageBytes: used,
-      ...memoryStats(used, names, (name) => counters[name]),
+      ...memoryStats(names, (name) => counters[name]),
       ...throttlingStats(periods, throttled_periods, throttled_time),
       ...(processes === undefined ? {} : { processes }),
     };

@@ -29,7 +29,6 @@ export const LEGACY_MEMORY: MemoryCounters = {
 
 /** Nothing where a counter is missing. */
 export function memoryStats(
-  usageBytes: number,
   names: MemoryCounters,
   counter: (name: string) => number | undefined,
 ): Pick<ContainerStats, 'memory'> {
@@ -40,7 +39,7 @@ export function memoryStats(
   const majorPageFaults = counter(names.majorPageFaults);
   const isKnown = rssBytes !== undefined && cacheBytes !== undefined && mappedFileBytes !== undefined;
   if (!isKnown || pageFaults === undefined || majorPageFaults === undefined) return {};
-  return { memory: { usageBytes, rssBytes, cacheBytes, mappedFileBytes, pageFaults, majorPageFaults } };
+  return { memory: { rssBytes, cacheBytes, mappedFileBytes, pageFaults, majorPageFaults } };
 }
 
 /** Nothing before the first period: the kernel counts them only where there is a limit. */

@@ -57,6 +57,7 @@ it('leaves out what is not known of a container, and the network of the host', (
   expect(names).toEqual([
     'container_cpu_usage_seconds_total',
     'container_last_seen',
+    'container_memory_usage_bytes',
     'container_memory_working_set_bytes',
     'container_spec_memory_limit_bytes',
     'container_start_time_seconds',

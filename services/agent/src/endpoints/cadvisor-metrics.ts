@@ -134,7 +134,7 @@ const CONTAINER_FAMILIES: readonly ContainerFamily[] = [
     name: 'container_memory_usage_bytes',
     type: 'gauge',
     help: 'Current memory usage in bytes, including all memory regardless of when it was accessed',
-    value: memory(({ usageBytes }) => usageBytes),
+    value: ({ stats }) => stats.memoryUsageBytes,
   },
   {
     name: 'container_memory_working_set_bytes',

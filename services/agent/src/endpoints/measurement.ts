@@ -30,7 +30,9 @@ export interface Measurement {
   readonly at: Instant;
   readonly pods: readonly MeasuredPod[];
   /** Of the pods and of the agent. CPU time only grows, also when containers end. */
-  readonly node: { readonly cpuNanos: number; readonly memoryBytes: number; readonly memory: MemoryStats | undefined };
+  readonly node: Pick<ContainerStats, 'cpuNanos' | 'memoryBytes' | 'memoryUsageBytes'> & {
+    readonly memory: MemoryStats | undefined;
+  };
 }
 
 /** Measures what runs on a node. */
@@ -59,9 +61,9 @@ export class NodeMeter {
       signal,
     );
     this.#count(stats);
-    let memoryBytes = 0;
-    for (const one of stats.values()) memoryBytes += one.memoryBytes;
-    const memory = sumMemory([...stats.values()]);
+    const all = [...stats.values()];
+    const memoryBytes = sum(all.map((one) => one.memoryBytes));
+    const memoryUsageBytes = sum(all.map((one) => one.memoryUsageBytes));
     return {
       at: now,
       pods: pods.map(({ identity, sandboxes: attempts, containers }) => ({
@@ -73,7 +75,7 @@ export class NodeMeter {
           return found === undefined ? [] : [{ state, stats: found }];
         }),
       })),
-      node: { cpuNanos: this.#cpuNanos, memoryBytes, memory },
+      node: { cpuNanos: this.#cpuNanos, memoryBytes, memoryUsageBytes, memory: sumMemory(all) },
     };
   }
 
@@ -107,13 +109,15 @@ function sandboxOf(
 export function sumMemory(containers: readonly Pick<ContainerStats, 'memory'>[]): MemoryStats | undefined {
   const known = containers.flatMap(({ memory }) => memory ?? []);
   if (known.length < containers.length || known.length === 0) return undefined;
-  const sum = (value: (one: MemoryStats) => number) => known.reduce((total, one) => total + value(one), 0);
   return {
-    usageBytes: sum((one) => one.usageBytes),
-    rssBytes: sum((one) => one.rssBytes),
-    cacheBytes: sum((one) => one.cacheBytes),
-    mappedFileBytes: sum((one) => one.mappedFileBytes),
-    pageFaults: sum((one) => one.pageFaults),
-    majorPageFaults: sum((one) => one.majorPageFaults),
+    rssBytes: sum(known.map((one) => one.rssBytes)),
+    cacheBytes: sum(known.map((one) => one.cacheBytes)),
+    mappedFileBytes: sum(known.map((one) => one.mappedFileBytes)),
+    pageFaults: sum(known.map((one) => one.pageFaults)),
+    majorPageFaults: sum(known.map((one) => one.majorPageFaults)),
   };
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -94,7 +94,7 @@ it('leaves out what is not known', () => {
     name: 'main',
     startTime: '1970-01-01T00:00:02Z',
     cpu: { time: STATS_AT, usageCoreNanoSeconds: 3e9 },
-    memory: { time: STATS_AT, workingSetBytes: 2000 },
+    memory: { time: STATS_AT, usageBytes: 4000, workingSetBytes: 2000 },
   });
   expect(Object.keys(pods[0] ?? {})).toEqual(['podRef', 'containers', 'cpu', 'memory']);
   expect(node).toHaveProperty('fs', { time: AT, availableBytes: 300, capacityBytes: 1000, usedBytes: 700 });

@@ -1,10 +1,10 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { HostReading } from '../runtime/host-meter.ts';
-import type { InterfaceStats } from '../runtime/stats.ts';
+import type { ContainerStats, InterfaceStats } from '../runtime/stats.ts';
 import type { Usage } from '../usage/container-usage.ts';
 import type { PodUsage } from '../usage/usage-sampler.ts';
-import { type MeasuredContainer, type MeasuredPod, type Measurement, sumMemory } from './measurement.ts';
-import { fileSystem, interfaceList, memoryStats, nanoCores, sum } from './summary-parts.ts';
+import { type MeasuredContainer, type MeasuredPod, type Measurement, sum, sumMemory } from './measurement.ts';
+import { fileSystem, interfaceList, memoryStats, nanoCores } from './summary-parts.ts';
 
 /** What a pod had written when that was last measured. */
 export interface StoredByPod {
@@ -42,7 +42,7 @@ export function statsSummary(summarized: Summarized): object {
 function nodeStats(summarized: Summarized): object {
   const { node, startedAt, capacityBytes, measured, nodeUsage, parts } = summarized;
   const time = formatTime(measured.at);
-  const { cpuNanos, memoryBytes, memory } = measured.node;
+  const { cpuNanos, memoryBytes, memoryUsageBytes, memory } = measured.node;
   return {
     nodeName: node,
     startTime: formatTime(startedAt),
@@ -50,8 +50,9 @@ function nodeStats(summarized: Summarized): object {
     memory: {
       time,
       availableBytes: Math.max(0, capacityBytes - memoryBytes),
+      usageBytes: memoryUsageBytes,
       // Page faults would fall whenever a container ends.
-      ...(memory === undefined ? {} : { usageBytes: memory.usageBytes, rssBytes: memory.rssBytes }),
+      ...(memory === undefined ? {} : { rssBytes: memory.rssBytes }),
       workingSetBytes: memoryBytes,
     },
     ...(parts === 'all' ? hostStats(time, summarized) : {}),
@@ -89,9 +90,18 @@ function podStats(pod: MeasuredPod, summarized: Summarized, usage: PodUsage['con
       ...nanoCores(known.length === cores.length && known.length > 0 ? sum(known) : undefined),
       usageCoreNanoSeconds: Math.round(sum(stats.map(({ cpuNanos }) => cpuNanos))),
     },
-    memory: memoryStats(time, sum(stats.map(({ memoryBytes }) => memoryBytes)), sumMemory(stats)),
+    memory: memoryStats(time, podMemory(stats)),
     ...podStorage(stored, host.disk),
     ...(parts === 'all' ? podRest(pod, time) : {}),
+  };
+}
+
+function podMemory(containers: readonly ContainerStats[]): Parameters<typeof memoryStats>[1] {
+  const memory = sumMemory(containers);
+  return {
+    memoryBytes: sum(containers.map(({ memoryBytes }) => memoryBytes)),
+    memoryUsageBytes: sum(containers.map(({ memoryUsageBytes }) => memoryUsageBytes)),
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 
@@ -111,7 +121,7 @@ function containerStats({ state, stats }: MeasuredContainer, cores: number | und
     name: state.name,
     startTime: formatTime(state.startedAt ?? state.createdAt),
     cpu: { time, ...nanoCores(cores), usageCoreNanoSeconds: Math.round(stats.cpuNanos) },
-    memory: memoryStats(time, stats.memoryBytes, stats.memory, limit),
+    memory: memoryStats(time, stats, limit),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { HostReading } from '../runtime/host-meter.ts';
-import type { InterfaceStats, MemoryStats } from '../runtime/stats.ts';
+import type { ContainerStats, InterfaceStats } from '../runtime/stats.ts';
 
 /** The interface whose numbers stand for those of a network, as in the kubelet. */
 const MAIN_INTERFACE = 'eth0';
@@ -7,15 +7,14 @@ const MAIN_INTERFACE = 'eth0';
 /** The kubelet's `MemoryStats`. Only what has a limit has something available. */
 export function memoryStats(
   time: string,
-  workingSetBytes: number,
-  memory: MemoryStats | undefined,
+  { memoryBytes, memoryUsageBytes, memory }: Pick<ContainerStats, 'memoryBytes' | 'memoryUsageBytes' | 'memory'>,
   limitBytes?: number,
 ): object {
   return {
     time,
-    ...(limitBytes === undefined ? {} : { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),
-    ...(memory === undefined ? {} : { usageBytes: memory.usageBytes }),
-    workingSetBytes,
+    ...(limitBytes === undefined ? {} : { availableBytes: Math.max(0, limitBytes - memoryBytes) }),
+    usageBytes: memoryUsageBytes,
+    workingSetBytes: memoryBytes,
     ...(memory === undefined
       ? {}
       : { rssBytes: memory.rssBytes, pageFaults: memory.pageFaults, majorPageFaults: memory.majorPageFaults }),
@@ -49,8 +48,4 @@ export function interfaceList(time: string, interfaces: readonly InterfaceStats[
 
 export function nanoCores(value: number | undefined): object {
   return value === undefined ? {} : { usageNanoCores: Math.round(value) };
-}
-
-export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -17,9 +17,8 @@ export interface ContainerStats {
   readonly throttling?: ThrottlingStats;
 }
 
-/** What a container's memory is used for, in bytes, and how often the kernel had to get some. */
+/** What the memory in use is used for, in bytes, and how often the kernel had to get some. */
 export interface MemoryStats {
-  readonly usageBytes: number;
   /** Not from files. */
   readonly rssBytes: number;
   readonly cacheBytes: number;

@@ -23,7 +23,6 @@ export const MEASURED_CONTAINER: MeasuredContainer = {
     memoryUsageBytes: 4000,
     processes: 7,
     memory: {
-      usageBytes: 4000,
       rssBytes: 1500,
       cacheBytes: 2500,
       mappedFileBytes: 100,
@@ -55,6 +54,6 @@ export function measurement(change: Partial<MeasuredPod> = {}): Measurement {
   return {
     at: 12_000,
     pods: [{ ...POD, ...change }],
-    node: { cpuNanos: 4e9, memoryBytes: 3000, memory: MEASURED_CONTAINER.stats.memory },
+    node: { cpuNanos: 4e9, memoryBytes: 3000, memoryUsageBytes: 4000, memory: MEASURED_CONTAINER.stats.memory },
   };
 }
