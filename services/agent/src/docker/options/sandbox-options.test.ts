@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SandboxSpec } from '../../runtime/sandboxes.ts';
+import { SANDBOX_SECCOMP } from './sandbox-seccomp.ts';
 import { sandboxOptions } from './sandbox-options.ts';
 
 const SPEC: SandboxSpec = {
@@ -54,4 +55,15 @@ it('a sandbox has a seccomp profile of its own where the engine takes one', () =
     sandboxOptions({ ...SPEC, seccomp }, BRIDGE).HostConfig?.SecurityOpt;
   expect(securityOf('own')).toEqual([expect.stringMatching(/^seccomp=\{.*"ptrace"/)]);
   expect(securityOf('engine-default')).toBeUndefined();
+});
+
+it('a sandbox can make no namespaces, as an ordinary container', () => {
+  const { syscalls } = JSON.parse(SANDBOX_SECCOMP) as {
+    readonly syscalls: readonly { readonly names: readonly string[]; readonly args?: readonly { value: number }[] }[];
+  };
+  const flags = syscalls.flatMap(({ names, args = [] }) => (names.includes('clone') ? args : []));
+  // The mask of Docker's own profile.
+  expect(flags.reduce((mask, { value }) => mask + value, 0)).toBe(2114060288);
+  for (const name of ['unshare', 'setns', 'clone3'])
+    expect(syscalls.some(({ names, args }) => names.includes(name) && args === undefined)).toBe(true);
 });
