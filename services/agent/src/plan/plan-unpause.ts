@@ -3,7 +3,7 @@ import type { PlanDraft } from './pod-plan.ts';
 
 /**
  * Lets paused parts of a pod go on. The API has no word for a paused container: it would be shown as running, and without probes as
- * ready, while it does nothing. Who pauses one for a moment, as \`docker commit\` does, finds it unpaused.
+ * ready, while it does nothing. Who pauses one for a moment, as `docker commit` does, finds it unpaused.
  */
 export function planUnpause(
   draft: PlanDraft,

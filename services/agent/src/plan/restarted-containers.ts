@@ -1,4 +1,5 @@
-import { type ContainerStatus, hasRestartOfAll, matchingRestartRule, type Pod, restartsAll } from '@gantry/objects';
+import { hasRestartOfAll, matchingRestartRule, type Pod, restartsAll } from '@gantry/objects';
+import { engineIdOf } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import { ownContainersOf } from '../spec/pod-containers.ts';
 import { reportedStatus, reportedStatuses } from '../spec/reported-status.ts';
@@ -47,7 +48,8 @@ export function restartedIds(
   if (!hasRestartOfAll(pod.spec)) return NONE;
   const own = ownStates(pod, containers).map(({ id }) => id);
   const isReported = pod.status?.conditions?.some(({ type, status }) => type === ALL_RESTARTING && status === 'True');
-  const reported = isReported === true ? reportedStatuses(pod).flatMap((status) => idOf(status) ?? []) : [];
+  const ids = isReported === true ? reportedStatuses(pod).map(engineIdOf) : [];
+  const reported = ids.filter((id) => id !== '');
   if (restartSources(pod, containers).length === 0) return new Set([...before, ...reported]);
   return new Set(own.some((id) => before.has(id)) ? [...before, ...own] : own);
 }
@@ -77,7 +79,7 @@ export function restartDelays(
 export function isRemovedForRestart({ pod, containers, memory }: RestartedPod, name: string): boolean {
   if (memory.restartedIds.size === 0 || containers.some((container) => container.name === name)) return false;
   const status = reportedStatus(pod, name);
-  return status !== undefined && memory.restartedIds.has(idOf(status) ?? '');
+  return status !== undefined && memory.restartedIds.has(engineIdOf(status));
 }
 
 /** Names of the pod's containers that take part in a restart of all: their ends are not final. */
@@ -96,8 +98,4 @@ export function restartingNames(observed: RestartedPod): ReadonlySet<string> {
 export function ownStates(pod: Pod, containers: readonly ContainerState[]): readonly ContainerState[] {
   const names = new Set(ownContainersOf(pod).map(({ container }) => container.name));
   return containers.filter(({ name }) => names.has(name));
-}
-
-function idOf({ containerID }: ContainerStatus): string | undefined {
-  return containerID?.replace(/^docker:\/\//, '');
 }

@@ -7,7 +7,7 @@ import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
 import { RESTARTING_ALL } from '../plan/restarted-containers.ts';
-import { containerId } from '../runtime/container-id.ts';
+import { containerId, engineIdOf } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 
@@ -139,7 +139,7 @@ function lastStateOf(observed: ContainerObservation, current: ContainerState | u
   // Started again from outside, it is stopped: how it ended first was reported.
   if (attempts.length > 1) return last?.state === 'running' ? (previous.lastState ?? {}) : {};
   const isGone = current === undefined || containerId(current) !== previous.containerID;
-  if (isGone && restartedIds.has(previous.containerID?.replace(/^docker:\/\//, '') ?? '')) {
+  if (isGone && restartedIds.has(engineIdOf(previous))) {
     return { terminated: { exitCode: 137, ...RESTARTING_ALL } };
   }
   // The container was removed without the agent, after its end was reported or before.
