@@ -49,6 +49,13 @@ describe('bundles of trust anchors', () => {
     expect(binding).toMatchObject({ subjects: [{ kind: 'Group', name: 'system:serviceaccounts' }] });
   });
 
+  it('with a signer that is no text are invalid', async () => {
+    const spec = { trustBundle: CERTIFICATE.toString(), signerName: 5 };
+    const body = JSON.stringify({ ...(JSON.parse(bundle('a')) as object), spec });
+    const { code, json } = await call('POST', PATH, { body });
+    expect([code, json]).toEqual([422, expect.objectContaining({ message: expect.stringContaining('signerName') })]);
+  });
+
   it('of a signer are written by those alone who may attest for it', async () => {
     const as = await server.pki.issue('jane', ['developers']);
     const rule = (verbs: string[], names?: string[]) => ({

@@ -121,8 +121,15 @@ function requireHeld(access: AccessDecider, change: GuardedChange, wanted: reado
 function checkTrustBundle(access: AccessDecider, change: GuardedChange): void {
   const { user, object, definition } = change;
   const { metadata, spec } = object as Partial<ClusterTrustBundle> & KubeObject;
-  const { signerName = '' } = spec ?? {};
-  if (signerName === '' || onlyCleansUp(change) || maySigner(access, user, 'attest', signerName)) return;
+  const { signerName = '' }: { readonly signerName?: unknown } = spec ?? {};
+  // What is no text is refused by the schema, after this check.
+  if (
+    typeof signerName !== 'string' ||
+    signerName === '' ||
+    onlyCleansUp(change) ||
+    maySigner(access, user, 'attest', signerName)
+  )
+    return;
   throw StatusError.forbidden(
     { group: definition.group, resource: definition.resource },
     metadata.name ?? '',
