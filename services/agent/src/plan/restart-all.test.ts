@@ -172,6 +172,15 @@ describe('an exit that restarts all containers', () => {
     expect(actionsOf(TWO, [source], { maxRestartDelayMs: 4_000 })).toEqual(['removeContainer source-0']);
   });
 
+  it('shows to an agent that is started meanwhile what is gone already', () => {
+    const conditions = [{ type: 'AllContainersRestarting', status: 'True' }];
+    const containerStatuses = [reported('source', TERMINATED(42)), reported('other', TERMINATED(137))];
+    const found = pod({ ...TWO.spec }, { conditions, containerStatuses });
+    const source = { ...SOURCE, finishedAt: NOW, restartDelayMs: 10_000 };
+    const [, other] = statusOf(found, [source]).containerStatuses ?? [];
+    expect(other).toMatchObject({ state: { waiting: RESTARTING }, restartCount: 1 });
+  });
+
   it('makes the next delay longer, also when two containers take turns', () => {
     const source = { ...SOURCE, restartDelayMs: 10_000 };
     const other = running({ id: 'other-0', name: 'other', restartDelayMs: 20_000 });

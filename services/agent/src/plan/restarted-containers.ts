@@ -51,7 +51,8 @@ export function restartedIds(
   const ids = isReported === true ? reportedStatuses(pod).map(engineIdOf) : [];
   const reported = ids.filter((id) => id !== '');
   if (restartSources(pod, containers).length === 0) return new Set([...before, ...reported]);
-  return new Set(own.some((id) => before.has(id)) ? [...before, ...own] : own);
+  const goesOn = own.some((id) => before.has(id));
+  return new Set([...(goesOn ? before : []), ...reported, ...own]);
 }
 
 /**
