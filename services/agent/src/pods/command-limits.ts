@@ -2,7 +2,6 @@ import type { CommandLimits } from '../probes/pod-commands.ts';
 import { Slots } from './slots.ts';
 
 const BEGINS = 4;
-/** Of all pods, eight of whose commands do not end take all of it until their timeouts. */
 const NODE = 16;
 /** So that a readiness probe goes on beside a liveness probe that does not end. */
 const POD = 2;

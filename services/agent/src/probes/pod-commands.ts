@@ -2,6 +2,8 @@ import { type Clock, pause } from '@gantry/base';
 
 /** A command that runs longer lets the next one begin: the commands of one pod must not hold up the probes of all others. */
 const MAX_TURN_MS = 1_000;
+/** One that runs longer gives its place on the node to others: those of a few pods must not hold all places until their timeouts. */
+const MAX_PLACE_MS = 30_000;
 
 /** Lets so many pieces of work run at once; the others wait in order. */
 export interface Turns {
@@ -12,9 +14,9 @@ export interface Turns {
 export interface CommandLimits {
   /** Of the node, commands that began within the last second: the work of the engine is at a command's begin and end. */
   readonly begins: Turns;
-  /** Of the node, commands that run: on a slow engine, or with commands that do not end, no more pile up than that. */
+  /** Of the node, commands that have run for up to half a minute: on a slow engine no more pile up than that. */
   readonly node: Turns;
-  /** A bound for one pod, so that commands which do not end leave room for those of other pods. */
+  /** Of one pod, all commands that run, however long: so those of a node are bounded by its pods. */
   readonly ofPod: () => Turns;
 }
 
@@ -33,22 +35,23 @@ export class PodCommands {
   /** Runs a command when its turn comes, first in its pod: what waits there takes no place of other pods. */
   async run<T>(command: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { begins, node } = this.#limits;
-    return await this.#pod.use(
-      () =>
-        node.use(async () => {
-          const { outcome } = await begins.use(() => this.#begin(command), signal);
-          return await outcome;
-        }, signal),
-      signal,
-    );
+    const begin = () => this.#within(MAX_TURN_MS, begins, command, signal);
+    return await this.#pod.use(() => this.#within(MAX_PLACE_MS, node, begin, signal), signal);
   }
 
-  async #begin<T>(command: () => Promise<T>): Promise<{ readonly outcome: Promise<T> }> {
+  /** Runs a command, which holds its turn for so long at most. */
+  async #within<T>(maxMs: number, turns: Turns, command: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { outcome } = await turns.use(() => this.#start(maxMs, command), signal);
+    return await outcome;
+  }
+
+  /** Returns when the command has ended, or has run for so long. */
+  async #start<T>(maxMs: number, command: () => Promise<T>): Promise<{ readonly outcome: Promise<T> }> {
     const outcome = command();
     const ended = new AbortController();
     const end = () => ended.abort();
     void outcome.then(end, end);
-    await pause(this.#clock, MAX_TURN_MS, ended.signal);
+    await pause(this.#clock, maxMs, ended.signal);
     return { outcome };
   }
 }

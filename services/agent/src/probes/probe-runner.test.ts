@@ -225,6 +225,21 @@ it('a pod whose commands do not end takes no more than its bound, and no time of
   for (const runner of runners) runner.stop();
 });
 
+it('pods whose commands do not end give their places on the node to others', async () => {
+  const isEndless = (pod: string) => pod.startsWith('endless');
+  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 4, node: 4, pod: 2 }), (pod) =>
+    isEndless(pod) ? 3_600_000 : 100,
+  );
+  const endless = ['endless-0', 'endless-1'].map((pod) => start(pod, 5));
+  await clock.advance(10_000);
+  expect(most.get('all')).toBe(4);
+  const other = start('other', 1);
+  await clock.advance(60_000);
+  expect(ran.get('other')).toBeGreaterThanOrEqual(15);
+  expect([ran.get('endless-0'), ran.get('endless-1')]).toEqual([2, 2]);
+  for (const runner of [...endless, other]) runner.stop();
+});
+
 it('a container is not probed on after the probe that ends it', async () => {
   const clock = new ManualClock();
   let count = 0;
