@@ -277,15 +277,15 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the exits before a restart of all count after it',
     file: `${AGENT}/pods/pod-worker.ts`,
-    text: 'if (pod !== undefined) this.#memory.restartedIds = restartedIds(pod, state?.containers ?? [], before);',
-    replacement: 'restartedIds(pod ?? { metadata: {} } as never, state?.containers ?? [], before);',
+    text: 'this.#memory.restartedIds = restartedIds(',
+    replacement: 'restartedIds(',
     tests: [`${AGENT}/pods/restart-all.test.ts`],
     protects: 'containers that had done their work: they would not run again beside those that need them',
   },
   {
     name: 'the container that restarts all is removed with the others',
     file: `${AGENT}/plan/restart-all.ts`,
-    text: 'others.length > 0 ? others : sources',
+    text: 'others.length > 0 ? others : now < startAt ? [] : sources',
     replacement: 'own',
     tests: [`${AGENT}/plan/restart-all.test.ts`],
     protects: 'a restart of all that an agent dies in: the next one would not know of it',
