@@ -203,7 +203,15 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'actions do not wait for the freshness gate',
     file: `${AGENT}/pods/pod-worker.ts`,
-    text: '    await (isStaticUid(this.#uid) ? staticGate : gate).pass(step);\n',
+    text: '    await gateOf(this.#uid, this.#services).pass(step);\n',
+    replacement: '',
+    tests: [`${AGENT}/pods/stale-knowledge.test.ts`],
+    protects: 'pods that were moved while the agent was frozen',
+  },
+  {
+    name: 'what was created beside a sandbox does not wait for the freshness gate',
+    file: `${AGENT}/pods/create-sandbox.ts`,
+    text: '  await gateOf(context.uid, services).pass(step);\n',
     replacement: '',
     tests: [`${AGENT}/pods/stale-knowledge.test.ts`],
     protects: 'pods that were moved while the agent was frozen',

@@ -68,10 +68,9 @@ export function planStart(
 ): 'starts' | 'does-not' {
   const { container, role } = item;
   const newest = latestAttempt(observed, container.name);
-  const preparedId = preparedOf(observed, newest, containerHash(container));
+  const definition = newest !== undefined && newest.hash !== containerHash(container) ? 'changed' : 'same';
+  const preparedId = definition === 'same' ? preparedOf(observed, newest) : undefined;
   const latest = preparedId === undefined ? newest : undefined;
-  const isChanged = latest !== undefined && latest.hash !== containerHash(container);
-  const definition = isChanged ? 'changed' : 'same';
   const candidate: StartCandidate = { ...observed, ...item, latest, definition, mode };
   if (START_RULES.some((rule) => rule(candidate, draft) === 'decided')) return 'does-not';
   draft.actions.push({
@@ -89,13 +88,9 @@ export function planStart(
   return 'starts';
 }
 
-/** The id of a container that was created for this sandbox and this definition, and waits for its start. */
-function preparedOf(
-  { memory, sandbox }: PodInSandbox,
-  newest: ContainerState | undefined,
-  hash: string,
-): string | undefined {
-  if (newest?.state !== 'created' || newest.sandboxId !== sandbox.id || newest.hash !== hash) return undefined;
+/** The id of a container that was created for this sandbox and waits for its start. */
+function preparedOf({ memory, sandbox }: PodInSandbox, newest: ContainerState | undefined): string | undefined {
+  if (newest?.state !== 'created' || newest.sandboxId !== sandbox.id) return undefined;
   return memory.prepared.get(newest.name)?.id === newest.id ? newest.id : undefined;
 }
 

@@ -4,6 +4,7 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart, CreateSandbox } from '../plan/pod-plan.ts';
 import type { ActionContext } from './action-context.ts';
 import { mountVolumes } from './mount-volumes.ts';
+import { gateOf } from './pod-gate.ts';
 import { runContainer, startFailed } from './run-container.ts';
 import { prepareContainer, type StartPlace } from './start-container.ts';
 import { type CreatedSandbox, startSandbox } from './start-sandbox.ts';
@@ -55,6 +56,8 @@ export async function createSandbox(pod: Pod, action: CreateSandbox, context: Ac
   // What failed in a sandbox that is gone may have failed for that.
   for (const { name, sandboxId, error } of failures)
     if (sandboxId === sandbox.id) startFailed(pod, name, error, context);
+  // The agent may have been frozen while it waited for the engine, and the pod have ended.
+  await gateOf(context.uid, services).pass(step);
   await startFirst(pod, action, sandbox, context);
 }
 

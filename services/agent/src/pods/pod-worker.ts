@@ -10,12 +10,13 @@ import type { SandboxState } from '../runtime/sandboxes.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
-import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
+import { isStaticPod } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
 import { performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
+import { gateOf } from './pod-gate.ts';
 import { ResizeEvents } from './resize-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
 import { PodObservation, stateWith } from './pod-observation.ts';
@@ -157,7 +158,7 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, clock, gate, staticGate, mode, evictions, admission } = this.#services;
+    const { pods, clock, mode, evictions, admission } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
@@ -192,7 +193,7 @@ export class PodWorker {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await (isStaticUid(this.#uid) ? staticGate : gate).pass(step);
+    await gateOf(this.#uid, this.#services).pass(step);
     if (pods.get(this.#uid) !== pod) return 'again';
     try {
       const report = (next: PodState) => {

@@ -180,6 +180,30 @@ describe('the worker of a pod', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('does not start what it created beside a sandbox when the pod ended while the agent was frozen', async () => {
+    const { sandboxes, containers } = runtime;
+    const createSandbox = sandboxes.createSandbox.bind(sandboxes);
+    const thaw = Promise.withResolvers<void>();
+    sandboxes.createSandbox = async (spec, signal, created) => {
+      const id = await createSandbox(spec, signal, created);
+      await thaw.promise;
+      return id;
+    };
+    const started: string[] = [];
+    containers.startContainer = async (id) => void started.push(id);
+    start();
+    await until(async () => (await states()).includes('created'));
+    confirm = async () => {
+      await server.delete(PODS, KEY, { gracePeriodSeconds: 0 }, stop.signal);
+      await pods.confirm(stop.signal);
+    };
+    await clock.advance(5_000);
+    thaw.resolve();
+    await until(async () => (await states()).length === 0);
+    expect(looks).toBe(2);
+    expect(started).toEqual([]);
+  });
+
   it('starts nothing in place of a dead agent', async () => {
     start('cleanup');
     await clock.advance(1000);
