@@ -73,7 +73,9 @@ function validateBundle(text: string): FieldError[] {
     const fault = type === 'CERTIFICATE' ? faultOf(headers, der) : `has bad block type: ${type}`;
     if (fault !== undefined) errors.push(invalid(BUNDLE, OMITTED, `entry ${index} ${fault}`));
     const key = der.toString('base64');
-    places.set(key, [...(places.get(key) ?? []), index]);
+    const indices = places.get(key);
+    if (indices === undefined) places.set(key, [index]);
+    else indices.push(index);
   }
   if (errors.length > 0) return errors;
   if (places.size === 0) return [invalid(BUNDLE, OMITTED, 'at least one trust anchor must be provided')];
