@@ -3,24 +3,12 @@ import { CONFIG_MAPS, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { namespacePods } from './harness/namespace-pods.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
 
-/** kubectl in one namespace, and the ends of its pods. */
-const inNamespace = (namespace: string) => {
-  const kubectl = (args: readonly string[], input = '') => cluster.mustKubectl(['-n', namespace, ...args], { input });
-  return {
-    kubectl,
-    apply: (manifest: string) => kubectl(['apply', '-f', '-'], manifest),
-    untilSucceeded: (name: string) =>
-      eventually(`${name} has succeeded`, PATIENCE_MS, async () => {
-        const { status } = await cluster.get(PODS, namespace, name);
-        if (status?.phase === 'Failed') throw new Error(await kubectl(['logs', name]));
-        return status?.phase === 'Succeeded';
-      }),
-  };
-};
+const inNamespace = (namespace: string) => namespacePods(cluster, namespace);
 
 const pod = (name: string, script: string, volumes: string, mounts: string, container = '') => `
 apiVersion: v1
