@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
 
 /** The abort reason of a signal whose deadline has passed. */
 export class DeadlineError extends Error {
@@ -56,6 +56,15 @@ export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     else signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/** Resolves with whether `work` has ended or failed after `ms` at most. It goes on, and its failure is for the caller that waits for it. */
+export async function settlesWithin(clock: Clock, work: Promise<unknown>, ms: number): Promise<boolean> {
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  void work.then(end, end);
+  await pause(clock, ms, ended.signal);
+  return ended.signal.aborted;
 }
 
 /** The message of any thrown value. */

@@ -62,11 +62,21 @@ export interface NodeRuntime {
   readonly meter: HostMeter;
 }
 
+/** A start that hangs, in a volume or a hook of the engine, gives its slot to others then. */
+const MAX_START_MS = 10_000;
+/** `up` starts so many agents, where nothing says how many share the host. */
+const USUAL_AGENTS = 2;
+
 /**
- * How many containers are started, and how many removed, at once. It is work of the engine's host: more at once than it has processors
- * are all done later, and none sooner. Two at least, since a part of each call is waiting.
+ * How many containers are started at once, by all agents of the host together as many as it has processors. A start is their work nearly
+ * all the time: were there more at once, all would end later, and none sooner.
  */
-function parallelCalls({ cpus }: EngineInfo, shares: number): number {
+function parallelStarts({ cpus }: EngineInfo, shares: number): number {
+  return Math.ceil(cpus / (shares === 0 ? USUAL_AGENTS : shares));
+}
+
+/** How many containers are removed at once. Two at least, since a part of each call is waiting. */
+function parallelRemovals({ cpus }: EngineInfo, shares: number): number {
   // 0: as many as there are, which is not known yet.
   return Math.max(2, Math.ceil((cpus * 1.5) / Math.max(1, shares)));
 }
@@ -185,9 +195,9 @@ function limitsOf(
 ): Pick<WorkerServices, 'processLimit' | 'starts' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
   return {
     processLimit: config.processLimit,
-    starts: new Slots(parallelCalls(engine, config.capacityShares)),
-    removals: new Slots(parallelCalls(engine, config.capacityShares)),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
+    starts: new Slots(parallelStarts(engine, config.capacityShares), { clock, maxHeldMs: MAX_START_MS }),
+    removals: new Slots(parallelRemovals(engine, config.capacityShares)),
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
   };
 }

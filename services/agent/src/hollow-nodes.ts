@@ -233,7 +233,7 @@ function sharedServices(
     events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
     starts: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     clock,
     random,

@@ -47,18 +47,10 @@ export const AGENT_REPAIR_MUTANTS: readonly Mutant[] = [
   {
     name: 'commands of probes that do not end pile up on a node',
     file: `${AGENT}/probes/pod-commands.ts`,
-    text: 'this.#within(MAX_PLACE_MS, node, begin, signal)',
+    text: 'node.use(begin, signal)',
     replacement: 'begin()',
     tests: [`${AGENT}/probes/probe-runner.test.ts`],
     protects: 'the engine against more commands than it can run',
-  },
-  {
-    name: 'commands of probes that do not end keep their places on a node',
-    file: `${AGENT}/probes/pod-commands.ts`,
-    text: 'MAX_PLACE_MS = 30_000;',
-    replacement: 'MAX_PLACE_MS = 30_000_000;',
-    tests: [`${AGENT}/probes/probe-runner.test.ts`],
-    protects: 'probes of pods against those of another one',
   },
   {
     name: 'commands of one pod take all places of a node',

@@ -142,3 +142,72 @@ it('a sandbox whose address is taken leaves its containers to be created anew, o
   expect(node.events.filter((event) => event.startsWith('Warning'))).toEqual([]);
   expect(status(node)?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
 });
+
+/** A node that starts one container at a time, and in which order the engine was asked to start those of two pods. */
+async function twoPods(create: (pod: string) => Promise<void>): Promise<{
+  readonly node: TestNode;
+  readonly starts: string[];
+}> {
+  const starts: string[] = [];
+  const podOf = new Map<string, string>();
+  const wrap = (hollow: HollowRuntime): Runtime => ({
+    ...hollow,
+    images: hollow.images,
+    sandboxes: {
+      ...hollow.sandboxes,
+      createSandbox: async (spec, signal, created) => {
+        starts.push(`sandbox of ${spec.pod.name}`);
+        return await hollow.sandboxes.createSandbox(spec, signal, (id) => {
+          podOf.set(id, spec.pod.name);
+          created?.(id);
+        });
+      },
+    },
+    containers: {
+      ...hollow.containers,
+      createContainer: async (spec, signal) => {
+        const pod = podOf.get(spec.sandboxId) ?? '';
+        await create(pod);
+        const id = await hollow.containers.createContainer(spec, signal);
+        podOf.set(id, pod);
+        return id;
+      },
+      startContainer: async (id, signal) => {
+        starts.push(`container of ${podOf.get(id)}`);
+        await hollow.containers.startContainer(id, signal);
+      },
+    },
+  });
+  const node = await startNode({ wrap, behaviour: { startMs: 20 } });
+  for (const name of ['a', 'b']) {
+    const { uid = '' } = (await node.put(pod({}, {}, { name }))).metadata;
+    await soon(node, () => node.pods.get(uid)).toBeDefined();
+    node.work(uid);
+  }
+  return { node, starts };
+}
+
+it('a pod runs before the next one begins', async () => {
+  const { node, starts } = await twoPods(() => Promise.resolve());
+  await soon(node, () => starts).toEqual(['sandbox of a', 'container of a', 'sandbox of b', 'container of b']);
+});
+
+it('a container that cannot be created holds up other pods for a second', async () => {
+  const late = Promise.withResolvers<void>();
+  const { node, starts } = await twoPods((name) => (name === 'a' ? late.promise : Promise.resolve()));
+  await soon(
+    node,
+    () => node.client.all(PODS).find(({ metadata }) => metadata.name === 'a')?.status?.podIP,
+  ).toBeDefined();
+  await node.clock.advance(500);
+  expect(starts).toEqual(['sandbox of a']);
+  await node.clock.advance(500);
+  await soon(node, () => starts).toEqual(['sandbox of a', 'sandbox of b']);
+  late.resolve();
+  await soon(node, () => starts.toSorted()).toEqual([
+    'container of a',
+    'container of b',
+    'sandbox of a',
+    'sandbox of b',
+  ]);
+});

@@ -1,4 +1,4 @@
-import { append, errorMessage } from '@gantry/base';
+import { append, errorMessage, settlesWithin } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart, CreateSandbox } from '../plan/pod-plan.ts';
@@ -6,6 +6,7 @@ import type { ActionContext } from './action-context.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { gateOf } from './pod-gate.ts';
 import { runContainer, startFailed } from './run-container.ts';
+import type { Slot } from './slots.ts';
 import { prepareContainer, type StartPlace } from './start-container.ts';
 import { type CreatedSandbox, startSandbox } from './start-sandbox.ts';
 
@@ -16,66 +17,113 @@ interface PrepareFailure {
   readonly error: unknown;
 }
 
+/** A sandbox that runs keeps its slot so long at most for its first container, which volumes that hang may hold up. */
+const MAX_HELD_MS = 1_000;
+
 /**
  * Starts a pod's sandbox, which is half of the engine's work for a pod, and does beside it what needs no network: mounts the volumes and
- * creates the first containers. Those are started as soon as the sandbox runs. Only the sandbox has its slot: a volume that hangs holds
- * up no other pod.
+ * creates the first containers. Those are started as soon as the sandbox runs. The slot of the sandbox goes on to the first of them:
+ * were it given back in between, another pod would begin, and all would run at the end.
  */
 export async function createSandbox(pod: Pod, action: CreateSandbox, context: ActionContext): Promise<void> {
-  const { services, step, memory } = context;
-  const others: Promise<readonly PromiseSettledResult<void>[]>[] = [];
-  const failures: PrepareFailure[] = [];
-  const beside = (work: Promise<void>) => others.push(Promise.allSettled([work]));
-  const prepareAfter = async (mounted: Promise<void>, sandbox: CreatedSandbox) => {
+  const { services, step } = context;
+  using slot = await services.starts.take(step);
+  const work = new WorkBeside();
+  try {
+    const sandbox = await startBeside(pod, action, context, work);
+    if (sandbox === undefined) {
+      await work.ended();
+      return;
+    }
+    const ready = getReady(pod, sandbox, context, work);
+    if (!(await settlesWithin(services.clock, ready, MAX_HELD_MS))) slot[Symbol.dispose]();
+    await ready;
+    await startFirst(pod, action, sandbox, slot, context);
+  } finally {
+    // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
+    await work.settled();
+  }
+}
+
+/** What is done while a sandbox starts. */
+class WorkBeside {
+  readonly failures: PrepareFailure[] = [];
+  readonly #parts: Promise<void>[] = [];
+
+  add(part: Promise<void>): void {
+    // Its failure is for `ended`, which is called later.
+    part.catch(() => undefined);
+    this.#parts.push(part);
+  }
+
+  /** Resolves when all has ended; rejects as the first part that failed. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#parts);
+  }
+
+  /** Resolves when all has ended or failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#parts);
+  }
+}
+
+async function startBeside(
+  pod: Pod,
+  action: CreateSandbox,
+  context: ActionContext,
+  work: WorkBeside,
+): Promise<CreatedSandbox | undefined> {
+  const { memory } = context;
+  const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
+  work.add(mounted);
+  const prepareAfter = async (sandbox: CreatedSandbox) => {
     await mounted;
     if (memory.volumes !== 'ready') return;
     const prepared = await Promise.all(action.first.map((next) => prepare(pod, next, sandbox, context)));
     append(
-      failures,
+      work.failures,
       prepared.filter((failure) => failure !== undefined),
     );
   };
   let first: CreatedSandbox | undefined;
-  const start = async () => {
-    const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
-    beside(mounted);
-    return await tryToStart(pod, action.attempt, context, (sandbox) => {
-      // One on another address follows at once. The same containers made twice would take each other's names and mounts.
-      if (first !== undefined) return;
-      first = sandbox;
-      beside(prepareAfter(mounted, sandbox));
-    });
-  };
-  const started = await Promise.allSettled([services.starts.use(start, step)]);
-  // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
-  const results = [...started, ...(await Promise.all(others)).flat()];
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-  const [result] = started;
-  const sandbox = result.status === 'fulfilled' ? result.value : undefined;
-  if (sandbox === undefined) return;
+  return await tryToStart(pod, action.attempt, context, (sandbox) => {
+    // One on another address follows at once. The same containers made twice would take each other's names and mounts.
+    if (first !== undefined) return;
+    first = sandbox;
+    work.add(prepareAfter(sandbox));
+  });
+}
+
+/** Waits for what is done beside the sandbox, and reports what failed in it. */
+async function getReady(pod: Pod, sandbox: CreatedSandbox, context: ActionContext, work: WorkBeside): Promise<void> {
+  const { services, step } = context;
+  await work.ended();
   // What failed in a sandbox that is gone may have failed for that.
-  for (const { name, sandboxId, error } of failures)
+  for (const { name, sandboxId, error } of work.failures)
     if (sandboxId === sandbox.id) startFailed(pod, name, error, context);
   // The agent may have been frozen while it waited for the engine, and the pod have ended.
   await gateOf(context.uid, services).pass(step);
-  await startFirst(pod, action, sandbox, context);
 }
 
-/** Starts what was created for the sandbox. The others are for the next plan. */
+/** Starts what was created for the sandbox, one of it in the sandbox's slot. The others are for the next plan. */
 async function startFirst(
   pod: Pod,
   { first }: CreateSandbox,
   sandbox: CreatedSandbox,
+  slot: Slot,
   context: ActionContext,
 ): Promise<void> {
   const { memory } = context;
-  const started = first.map(async (next) => {
+  const prepared = first.flatMap((next) => {
     const { name } = next.container;
-    const prepared = memory.prepared.get(name);
-    if (prepared?.sandboxId !== sandbox.id) return;
+    const container = memory.prepared.get(name);
+    if (container?.sandboxId !== sandbox.id) return [];
     memory.prepared.delete(name);
-    await runContainer(pod, next, placeIn(sandbox), prepared, context);
+    return { next, container };
   });
+  const started = prepared.map(({ next, container }, index) =>
+    runContainer(pod, next, placeIn(sandbox), index === 0 ? { container, slot } : { container }, context),
+  );
   for (const result of await Promise.allSettled(started)) if (result.status === 'rejected') throw result.reason;
 }
 

@@ -68,7 +68,7 @@ async function start(pod: Pod, action: StartContainer, context: ActionContext): 
   const prepared = memory.prepared.get(name);
   memory.prepared.delete(name);
   if (prepared?.id === action.preparedId) {
-    await runContainer(pod, action, place, prepared, context);
+    await runContainer(pod, action, place, prepared === undefined ? undefined : { container: prepared }, context);
   } else {
     await prepared?.[Symbol.asyncDispose]();
     await runContainer(pod, action, place, undefined, context);

@@ -2,14 +2,21 @@ import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart } from '../plan/pod-plan.ts';
 import type { ActionContext } from './action-context.ts';
+import type { Slot } from './slots.ts';
 import { type PreparedContainer, startContainer, type StartPlace, startPrepared } from './start-container.ts';
+
+/** A container that was created, and the slot that it may have got from its sandbox. */
+export interface PreparedStart {
+  readonly container: PreparedContainer;
+  readonly slot?: Slot;
+}
 
 /** Starts a container, which `prepared` is already where it was created, and remembers how that ended. */
 export async function runContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
-  prepared: PreparedContainer | undefined,
+  prepared: PreparedStart | undefined,
   context: ActionContext,
 ): Promise<void> {
   const { memory, events, services, step } = context;
@@ -19,7 +26,7 @@ export async function runContainer(
     const started =
       prepared === undefined
         ? await startContainer(pod, next, place, services, step)
-        : await startPrepared(pod, next, prepared, place, services, step);
+        : await startPrepared(pod, next, prepared.container, place, services, step, prepared.slot);
     if (started.hookFailure === undefined) {
       memory.backOffs.delete(name);
       return;

@@ -1,3 +1,4 @@
+import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
 import { Slots } from './slots.ts';
 
@@ -6,12 +7,19 @@ describe('slots', () => {
     const slots = new Slots(1);
     const { signal } = new AbortController();
     const begun: string[] = [];
+    const began = Promise.withResolvers<void>();
     const first = Promise.withResolvers<void>();
+    const work = async () => {
+      begun.push('a');
+      began.resolve();
+      await first.promise;
+    };
     const all = Promise.all([
-      slots.use(() => (begun.push('a'), first.promise), signal),
+      slots.use(work, signal),
       slots.use(async () => void begun.push('b'), signal),
       slots.use(async () => void begun.push('c'), signal),
     ]);
+    await began.promise;
     expect(begun).toEqual(['a']);
     first.resolve();
     await all;
@@ -85,6 +93,33 @@ describe('slots', () => {
     const finished = (pieces: readonly string[]) => pieces.slice(0, 6).filter((name) => name.startsWith('finish'));
     expect(finished(await runJobs(6, 'begin'))).toEqual([]);
     expect(finished(await runJobs(6, 'finish')).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('are given back by work that takes too long, once', async () => {
+    const clock = new ManualClock();
+    const slots = new Slots(1, { clock, maxHeldMs: 1_000 });
+    const { signal } = new AbortController();
+    const slow = Promise.withResolvers<void>();
+    const next = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const wait = (name: string, until: Promise<void>) => async () => {
+      begun.push(name);
+      await until;
+    };
+    const all = [slots.use(wait('slow', slow.promise), signal), slots.use(wait('next', next.promise), signal)];
+    await clock.advance(999);
+    expect(begun).toEqual(['slow']);
+    await clock.advance(1);
+    expect(begun).toEqual(['slow', 'next']);
+    all.push(slots.use(wait('last', Promise.resolve()), signal));
+    slow.resolve();
+    await all[0];
+    await clock.advance(1);
+    expect(begun).toEqual(['slow', 'next']);
+    next.resolve();
+    await Promise.all(all);
+    expect(begun).toEqual(['slow', 'next', 'last']);
+    expect(clock.nextTimerMs()).toBeUndefined();
   });
 
   it('let work begin though there is always some to finish', async () => {

@@ -1,5 +1,19 @@
+import type { Clock } from '@gantry/base';
+
 /** `finish`: the last part of work that was begun. It goes before what has not been begun. */
 export type Turn = 'begin' | 'finish';
+
+/** One of the slots, which is given back once. */
+export interface Slot extends Disposable {
+  /** Whether it was not given back yet. */
+  readonly isHeld: boolean;
+}
+
+/** How long a slot may be held. */
+export interface HoldLimit {
+  readonly clock: Clock;
+  readonly maxHeldMs: number;
+}
 
 /** After this many pieces of one kind in a row, one of the other kind has its turn. */
 const MAX_IN_A_ROW = 8;
@@ -11,25 +25,45 @@ const MAX_IN_A_ROW = 8;
  */
 export class Slots {
   readonly #waiting: Readonly<Record<Turn, (() => void)[]>> = { begin: [], finish: [] };
+  readonly #limit: HoldLimit | undefined;
   #free: number;
   #finishedInARow = 0;
 
-  constructor(count: number) {
+  /** With a limit, work that takes longer goes on without its slot: what hangs must not hold up all. */
+  constructor(count: number, limit?: HoldLimit) {
     this.#free = count;
+    this.#limit = limit;
   }
 
   async use<T>(work: () => Promise<T>, signal: AbortSignal, turn: Turn = 'begin'): Promise<T> {
+    using _ = await this.take(signal, turn);
+    return await work();
+  }
+
+  /** Takes a slot for work that is to be disposed of when it has ended. */
+  async take(signal: AbortSignal, turn: Turn = 'begin'): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#free === 0) await this.#wait(this.#waiting[turn], signal);
     else this.#free -= 1;
-    try {
-      signal.throwIfAborted();
-      return await work();
-    } finally {
+    let isHeld = true;
+    const giveBack = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      cancel?.();
       const next = this.#next();
       if (next === undefined) this.#free += 1;
       else next();
-    }
+    };
+    const cancel = this.#limit?.clock.setTimer(this.#limit.maxHeldMs, giveBack);
+    const slot = {
+      get isHeld() {
+        return isHeld;
+      },
+      [Symbol.dispose]: giveBack,
+    };
+    if (!signal.aborted) return slot;
+    giveBack();
+    throw signal.reason;
   }
 
   #wait(queue: (() => void)[], signal: AbortSignal): Promise<void> {

@@ -130,7 +130,7 @@ describe('the worker of a pod', () => {
       starts: new Slots(1),
       removals: new Slots(1),
       maxRestartDelayMs: 300_000,
-      probes: { timers: new TimerWheel(clock), commands: commandLimits() },
+      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
       clock,
       random: () => 0.5,
       logger: silentLogger,

@@ -15,6 +15,7 @@ import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
+import type { Slot } from './slots.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** Where a container is started. */
@@ -86,7 +87,10 @@ export async function prepareContainer(
   return { id, sandboxId: place.sandboxId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Starts what `prepareContainer` has created, and disposes of it. Fails as `startContainer` does. */
+/**
+ * Starts what `prepareContainer` has created, and disposes of it, in the slot that it may have got from its sandbox. Fails as
+ * `startContainer` does.
+ */
 export async function startPrepared(
   pod: Pod,
   next: ContainerStart,
@@ -94,10 +98,13 @@ export async function startPrepared(
   place: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
+  slot: Slot | undefined,
 ): Promise<StartedContainer> {
   await using _ = prepared;
-  const start = () => services.runtime.containers.startContainer(prepared.id, signal);
-  await services.starts.use(start, signal, 'finish');
+  {
+    using _slot = slot?.isHeld === true ? slot : await services.starts.take(signal, 'finish');
+    await services.runtime.containers.startContainer(prepared.id, signal);
+  }
   return await afterStart(pod, next, prepared.id, place, services, signal);
 }
 

@@ -1,6 +1,7 @@
-import { sleep } from '@gantry/base';
+import { type Clock, sleep } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
+import { Slots } from '../pods/slots.ts';
 import { container } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
 import type { CommandLimits } from './pod-commands.ts';
@@ -10,33 +11,11 @@ import { TimerWheel } from './timer-wheel.ts';
 const OWNER = { cluster: 'c', node: 'n' };
 const { signal } = new AbortController();
 
-/** As many at once as it is given. */
-class Turns {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async use<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#free -= 1;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-}
-
 /** Without a bound where none is given. */
-const limits = ({ begins = 100, node = 100, pod = 100 }): CommandLimits => ({
-  begins: new Turns(begins),
-  node: new Turns(node),
-  ofPod: () => new Turns(pod),
+const limits = (clock: Clock, { begins = 100, node = 100, pod = 100 }): CommandLimits => ({
+  begins: new Slots(begins, { clock, maxHeldMs: 1_000 }),
+  node: new Slots(node, { clock, maxHeldMs: 30_000 }),
+  ofPod: () => new Slots(pod),
 });
 
 it('in an ending pod only readiness is probed on', async () => {
@@ -52,7 +31,7 @@ it('in an ending pod only readiness is probed on', async () => {
 
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    commands: limits({}),
+    commands: limits(clock, {}),
     containers: runtime.containers,
     clock,
     random: () => 0,
@@ -89,7 +68,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   let count = 0;
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    commands: limits({ begins: 2 }),
+    commands: limits(clock, { begins: 2 }),
     containers: {
       exec: async (_id, _command, abort) => {
         count += 1;
@@ -127,7 +106,7 @@ it('a command that does not end holds up those of no other container', async () 
   const ran: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    commands: limits({ begins: 1 }),
+    commands: limits(clock, { begins: 1 }),
     containers: {
       exec: async (id, _command, abort) => {
         ran.push(id);
@@ -156,8 +135,9 @@ it('a command that does not end holds up those of no other container', async () 
 });
 
 /** Pods whose commands take a time each, on one node, and how many of them run. */
-function nodeOfPods(commands: CommandLimits, takesMs: (pod: string) => number) {
+function nodeOfPods(bounds: Parameters<typeof limits>[1], takesMs: (pod: string) => number) {
   const clock = new ManualClock();
+  const commands = limits(clock, bounds);
   const ran = new Map<string, number>();
   const running = new Map<string, number>();
   const most = new Map<string, number>();
@@ -202,7 +182,7 @@ function nodeOfPods(commands: CommandLimits, takesMs: (pod: string) => number) {
 }
 
 it('where each command takes long, no more than the bound of the node run, and each pod has its turn', async () => {
-  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 4, node: 6, pod: 2 }), () => 5_000);
+  const { clock, ran, most, start } = nodeOfPods({ begins: 4, node: 6, pod: 2 }, () => 5_000);
   const pods = Array.from({ length: 12 }, (_, i) => `pod-${i}`);
   const runners = pods.map((pod) => start(pod, 3));
   await clock.advance(120_000);
@@ -214,7 +194,7 @@ it('where each command takes long, no more than the bound of the node run, and e
 });
 
 it('a pod whose commands do not end takes no more than its bound, and no time of other pods', async () => {
-  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 1, node: 3, pod: 2 }), (pod) =>
+  const { clock, ran, most, start } = nodeOfPods({ begins: 1, node: 3, pod: 2 }, (pod) =>
     pod === 'endless' ? 3_600_000 : 100,
   );
   const runners = [start('endless', 5), start('other', 1)];
@@ -227,7 +207,7 @@ it('a pod whose commands do not end takes no more than its bound, and no time of
 
 it('pods whose commands do not end give their places on the node to others', async () => {
   const isEndless = (pod: string) => pod.startsWith('endless');
-  const { clock, ran, most, start } = nodeOfPods(limits({ begins: 4, node: 4, pod: 2 }), (pod) =>
+  const { clock, ran, most, start } = nodeOfPods({ begins: 4, node: 4, pod: 2 }, (pod) =>
     isEndless(pod) ? 3_600_000 : 100,
   );
   const endless = ['endless-0', 'endless-1'].map((pod) => start(pod, 5));
@@ -246,7 +226,7 @@ it('a container is not probed on after the probe that ends it', async () => {
   const failures: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    commands: limits({ begins: 1 }),
+    commands: limits(clock, { begins: 1 }),
     containers: {
       exec: async () => {
         count += 1;
@@ -273,7 +253,7 @@ it('a probe that ends by a defect is reported; one that is stopped is not', asyn
   const warnings: string[] = [];
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
-    commands: limits({ begins: 1 }),
+    commands: limits(clock, { begins: 1 }),
     containers: { exec: async () => ({ exitCode: 0, output: '' }) },
     clock,
     random: () => 0,

@@ -55,7 +55,7 @@ export class ProbeRunner {
 
   constructor(options: ProbeRunnerOptions) {
     this.#options = options;
-    this.#commands = new PodCommands(options.commands, options.clock);
+    this.#commands = new PodCommands(options.commands);
   }
 
   /**

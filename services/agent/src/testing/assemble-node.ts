@@ -199,7 +199,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     starts: new Slots(host.parallelCalls),
     removals: new Slots(host.parallelCalls),
     maxRestartDelayMs: 300_000,
-    probes: { timers: new TimerWheel(clock), commands: commandLimits() },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
     clock,
     random,
     logger,
