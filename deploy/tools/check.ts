@@ -16,7 +16,7 @@ const bin = (name: string) => join(root, 'node_modules/.bin', name);
 
 interface Check extends Selectable {
   readonly command: readonly string[];
-  /** Waits more than it computes: it runs beside as many checks as there are processors. */
+  /** Waits more than it computes: it runs beside as many checks as there are processors, and before them when it computes. */
   readonly waits?: boolean;
 }
 
@@ -33,6 +33,12 @@ const reporters = (report: string) => [
   '--reporter=json',
   `--outputFile.json=${report}`,
 ];
+
+/**
+ * Before a command that computes: what waits has the processors first when it needs them, since all wait for the longest of these in the
+ * end.
+ */
+const LATER = ['nice', '-n', '5'];
 
 const CHECKS: readonly Check[] = [
   { name: 'generated code', command: [process.execPath, 'deploy/tools/generate.ts', '--verify'] },
@@ -51,8 +57,23 @@ const CHECKS: readonly Check[] = [
     command: [bin('vitest'), 'run', ...reporters(REPORTS.unit)],
     after: ['build'],
   },
-  // Fetches what the integration tests need while the other checks compute.
-  { name: 'preparation', command: ['deploy/bin/ensure-integration'], docker: true, waits: true },
+  // Fetches what the integration tests need while the other checks compute: first what those of parts wait for.
+  { name: 'preparation', command: ['deploy/bin/ensure-integration', 'parts'], docker: true, waits: true },
+  {
+    name: 'clients',
+    command: [...LATER, 'deploy/bin/ensure-integration'],
+    after: ['preparation'],
+    docker: true,
+    waits: true,
+  },
+  // The cluster of the integration tests finds it made.
+  {
+    name: 'service image',
+    command: [...LATER, 'deploy/bin/ensure-service-image'],
+    after: ['build', 'preparation'],
+    docker: true,
+    waits: true,
+  },
   {
     name: 'parts',
     command: ['deploy/bin/integration', '--project', 'parts', ...reporters(REPORTS.parts)],
@@ -81,7 +102,8 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-async function run({ name, command: [program = '', ...args] }: Check): Promise<Outcome> {
+async function run({ name, command, waits }: Check): Promise<Outcome> {
+  const [program = '', ...args] = waits === true ? command : [...LATER, ...command];
   const startedAt = performance.now();
   const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' };
   const { code, output } = await runHeld(program, args, {
