@@ -11,7 +11,8 @@ const cluster = new Cluster();
 /** The words of a table's head line. */
 const head = (text: string) => (text.split('\n')[0] ?? '').trim().split(/\s{2,}/);
 
-describe.each(cluster.kubectls)('kubectl $name', (version) => {
+// Each version in a namespace of its own, beside the others; its own tests build on each other.
+describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
   let namespace = '';
   let manifest = '';
   const run = (args: readonly string[], input?: string) =>
@@ -34,7 +35,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
   });
 
-  test('apply creates, changes, and leaves alone', async () => {
+  test.sequential('apply creates, changes, and leaves alone', async () => {
     writeFileSync(manifest, stringify(nginxDeployment('web', 2)));
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web created\n');
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web unchanged\n');
@@ -49,13 +50,13 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web configured\n');
   });
 
-  test('rollout status waits for the end of a rollout', async () => {
+  test.sequential('rollout status waits for the end of a rollout', async () => {
     expect(await must(['rollout', 'status', 'deployment/web', '--timeout=180s'])).toContain(
       'deployment "web" successfully rolled out',
     );
   });
 
-  test('get prints the columns of Kubernetes', async () => {
+  test.sequential('get prints the columns of Kubernetes', async () => {
     expect(head(await must(['get', 'deploy', '-o', 'wide']))).toEqual([
       'NAME',
       'READY',
@@ -103,7 +104,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(missing).toMatchObject({ code: 1, stderr: 'Error from server (NotFound): pods "absent" not found\n' });
   });
 
-  test('describe shows the Deployment, its pods and their events', async () => {
+  test.sequential('describe shows the Deployment, its pods and their events', async () => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
     expect(deployment).toContain('ScalingReplicaSet');
@@ -115,7 +116,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['describe', 'nodes'])).toContain('Allocated resources');
   });
 
-  test('get -w shows what happens', async () => {
+  test.sequential('get -w shows what happens', async () => {
     await using watching = cluster.startKubectl(['-n', namespace, 'get', 'pods', '-w'], version);
     await eventually('the watch begins', 60_000, () => watching.output().includes('Running'));
     await must(['scale', 'deployment', 'web', '--replicas=4']);
@@ -125,7 +126,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     await eventually('a pod is seen to end', 60_000, () => watching.output().includes('Terminating'));
   });
 
-  test('logs -f follows a container', async () => {
+  test.sequential('logs -f follows a container', async () => {
     const pod = await lastingPod();
     const address = await must(['get', 'pod', pod, '-o', 'jsonpath={.status.podIP}']);
     await using following = cluster.startKubectl(['-n', namespace, 'logs', '-f', pod], version);
@@ -136,7 +137,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['logs', pod, '--tail=1'])).toContain(`/followed-${version.minor}`);
   });
 
-  test('set image, rollout history, undo, pause and resume', async () => {
+  test.sequential('set image, rollout history, undo, pause and resume', async () => {
     await must(['set', 'image', 'deployment/web', 'nginx=nginx:1.9.1']);
     await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     const history = await must(['rollout', 'history', 'deployment/web']);
@@ -159,13 +160,13 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     );
   });
 
-  test('label, annotate and edit change the object', async () => {
+  test.sequential('label, annotate and edit change the object', async () => {
     expect(await must(['label', 'deployment', 'web', 'tier=front'])).toBe('deployment.apps/web labeled\n');
     expect((await run(['label', 'deployment', 'web', 'tier=back'])).stderr).toContain(
       "'tier' already has a value (front)",
     );
     expect(await must(['annotate', 'deployment', 'web', 'note=hello'])).toMatch(/^deployment\.apps\/web annotated?\n$/);
-    const editor = join(cluster.home, 'editor.sh');
+    const editor = join(cluster.home, `editor-${version.minor}.sh`);
     writeFileSync(editor, '#!/bin/sh\nsed -i "s/note: hello/note: edited/" "$1"\n', { mode: 0o755 });
     const edited = await cluster.kubectl(['-n', namespace, 'edit', 'deployment', 'web'], {
       version,
@@ -175,7 +176,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['get', 'deploy', 'web', '-o', 'jsonpath={.metadata.annotations.note}'])).toBe('edited');
   });
 
-  test('explain, api-resources, api-versions, get --raw and get events', async () => {
+  test.sequential('explain, api-resources, api-versions, get --raw and get events', async () => {
     expect(await must(['explain', 'deployment.spec.strategy'])).toContain('rollingUpdate');
     const resources = await must(['api-resources']);
     for (const name of ['pods', 'deployments', 'leases', 'certificatesigningrequests'])
@@ -185,7 +186,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(head(await must(['get', 'events']))).toEqual(['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE']);
   });
 
-  test('auth whoami names the administrator', async () => {
+  test.sequential('auth whoami names the administrator', async () => {
     const who = await run(['auth', 'whoami']);
     if (version.minor < 28) {
       // It asks authentication.k8s.io/v1alpha1 alone, which Kubernetes 1.36 serves no longer.
@@ -197,7 +198,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(who.stdout).toContain('system:masters');
   });
 
-  test('delete removes the Deployment and all that is its', async () => {
+  test.sequential('delete removes the Deployment and all that is its', async () => {
     expect(await must(['delete', '-f', manifest])).toBe(
       'deployment.apps "web" deleted' + deletedFrom(version.minor, namespace),
     );
