@@ -8,12 +8,12 @@ import {
   type FieldError,
   invalid,
   pathSegment,
-  subdomainName,
   tooLong,
 } from '@gantry/objects';
 import { pemBlocks } from '../fields/pem.ts';
 import { derSequences } from './issued-certificate.ts';
 import { validateSignerName } from './signer-name.ts';
+import { trustBundleName } from './trust-bundle-name.ts';
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 const BUNDLE = 'spec.trustBundle';
@@ -46,18 +46,8 @@ const { schema, publishedSchema, validateNew, validateChange } = kindSchema(CLUS
   },
 });
 
-/** The name says the signer, so that no other one can have it. */
 function validateName({ metadata: { name = '' }, spec: { signerName = '' } }: ClusterTrustBundle): FieldError[] {
-  const path = 'metadata.name';
-  if (signerName === '') {
-    if (name.includes(':'))
-      return [invalid(path, name, 'ClusterTrustBundle without signer name must not have ":" in its name')];
-    return invalidAll(path, name, subdomainName(name, false));
-  }
-  const prefix = `${signerName.replaceAll('/', ':')}:`;
-  if (!name.startsWith(prefix))
-    return [invalid(path, name, `ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`)];
-  return invalidAll(path, name, subdomainName(name.slice(prefix.length), false));
+  return invalidAll('metadata.name', name, trustBundleName(name, signerName));
 }
 
 function validateSpec({ spec: { signerName = '', trustBundle } }: ClusterTrustBundle): FieldError[] {

@@ -1,11 +1,15 @@
 import { append } from '@gantry/base';
 import {
   type ConfigMapKeySelector,
+  type Container,
   type EnvFromSource,
   type EnvVar,
   type EnvVarSource,
   type FieldError,
+  type FileKeySelector,
+  type PodSpec,
   configKey,
+  dns1123Label,
   dns1123Subdomain,
   envVarName,
   invalid,
@@ -13,11 +17,12 @@ import {
   subdomainName,
 } from '@gantry/objects';
 import { ENV_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
-import { invalidAll } from '@gantry/apimachinery';
+import { invalidAll, notFound } from '@gantry/apimachinery';
 import { validateUnreservedPath } from '../fields/file-paths.ts';
 
 const ONE_OF = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
 const ONLY_ONE = 'may not have more than one field specified at a time';
+const NOT_EMPTY_DIR = 'referenced volume must be of type emptyDir';
 
 export function validateEnv(variables: readonly EnvVar[] | undefined, path: string): FieldError[] {
   return (variables ?? []).flatMap((variable, i) => {
@@ -39,13 +44,7 @@ function validateValueFrom(source: EnvVarSource, value: string, path: string): F
   }
   if (configMapKeyRef !== undefined) append(errors, validateKeyRef(configMapKeyRef, `${path}.configMapKeyRef`));
   if (secretKeyRef !== undefined) append(errors, validateKeyRef(secretKeyRef, `${path}.secretKeyRef`));
-  if (fileKeyRef !== undefined) {
-    const { volumeName = '', path: file = '', key = '' } = fileKeyRef;
-    if (volumeName === '') errors.push(required(`${path}.fileKeyRef.volumeName`));
-    if (file === '') errors.push(required(`${path}.fileKeyRef.path`));
-    else append(errors, validateUnreservedPath(file, `${path}.fileKeyRef.path`));
-    if (key === '') errors.push(required(`${path}.fileKeyRef.key`));
-  }
+  if (fileKeyRef !== undefined) append(errors, validateFileKeyRef(fileKeyRef, `${path}.fileKeyRef`));
   const given = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(
     (ref) => ref !== undefined,
   );
@@ -53,6 +52,40 @@ function validateValueFrom(source: EnvVarSource, value: string, path: string): F
   else if (value !== '') errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
   else if (given.length > 1) errors.push(invalid(path, '', ONLY_ONE));
   return errors;
+}
+
+function validateFileKeyRef(
+  { volumeName = '', path: file = '', key = '' }: FileKeySelector,
+  path: string,
+): FieldError[] {
+  return [
+    ...(key === '' ? [required(`${path}.key`)] : invalidAll(`${path}.key`, key, envVarName(key))),
+    ...(volumeName === ''
+      ? [required(`${path}.volumeName`)]
+      : invalidAll(`${path}.volumeName`, volumeName, dns1123Label(volumeName))),
+    ...(file === '' ? [required(`${path}.path`)] : validateUnreservedPath(file, `${path}.path`)),
+  ];
+}
+
+/** The volumes that variables from files name: those of the pod's own emptyDir volumes, in all kinds of containers. */
+export function validateFileVolumes(spec: PodSpec, path: string): FieldError[] {
+  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  const ofContainers = (containers: readonly Pick<Container, 'env'>[] | undefined, at: string) =>
+    (containers ?? []).flatMap(({ env = [] }, i) =>
+      env.flatMap(({ valueFrom }, j) => {
+        if (valueFrom?.fileKeyRef === undefined) return [];
+        const { volumeName = '' } = valueFrom.fileKeyRef;
+        const field = `${at}[${i}].env[${j}].valueFrom.fileKeyRef.volumeName`;
+        const volume = volumes.get(volumeName);
+        if (volume === undefined) return [notFound(field, volumeName)];
+        return volume.emptyDir === undefined ? [invalid(field, volumeName, NOT_EMPTY_DIR)] : [];
+      }),
+    );
+  return [
+    ...ofContainers(spec.initContainers, `${path}.initContainers`),
+    ...ofContainers(spec.containers, `${path}.containers`),
+    ...ofContainers(spec.ephemeralContainers, `${path}.ephemeralContainers`),
+  ];
 }
 
 function validateKeyRef(selector: ConfigMapKeySelector, path: string): FieldError[] {

@@ -14,6 +14,7 @@ import {
 import { validateAffinity } from './affinity.ts';
 import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
+import { validateFileVolumes } from './env.ts';
 import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateEphemeralContainers } from './ephemeral-containers.ts';
 import { validateHostAliases, validatePodDns } from './dns.ts';
@@ -36,6 +37,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateContainers(scope, `${path}.containers`),
     ...validateInitContainers(scope, `${path}.initContainers`),
     ...validateEphemeralContainers(scope, `${path}.ephemeralContainers`),
+    ...validateFileVolumes(spec, path),
     ...validateResourceRequirements(spec.resources, `${path}.resources`),
     ...validateHostPorts(spec, path),
     ...validateClosed(spec.restartPolicy, RESTART_POLICIES, `${path}.restartPolicy`),

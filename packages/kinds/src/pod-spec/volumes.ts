@@ -20,6 +20,7 @@ import {
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
 import { invalidAll } from '@gantry/apimachinery';
 import { validateDescendingPath, validateFileMode, validateUnreservedPath } from '../fields/file-paths.ts';
+import { validateTrustBundleSource } from './trust-bundle-source.ts';
 import {
   requireText,
   validateAwsElasticBlockStore,
@@ -40,6 +41,7 @@ type Check = (volume: Volume, path: string) => FieldError[];
 
 const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
+const CONFLICTING = 'conflicting duplicate paths';
 
 /** Sources in the order in which Kubernetes looks at them: of two, the later one is refused. */
 const SOURCES: readonly (readonly [Source, Check])[] = [
@@ -253,7 +255,7 @@ function validateProjected(projected: ProjectedVolumeSource, path: string): Fiel
 
 /** `volume` is the path of the projected volume, which Kubernetes names for the paths inside it. */
 function validateProjection(source: VolumeProjection, paths: Set<string>, volume: string, path: string): FieldError[] {
-  const { secret, configMap, downwardAPI, serviceAccountToken } = source;
+  const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = source;
   const errors: FieldError[] = [];
   for (const [kind, keyed] of [
     ['secret', secret],
@@ -279,6 +281,13 @@ function validateProjection(source: VolumeProjection, paths: Set<string>, volume
   if (serviceAccountToken !== undefined) {
     append(errors, validateToken(serviceAccountToken, volume, `${path}.serviceAccountToken`));
   }
+  if (clusterTrustBundle !== undefined) {
+    const { path: target = '' } = clusterTrustBundle;
+    // Kubernetes calls the field so in its messages.
+    append(errors, validateTrustBundleSource(clusterTrustBundle, `${path}.clusterTrustBundlePEM`));
+    if (paths.has(target)) errors.push(invalid(volume, target, CONFLICTING));
+    paths.add(target);
+  }
   if (Object.values(source).filter((part) => part !== undefined).length > 1) {
     errors.push(forbidden(path, 'may not specify more than 1 volume type'));
   }
@@ -295,7 +304,7 @@ function claimPaths<T extends { path?: string }>(
   for (const item of items) {
     const { path = '' } = item;
     if (path === '') continue;
-    if (taken.has(path)) errors.push(invalid(volume, value(item), 'conflicting duplicate paths'));
+    if (taken.has(path)) errors.push(invalid(volume, value(item), CONFLICTING));
     taken.add(path);
   }
   return errors;
