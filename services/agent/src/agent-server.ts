@@ -84,7 +84,7 @@ function recordedUsage(usage: UsageSampler, pods: Pick<NodePodView, 'recordUid'>
 }
 
 function nodeEndpoints(
-  { config, metrics, clock }: AgentEnvironment,
+  { config, metrics, clock, logger }: AgentEnvironment,
   { self, runtime, engine, usage, meter, storage, pods }: ServedParts,
   owner: Owner,
 ): NodeEndpoints {
@@ -118,6 +118,7 @@ function nodeEndpoints(
     settings,
     startedAt,
     clock,
+    logger,
   });
 }
 

@@ -1,13 +1,14 @@
 import { create } from '@bufbuild/protobuf';
-import { type Clock, type Instant } from '@gantry/base';
+import { type Clock, errorMessage, type Instant } from '@gantry/base';
 import { lastRunOf, type Pod, StatusError } from '@gantry/objects';
 import { ContainerLogsRequestSchema } from '@gantry/proto';
-import type { Metrics } from '@gantry/service';
+import type { Logger, Metrics } from '@gantry/service';
 import { noPreviousRun, readContainerLog } from '../logs/log-service.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { InterfaceStats } from '../runtime/stats.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { EndpointReply, EndpointRequest, NodeEndpoints } from './endpoint.ts';
 import { type Measurement, NodeMeter } from './measurement.ts';
@@ -34,6 +35,7 @@ export interface NodeEndpointsOptions {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly startedAt: Instant;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 type Endpoint = (request: EndpointRequest, rest: readonly string[]) => Promise<EndpointReply>;
@@ -56,10 +58,20 @@ async function summary(
     nodeUsage: usage.node(),
     podUsage: usage.pods(),
     host: await meter.read(),
-    network: await meter.readNetwork(),
+    network: await hostNetwork(options),
     storageOf: (podUid) => storage.storageOf(podUid),
     parts,
   });
+}
+
+/** Undefined where the host's interfaces cannot be read: the rest of the summary does not need them. */
+async function hostNetwork({ meter, logger }: NodeEndpointsOptions): Promise<readonly InterfaceStats[] | undefined> {
+  try {
+    return await meter.readNetwork();
+  } catch (error) {
+    logger.warn({ reason: errorMessage(error) }, "the summary is without the host's network, which cannot be read");
+    return undefined;
+  }
 }
 
 /** The kubelet's read-only HTTP endpoints of one node: what tools ask for through the node's proxy. */

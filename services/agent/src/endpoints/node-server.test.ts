@@ -10,8 +10,10 @@ import { createMetrics, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Issue } from '../testing/authority.ts';
+import type { HostMeter } from '../runtime/host-meter.ts';
 import { ENGINE, pod } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
+import { linuxHostMeter } from '../usage/linux-host-meter.ts';
 import { NodeAccess } from './node-access.ts';
 import { createNodeEndpoints } from './node-endpoints.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
@@ -31,6 +33,8 @@ let clock: ManualClock;
 let asked: string[];
 /** What each user may do with the node. */
 let allowed: Readonly<Record<string, readonly string[]>>;
+/** The interfaces of the host. */
+let network: HostMeter['readNetwork'];
 /** Until when the API server answers nothing. */
 let answering: Promise<void>;
 let handlers: { accept: (socket: Socket) => void };
@@ -67,6 +71,7 @@ beforeEach(async () => {
   asked = [];
   allowed = {};
   answering = Promise.resolve();
+  network = async () => [];
   clock = new ManualClock();
   const behaviour = { output: () => 'one\ntwo\n', usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }) };
   const { runtime } = await runningContainer(OWNER, { clock, behaviour });
@@ -77,13 +82,14 @@ beforeEach(async () => {
     own: undefined,
     engine: ENGINE,
     usage: { pods: () => [], node: () => undefined },
-    meter: { read: async () => HOST, readNetwork: async () => [] },
+    meter: { read: async () => HOST, readNetwork: () => network() },
     storage: { storageOf: () => undefined },
     pods: () => [pod()],
     metrics: createMetrics(),
     settings: { kind: 'KubeletConfiguration' },
     startedAt: clock.now(),
     clock,
+    logger: silentLogger,
   });
   const access = new NodeAccess({ client: { create }, node: 'node-a', clock });
   const tls = fixedTls(await issue('CN=system:node:node-a,O=system:nodes', 'node-a'));
@@ -244,6 +250,17 @@ describe('the endpoints of a node', () => {
         podRef: { name: 'web', namespace: 'default', uid: 'uid-1' },
         containers: [{ name: 'main', memory: { workingSetBytes: 2 ** 20 } }],
       },
+    ]);
+  });
+
+  it("/stats/summary has all but the host's network where that cannot be read", async () => {
+    network = () => linuxHostMeter('/no/such/folder', '/').readNetwork();
+    const { code, text } = await ask('/stats/summary');
+    const { node, pods } = JSON.parse(text);
+    expect([code, Object.keys(node), pods.length]).toEqual([
+      200,
+      ['nodeName', 'startTime', 'cpu', 'memory', 'fs', 'runtime', 'rlimit'],
+      1,
     ]);
   });
 

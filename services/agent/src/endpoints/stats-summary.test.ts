@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { MEASURED_CONTAINER, measurement } from './testing/example-measurement.ts';
+import type { InterfaceStats } from '../runtime/stats.ts';
 import { statsSummary, type Summarized } from './stats-summary.ts';
 
 const AT = '1970-01-01T00:00:12Z';
@@ -29,7 +30,7 @@ const SUMMARIZED: Summarized = {
   nodeUsage: undefined,
   podUsage: [],
   host: HOST,
-  network: [{ ...measurement().pods[0]?.sandbox?.interfaces[0], name: 'ens3' } as Summarized['network'][number]],
+  network: [{ ...measurement().pods[0]?.sandbox?.interfaces[0], name: 'ens3' } as InterfaceStats],
   storageOf: () => undefined,
   parts: 'all',
 };

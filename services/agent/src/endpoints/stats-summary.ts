@@ -23,7 +23,8 @@ export interface Summarized {
   readonly podUsage: readonly PodUsage[];
   /** The engine's host, whose disk and network the nodes on it share. */
   readonly host: HostReading;
-  readonly network: readonly InterfaceStats[];
+  /** Undefined where it could not be read. */
+  readonly network: readonly InterfaceStats[] | undefined;
   /** Undefined for a pod whose storage is not measured. */
   readonly storageOf: (podUid: string) => StoredByPod | undefined;
   readonly parts: 'all' | 'cpu-and-memory';
@@ -62,7 +63,7 @@ function nodeStats(summarized: Summarized): object {
 function hostStats(time: string, { host: { disk, processes }, network }: Summarized): object {
   const fs = fileSystem(time, disk, disk.capacityBytes - disk.availableBytes);
   return {
-    network: interfaceList(time, network),
+    ...(network === undefined ? {} : { network: interfaceList(time, network) }),
     fs,
     runtime: { imageFs: fileSystem(time, disk), containerFs: fs },
     rlimit: { time, maxpid: processes.capacity, curproc: processes.capacity - processes.available },
