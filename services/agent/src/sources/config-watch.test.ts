@@ -136,7 +136,20 @@ describe('the configuration in the volumes of pods', () => {
     expect(heard.splice(0)).toEqual(['b']);
     await client.delete(CLUSTER_TRUST_BUNDLES, { namespace: '', name: 's:a:2' }, {}, signal);
     await clock.advance(100);
-    expect(heard).toEqual(['b']);
+    expect(heard.splice(0)).toEqual(['b']);
+    const relist = async () => {
+      client.compact();
+      client.breakWatches(StatusError.expired('too old resource version'));
+      await clock.advance(100);
+    };
+    await relist();
+    expect(heard).toEqual([]);
+    client.failNext(({ verb }) => verb === 'watch', StatusError.unavailable('down'), 2);
+    client.breakWatches();
+    await change('s:a:1', 'z');
+    await relist();
+    await clock.advance(10_000);
+    expect(heard.toSorted()).toEqual(['a', 'b']);
   });
 
   it('says that the cluster serves no trust bundles', async () => {

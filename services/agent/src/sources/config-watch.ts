@@ -149,13 +149,14 @@ export class ConfigWatch implements ConfigSource {
     const { kind, namespace, name } = watched.reference;
     const fieldSelector = kind === 'signer' ? bundleSelector({ signerName: name }) : `metadata.name=${name}`;
     const resource = RESOURCES[kind] as Resource;
+    const bundles = new Map<string, string>();
     const reflector = new Reflector({ client, resource, clock, random, namespace, fieldSelector });
     for await (const event of reflector.events(watched.abort.signal)) {
       if (event.kind === 'failed') {
         logger.debug({ object: key, reason: errorMessage(event.error) }, 'watching a configuration failed');
         continue;
       }
-      const version = kind === 'signer' ? signerVersion(event, name) : lastVersion(event, name);
+      const version = kind === 'signer' ? signerVersion(event, name, bundles) : lastVersion(event, name);
       const before = watched.version ?? this.#read.get(key);
       watched.version = version ?? watched.version;
       this.#read.delete(key);
@@ -180,17 +181,32 @@ function lastVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, name: s
   return last.kind === 'gone' ? '' : versionOf(last.object);
 }
 
-/** The versions of all bundles of a signer at the start of a watch; after an event about one, something that no event before had. */
-function signerVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, signer: string): string | undefined {
+/** The versions of all bundles of a signer after an event. `bundles` has those after the events before, by name, and is kept up to date. */
+function signerVersion(
+  event: Exclude<ReflectorEvent, { kind: 'failed' }>,
+  signer: string,
+  bundles: Map<string, string>,
+): string {
   const isOfIt = (object: KubeObject) => (object as ClusterTrustBundle).spec.signerName === signer;
-  if (event.kind === 'resync') return versionsOf(event.objects.filter(isOfIt));
-  const changes = event.changes.filter(({ object }) => isOfIt(object));
-  return changes.length === 0 ? undefined : changes.map(({ kind, object }) => `${kind} ${versionOf(object)}`).join();
+  if (event.kind === 'resync') {
+    bundles.clear();
+    for (const object of event.objects.filter(isOfIt)) bundles.set(object.metadata.name ?? '', versionOf(object));
+  } else {
+    for (const { kind, object } of event.changes.filter((change) => isOfIt(change.object))) {
+      if (kind === 'gone') bundles.delete(object.metadata.name ?? '');
+      else bundles.set(object.metadata.name ?? '', versionOf(object));
+    }
+  }
+  return joined([...bundles]);
 }
 
 function versionsOf(objects: readonly KubeObject[]): string {
-  return objects
-    .map((object) => `${object.metadata.name}@${versionOf(object)}`)
+  return joined(objects.map((object) => [object.metadata.name ?? '', versionOf(object)]));
+}
+
+function joined(versions: readonly (readonly [name: string, version: string])[]): string {
+  return versions
+    .map(([name, version]) => `${name}@${version}`)
     .sort()
     .join();
 }
