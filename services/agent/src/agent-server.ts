@@ -30,6 +30,7 @@ export interface ServedParts {
   readonly usage: UsageSampler;
   readonly meter: HostMeter;
   readonly storage: NodeEndpointsOptions['storage'];
+  readonly probes: NodeEndpointsOptions['probes'];
   readonly pods: Pick<NodePodView, 'list' | 'recordUid'>;
   readonly client: Pick<ObjectClient, 'create'>;
 }
@@ -85,7 +86,7 @@ function recordedUsage(usage: UsageSampler, pods: Pick<NodePodView, 'recordUid'>
 
 function nodeEndpoints(
   { config, metrics, clock, logger }: AgentEnvironment,
-  { self, runtime, engine, usage, meter, storage, pods }: ServedParts,
+  { self, runtime, engine, usage, meter, storage, probes, pods }: ServedParts,
   owner: Owner,
 ): NodeEndpoints {
   metrics.gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node']).set(1, { node: self.name });
@@ -113,6 +114,7 @@ function nodeEndpoints(
     usage,
     meter,
     storage,
+    probes,
     pods: list,
     metrics,
     settings,

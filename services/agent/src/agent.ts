@@ -146,7 +146,8 @@ function registeredParts(
   const reclaimer = new VolumeReclaimer({ ...services, pods: source, node: self.name, folders, mounts });
   const requester = () => Promise.resolve(withoutDispose(client));
   const storage = services.evictor;
-  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, meter, storage, pods, client };
+  const probes = services.probes.metrics;
+  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, meter, storage, probes, pods, client };
   return [
     (abort) => heartbeat.run(abort),
     (abort) => node.run(abort),

@@ -22,6 +22,7 @@ import { NodeAdmission } from './pods/node-admission.ts';
 import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { commandLimits } from './pods/command-limits.ts';
 import { Slots } from './pods/slots.ts';
+import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { Evictions } from './eviction/evictions.ts';
 import { HostTurns } from './eviction/host-turns.ts';
@@ -197,7 +198,7 @@ function limitsOf(
     processLimit: config.processLimit,
     starts: new Slots(parallelStarts(engine, config.capacityShares), { clock, maxHeldMs: MAX_START_MS }),
     removals: new Slots(parallelRemovals(engine, config.capacityShares)),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
   };
 }

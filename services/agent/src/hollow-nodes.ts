@@ -25,6 +25,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import { commandLimits } from './pods/command-limits.ts';
 import { Slots } from './pods/slots.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
+import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { runTogether } from './run-together.ts';
 import type { EngineInfo } from './runtime/engine.ts';
@@ -233,7 +234,7 @@ function sharedServices(
     events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
     starts: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     clock,
     random,

@@ -4,6 +4,7 @@ import { lastRunOf, type Pod, StatusError } from '@gantry/objects';
 import { ContainerLogsRequestSchema } from '@gantry/proto';
 import type { Logger, Metrics } from '@gantry/service';
 import { noPreviousRun, readContainerLog } from '../logs/log-service.ts';
+import type { ProbeMetrics } from '../probes/probe-metrics.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
 import type { Owner } from '../runtime/labels.ts';
@@ -13,6 +14,7 @@ import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { EndpointReply, EndpointRequest, NodeEndpoints } from './endpoint.ts';
 import { type Measurement, NodeMeter } from './measurement.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
+import { probeMetricsText } from './probe-metrics-text.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { readLogFolder } from './log-folder.ts';
 import { statsSummary, type StoredByPod, type Summarized } from './stats-summary.ts';
@@ -28,6 +30,7 @@ export interface NodeEndpointsOptions {
   readonly meter: HostMeter;
   /** What pods have written, of those whose storage is limited; nothing is measured for an answer. */
   readonly storage: { readonly storageOf: (podUid: string) => StoredByPod | undefined };
+  readonly probes: Pick<ProbeMetrics, 'totals'>;
   /** The pods that are bound to this node. */
   readonly pods: () => readonly Pod[];
   readonly metrics: Metrics;
@@ -100,7 +103,7 @@ export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoint
       if (rest.join('/') === 'resource') return await prometheus(signal, resourceMetrics);
       if (rest.join('/') === 'cadvisor')
         return await prometheus(signal, (measured) => cadvisorMetrics(measured, engine));
-      return rest.join('/') === 'probes' ? reply(PROMETHEUS, '') : NOT_FOUND;
+      return rest.join('/') === 'probes' ? reply(PROMETHEUS, probeMetricsText(options.probes.totals())) : NOT_FOUND;
     },
     stats: async ({ signal, query }, rest) => {
       if (rest.join('/') !== 'summary') return NOT_FOUND;

@@ -10,6 +10,7 @@ import { createMetrics, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Issue } from '../testing/authority.ts';
+import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
 import { ENGINE, pod } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
@@ -33,6 +34,7 @@ let clock: ManualClock;
 let asked: string[];
 /** What each user may do with the node. */
 let allowed: Readonly<Record<string, readonly string[]>>;
+let probes: ProbeMetrics;
 /** The interfaces of the host. */
 let network: HostMeter['readNetwork'];
 /** Until when the API server answers nothing. */
@@ -72,6 +74,7 @@ beforeEach(async () => {
   allowed = {};
   answering = Promise.resolve();
   network = async () => [];
+  probes = new ProbeMetrics();
   clock = new ManualClock();
   const behaviour = { output: () => 'one\ntwo\n', usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }) };
   const { runtime } = await runningContainer(OWNER, { clock, behaviour });
@@ -84,6 +87,7 @@ beforeEach(async () => {
     usage: { pods: () => [], node: () => undefined },
     meter: { read: async () => HOST, readNetwork: () => network() },
     storage: { storageOf: () => undefined },
+    probes,
     pods: () => [pod()],
     metrics: createMetrics(),
     settings: { kind: 'KubeletConfiguration' },
@@ -240,6 +244,14 @@ describe('the endpoints of a node', () => {
       /container_cpu_usage_seconds_total\{container="main",cpu="total",id="\/docker\/0+2",image="sha256:1",name="0+2",namespace="default",pod="web"\} 5 /,
     );
     expect(text).toContain('machine_cpu_cores 8\n');
+  });
+
+  it('/metrics/probes has the results of probes', async () => {
+    const labels = { namespace: 'default', name: 'web', uid: 'uid-1' };
+    probes.count(labels, 'main', 'liveness', { kind: 'failure', seconds: 1 });
+    expect((await ask('/metrics/probes')).text).toContain(
+      'prober_probe_total{container="main",namespace="default",pod="web",pod_uid="uid-1",probe_type="Liveness",result="failed"} 1\n',
+    );
   });
 
   it('/stats/summary has the node and its pods', async () => {

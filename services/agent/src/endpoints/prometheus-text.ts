@@ -3,6 +3,8 @@ import type { Instant } from '@gantry/base';
 type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
+  /** What follows the family's name, of a histogram. */
+  readonly suffix?: '_bucket' | '_sum' | '_count';
   readonly labels: Labels;
   readonly value: number;
   readonly at?: Instant;
@@ -10,7 +12,7 @@ export interface Sample {
 
 interface Family {
   readonly name: string;
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly samples: readonly Sample[];
 }
@@ -26,8 +28,8 @@ export function prometheusText(families: readonly Family[]): string {
     .filter(({ samples }) => samples.length > 0)
     .map(({ name, type, help, samples }) => {
       const lines = samples.map(
-        ({ labels, value, at }) =>
-          `${name}${labelText(labels)} ${value}${at === undefined ? '' : ` ${Math.round(at)}`}`,
+        ({ suffix = '', labels, value, at }) =>
+          `${name}${suffix}${labelText(labels)} ${value}${at === undefined ? '' : ` ${Math.round(at)}`}`,
       );
       return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`;
     })

@@ -72,6 +72,10 @@ export class PodWorker {
         this.#memory.probes.set(name, findings);
         this.notify();
       },
+      onOutcome: (container, kind, outcome) => {
+        const pod = pods.get(uid);
+        if (pod !== undefined) probes.metrics.count({ ...keyOf(pod), uid }, container, kind, outcome);
+      },
       onFailure: (container, kind, message) => {
         const pod = pods.get(uid);
         if (pod !== undefined) this.#events.unhealthy(pod, container, kind, message);
@@ -124,6 +128,7 @@ export class PodWorker {
       await this.#loop(signal);
     } finally {
       this.#probes.stop();
+      this.#services.probes.metrics.forget(this.#uid);
       this.#deadline.cancel();
       await Promise.all([...this.#memory.prepared.values()].map((prepared) => prepared[Symbol.asyncDispose]()));
       if (this.#services.mode === 'run') {
@@ -258,6 +263,7 @@ export class PodWorker {
       return [{ container, containerId: running.id, startedAt, ...networkOf(pod, state, this.#services.facts) }];
     });
     this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
+    if (this.#goal !== 'run' && targets.length === 0) this.#services.probes.metrics.forget(this.#uid);
   }
 
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {

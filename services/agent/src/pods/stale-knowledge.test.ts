@@ -27,6 +27,7 @@ import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { PodWorker } from './pod-worker.ts';
+import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { commandLimits } from './command-limits.ts';
 import { Slots } from './slots.ts';
@@ -130,7 +131,7 @@ describe('the worker of a pod', () => {
       starts: new Slots(1),
       removals: new Slots(1),
       maxRestartDelayMs: 300_000,
-      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
+      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
       clock,
       random: () => 0.5,
       logger: silentLogger,

@@ -36,6 +36,7 @@ it('in an ending pod only readiness is probed on', async () => {
     clock,
     random: () => 0,
     onFindings: () => undefined,
+    onOutcome: () => undefined,
     onFailure: () => undefined,
     onWarning: () => undefined,
   });
@@ -66,6 +67,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   let now = 0;
   let most = 0;
   let count = 0;
+  const seconds = new Set<number>();
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),
     commands: limits(clock, { begins: 2 }),
@@ -80,6 +82,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
     clock,
     random: () => 0,
     onFindings: () => undefined,
+    onOutcome: (_name, _kind, outcome) => void seconds.add(outcome.seconds),
     onFailure: (_name, _kind, message) => expect.fail(message),
     onWarning: () => undefined,
   });
@@ -95,6 +98,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   runner.sync(targets, 'running', signal);
   await clock.advance(20_000);
   expect(most).toBe(2);
+  expect([...seconds]).toEqual([0.8]);
   // Two at a time, 800 ms each: what is due waits, and nothing piles up.
   expect(count).toBeGreaterThan(40);
   expect(count).toBeLessThanOrEqual(52);
@@ -117,6 +121,7 @@ it('a command that does not end holds up those of no other container', async () 
     clock,
     random: () => 0,
     onFindings: () => undefined,
+    onOutcome: () => undefined,
     onFailure: () => undefined,
     onWarning: () => undefined,
   });
@@ -163,6 +168,7 @@ function nodeOfPods(bounds: Parameters<typeof limits>[1], takesMs: (pod: string)
       clock,
       random: () => 0,
       onFindings: () => undefined,
+      onOutcome: () => undefined,
       onFailure: (_name, _kind, message) => expect.fail(message),
       onWarning: () => undefined,
     });
@@ -236,6 +242,7 @@ it('a container is not probed on after the probe that ends it', async () => {
     clock,
     random: () => 0,
     onFindings: () => undefined,
+    onOutcome: () => undefined,
     onFailure: (_name, _kind, message) => void failures.push(message),
     onWarning: () => undefined,
   });
@@ -260,6 +267,7 @@ it('a probe that ends by a defect is reported; one that is stopped is not', asyn
     onFindings: (name) => {
       if (name === 'broken') throw new Error('no such pod');
     },
+    onOutcome: () => undefined,
     onFailure: () => undefined,
     onWarning: (name, kind, message) => void warnings.push(`${name} ${kind}: ${message}`),
   });

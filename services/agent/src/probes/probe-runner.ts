@@ -12,6 +12,7 @@ import {
   runsNow,
 } from './probe-counter.ts';
 import { type CommandLimits, PodCommands } from './pod-commands.ts';
+import type { ProbeMetrics } from './probe-metrics.ts';
 import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
@@ -20,18 +21,24 @@ export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
 }
 
+/** What a probe found, and after how long. */
+export type TimedOutcome = ProbeOutcome & { readonly seconds: number };
+
 /** What the probes of all pods of a node share. */
 export interface ProbeTools {
   readonly timers: TimerWheel;
   readonly commands: CommandLimits;
+  readonly metrics: ProbeMetrics;
 }
 
-export interface ProbeRunnerOptions extends ProbeTools {
+export interface ProbeRunnerOptions extends Omit<ProbeTools, 'metrics'> {
   readonly containers: Pick<ContainerRuntime, 'exec'>;
   readonly clock: Clock;
   readonly random: Random;
   /** Called when the findings of a container have changed. */
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
+  /** After each probe, with the time that it took. */
+  readonly onOutcome: (container: string, kind: ProbeKind, outcome: TimedOutcome) => void;
   readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
   /** A probe that passed has something to say. */
   readonly onWarning: (container: string, kind: ProbeKind, message: string) => void;
@@ -111,7 +118,7 @@ export class ProbeRunner {
     probed: Probed,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, random, timers, onFailure, onWarning } = this.#options;
+    const { clock, random, timers, onOutcome, onFailure, onWarning } = this.#options;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const firstAt = target.startedAt + (probe.initialDelaySeconds ?? 0) * 1000;
     // After an agent's restart the probes of a node's old containers spread over their period.
@@ -121,6 +128,7 @@ export class ProbeRunner {
       if (runsNow(target.container, kind, probed.counts)) {
         const outcome = await this.#once(probe, target, signal);
         if (signal.aborted) return;
+        onOutcome(target.container.name, kind, outcome);
         if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome.message);
         else if (outcome.warning !== undefined) onWarning(target.container.name, kind, outcome.warning);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
@@ -134,11 +142,13 @@ export class ProbeRunner {
     }
   }
 
-  async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<ProbeOutcome> {
+  async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<TimedOutcome> {
     const { clock, containers } = this.#options;
     const run = async () => {
       using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
-      return await performProbe(probe, target, containers, deadline);
+      const startedMs = clock.monotonicMs();
+      const outcome = await performProbe(probe, target, containers, deadline);
+      return { ...outcome, seconds: (clock.monotonicMs() - startedMs) / 1000 };
     };
     // The time that a command waits for its turn is no part of its timeout.
     return await (probe.exec === undefined ? run() : this.#commands.run(run, signal));

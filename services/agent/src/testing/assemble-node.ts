@@ -35,6 +35,7 @@ import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
 import { NodeAdmission } from '../pods/node-admission.ts';
 import { PodWorker } from '../pods/pod-worker.ts';
+import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Evictions } from '../eviction/evictions.ts';
 import { StorageEvictor } from '../eviction/storage-evictor.ts';
@@ -199,7 +200,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     starts: new Slots(host.parallelCalls),
     removals: new Slots(host.parallelCalls),
     maxRestartDelayMs: 300_000,
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock) },
+    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     clock,
     random,
     logger,
