@@ -125,3 +125,22 @@ it.each([
   expect(await processesOf(OTHER)).toEqual([]);
   expect(await processesOf(`../${UNIFIED}`)).toEqual([]);
 });
+
+it.each([
+  ['version 2', unified(UNIFIED), { [`${UNIFIED}/io.stat`]: '8:0 rbytes=1 wbytes=2 rios=3 wios=4\n' }],
+  [
+    'version 1',
+    legacy(UNIFIED),
+    {
+      [`blkio/${UNIFIED}/blkio.throttle.io_service_bytes`]: '8:0 Read 1\n8:0 Write 2\nTotal 3\n',
+      [`blkio/${UNIFIED}/blkio.throttle.io_serviced`]: '8:0 Read 3\n8:0 Write 4\nTotal 7\n',
+    },
+  ],
+])('reads what a container has read and written where %s counts it', async (_version, files, counted) => {
+  const { readDeviceIo } = groupReader(await folderWith({ ...files, ...counted }));
+  const io = { device: '8:0', readBytes: 1, writtenBytes: 2, reads: 3, writes: 4 };
+  expect(await readDeviceIo(ID)).toEqual([io]);
+  expect(await readDeviceIo(OTHER)).toBeUndefined();
+  expect(await readDeviceIo(`../${UNIFIED}`)).toBeUndefined();
+  expect(await groupReader(await folderWith(files)).readDeviceIo(ID)).toBeUndefined();
+});

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ContainerStats } from '../runtime/stats.ts';
+import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
+import { legacyDeviceIo, unifiedDeviceIo } from './device-io.ts';
 import { LEGACY_MEMORY, type MemoryCounters, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
 
 /** What control groups say of a container. */
@@ -13,6 +14,8 @@ export type GroupReading = GroupStats | 'gone' | 'unknown';
 export interface GroupReader {
   /** Never fails. */
   read(id: string): Promise<GroupReading>;
+  /** Undefined where the host does not count it, or the container's group is not found. Never fails. */
+  readDeviceIo(id: string): Promise<readonly DeviceIo[] | undefined>;
   /** The ids of a container's processes, as this process sees them; none when its group is not found. Never fails. */
   processesOf(id: string): Promise<readonly number[]>;
   /** Whether the folder has control groups at all. */
@@ -31,12 +34,24 @@ const ID = /^[0-9a-f]{64}$/;
 /** How one version shows a container's group, under the folder of all groups. */
 interface Version {
   readonly read: (root: string, folder: string) => Promise<GroupStats>;
+  readonly deviceIo: (root: string, folder: string) => Promise<readonly DeviceIo[]>;
   readonly processes: (root: string, folder: string) => string;
 }
 
 const VERSIONS: readonly Version[] = [
-  { read: readUnified, processes: (root, folder) => join(root, folder, 'cgroup.procs') },
-  { read: readLegacy, processes: (root, folder) => join(root, 'cpuacct', folder, 'cgroup.procs') },
+  {
+    read: readUnified,
+    deviceIo: async (root, folder) => unifiedDeviceIo(await readFile(join(root, folder, 'io.stat'), 'utf8')),
+    processes: (root, folder) => join(root, folder, 'cgroup.procs'),
+  },
+  {
+    read: readLegacy,
+    deviceIo: async (root, folder) => {
+      const file = (name: string) => readFile(join(root, 'blkio', folder, `blkio.throttle.${name}`), 'utf8');
+      return legacyDeviceIo(await file('io_service_bytes'), await file('io_serviced'));
+    },
+    processes: (root, folder) => join(root, 'cpuacct', folder, 'cgroup.procs'),
+  },
 ];
 
 /** Groups below `root`, the engine's `/sys/fs/cgroup`, of either version. The first that is found tells where all are. */
@@ -53,6 +68,14 @@ export function groupReader(root: string): GroupReader {
         return stats;
       }
       return known === undefined ? 'unknown' : 'gone';
+    },
+    readDeviceIo: async (id) => {
+      if (!ID.test(id)) return undefined;
+      for (const { deviceIo, folder } of known === undefined ? places : [known]) {
+        const found = await attempt(deviceIo(root, folder(id)));
+        if (found !== undefined) return found;
+      }
+      return undefined;
     },
     processesOf: async (id) => {
       if (!ID.test(id)) return [];

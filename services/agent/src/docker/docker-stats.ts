@@ -41,6 +41,11 @@ export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Cloc
     // One after the other: each makes the engine read a part of the disk.
     readStorage: (ids, signal) => ofEach(ids, (id) => inspect(id, 'sizes', calls, signal)),
     readNetworks: (ids, signal) => ofEach(ids, (id) => readNetwork(id, groups, signal)),
+    readDeviceIo: (ids, signal) =>
+      ofEach(ids, async (id) => {
+        signal.throwIfAborted();
+        return await groups.readDeviceIo(id);
+      }),
     readStats: async (ids, signal) => {
       const found = new Map<string, ContainerStats>();
       for (let start = 0; start < ids.length; start += PARALLEL) {

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ENGINE } from '../testing/pods.ts';
-import { cadvisorMetrics } from './cadvisor-metrics.ts';
+import { cadvisorMetrics, type DiskReading } from './cadvisor-metrics.ts';
 import { MEASURED_CONTAINER, measurement } from './testing/example-measurement.ts';
 
 const OF_POD = 'namespace="default",pod="web"';
@@ -11,7 +11,7 @@ const linesOf = (text: string) => text.split('\n').filter((line) => line !== '' 
 it('shows what a container and the network of its pod have used, with the names of cAdvisor', () => {
   const failures = (type: string, scope: string) =>
     `container_memory_failures_total{container="main",failure_type="${type}",id="/docker/c1",image="nginx:1",name="c1",${OF_POD},scope="${scope}"}`;
-  const lines = linesOf(cadvisorMetrics(measurement(), ENGINE));
+  const lines = linesOf(cadvisorMetrics(measurement(), ENGINE, undefined));
   expect(lines.toSorted()).toEqual(
     [
       `container_cpu_cfs_periods_total{${CONTAINER}} 20 10000`,
@@ -52,7 +52,7 @@ it('leaves out what is not known of a container, and the network of the host', (
   const { state, stats } = MEASURED_CONTAINER;
   const { at, cpuNanos, memoryBytes, memoryUsageBytes } = stats;
   const bare = { state: { ...state, resources: {} }, stats: { at, cpuNanos, memoryBytes, memoryUsageBytes } };
-  const text = cadvisorMetrics(measurement({ containers: [bare], sandbox: undefined }), ENGINE);
+  const text = cadvisorMetrics(measurement({ containers: [bare], sandbox: undefined }), ENGINE, undefined);
   const names = linesOf(text).map((line) => /^\w+/.exec(line)?.[0]);
   expect(names).toEqual([
     'container_cpu_usage_seconds_total',
@@ -64,4 +64,53 @@ it('leaves out what is not known of a container, and the network of the host', (
     'machine_cpu_cores',
     'machine_memory_bytes',
   ]);
+});
+
+describe('the disk', () => {
+  const DISK: DiskReading = {
+    host: { availableBytes: 300, capacityBytes: 1000, freeInodes: 40, inodes: 50 },
+    devices: { names: new Map([['8:0', '/dev/sda']]), files: '/dev/sda1' },
+    io: new Map([
+      [
+        'c1',
+        [
+          { device: '8:0', readBytes: 4096, writtenBytes: 8192, reads: 1, writes: 2 },
+          { device: '259:1', readBytes: 0, writtenBytes: 512, reads: 0, writes: 1 },
+        ],
+      ],
+    ]),
+    storageOf: (uid) =>
+      uid === 'uid-1'
+        ? {
+            at: 9_000,
+            storage: { emptyDirs: new Map(), files: 0 },
+            parts: new Map([['main', { layerBytes: 100, logBytes: 20 }]]),
+          }
+        : undefined,
+  };
+  const on = (device: string) => CONTAINER.replace(',id', `,device="${device}",id`);
+  const disk = (reading: DiskReading) =>
+    linesOf(cadvisorMetrics(measurement(), ENGINE, reading)).filter((line) => line.startsWith('container_fs_'));
+
+  it('has what containers may write, have written, and have moved from and to devices', () => {
+    expect(disk(DISK)).toEqual([
+      `container_fs_inodes_free{${on('/dev/sda1')}} 40 10000`,
+      `container_fs_inodes_total{${on('/dev/sda1')}} 50 10000`,
+      `container_fs_limit_bytes{${on('/dev/sda1')}} 1000 10000`,
+      `container_fs_reads_bytes_total{${on('/dev/sda')}} 4096 10000`,
+      `container_fs_reads_bytes_total{${on('259:1')}} 0 10000`,
+      `container_fs_reads_total{${on('/dev/sda')}} 1 10000`,
+      `container_fs_reads_total{${on('259:1')}} 0 10000`,
+      `container_fs_usage_bytes{${on('/dev/sda1')}} 120 9000`,
+      `container_fs_writes_bytes_total{${on('/dev/sda')}} 8192 10000`,
+      `container_fs_writes_bytes_total{${on('259:1')}} 512 10000`,
+      `container_fs_writes_total{${on('/dev/sda')}} 2 10000`,
+      `container_fs_writes_total{${on('259:1')}} 1 10000`,
+    ]);
+  });
+
+  it('says nothing of what is not measured', () => {
+    const names = disk({ ...DISK, io: new Map(), storageOf: () => undefined }).map((line) => line.split('{')[0]);
+    expect(names).toEqual(['container_fs_inodes_free', 'container_fs_inodes_total', 'container_fs_limit_bytes']);
+  });
 });

@@ -1,7 +1,9 @@
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { InterfaceStats, MemoryStats, ThrottlingStats } from '../runtime/stats.ts';
-import { containersOf, type MeasuredContainer, type Measurement } from './measurement.ts';
-import { family, prometheusText, type Sample } from './prometheus-text.ts';
+import type { HostDevices, HostReading } from '../runtime/host-meter.ts';
+import type { DeviceIo, InterfaceStats, MemoryStats, ThrottlingStats } from '../runtime/stats.ts';
+import { containersOf, type MeasuredContainer, type MeasuredPod, type Measurement } from './measurement.ts';
+import { type Family, family, prometheusText, type Sample } from './prometheus-text.ts';
+import type { StoredByPod } from './stats-summary.ts';
 
 /** The period of a limit on CPU time, which the agent leaves to the engine's default. */
 const CPU_PERIOD_MICROS = 100_000;
@@ -15,13 +17,24 @@ interface ContainerFamily {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What `/metrics/cadvisor` shows, with cAdvisor's names. */
-export function cadvisorMetrics(measured: Measurement, engine: EngineInfo): string {
+/** What is known of the disk, and of what containers have read and written. */
+export interface DiskReading {
+  /** The file system of what containers write. */
+  readonly host: HostReading['disk'];
+  readonly devices: HostDevices;
+  readonly io: ReadonlyMap<string, readonly DeviceIo[]>;
+  /** Undefined for a pod whose storage is not measured. */
+  readonly storageOf: (podUid: string) => StoredByPod | undefined;
+}
+
+/** What `/metrics/cadvisor` shows, with cAdvisor's names; without the disk where that cannot be read. */
+export function cadvisorMetrics(measured: Measurement, engine: EngineInfo, disk: DiskReading | undefined): string {
   const machine = (value: number) => [{ labels: {}, value }];
   return prometheusText([
     ...CONTAINER_FAMILIES.map(({ name, type, help, value, labels }) =>
       family(name, type, help, containerSamples(measured, value, labels)),
     ),
+    ...(disk === undefined ? [] : diskFamilies(measured, disk)),
     family('container_memory_failures_total', 'counter', FAILURES, pageFaults(measured)),
     ...NETWORK_FAMILIES.map(([name, help, value]) => family(name, 'counter', help, networkSamples(measured, value))),
     family('machine_cpu_cores', 'gauge', 'Number of logical CPU cores.', machine(engine.cpus)),
@@ -32,11 +45,20 @@ export function cadvisorMetrics(measured: Measurement, engine: EngineInfo): stri
 function containerSamples(
   measured: Measurement,
   value: ContainerFamily['value'],
-  more: ContainerFamily['labels'] = {},
+  labels: ContainerFamily['labels'] = {},
+): readonly Sample[] {
+  return samplesOf(measured, (_pod, one) => {
+    const found = value(one);
+    return found === undefined ? [] : [{ labels, value: found, at: one.stats.at }];
+  });
+}
+
+/** Those of each container, with its labels. */
+function samplesOf(
+  measured: Measurement,
+  samples: (pod: MeasuredPod, one: MeasuredContainer) => readonly Sample[],
 ): readonly Sample[] {
   return containersOf(measured).flatMap(([pod, one]) => {
-    const found = value(one);
-    if (found === undefined) return [];
     const labels = {
       container: one.state.name,
       id: `/docker/${one.state.id}`,
@@ -44,12 +66,63 @@ function containerSamples(
       name: one.state.id,
       namespace: pod.identity.namespace,
       pod: pod.identity.name,
-      ...more,
     };
-    return [{ labels, value: found, at: one.stats.at }];
+    return samples(pod, one).map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } }));
   });
 }
 
+/** A container writes to the file system that all of its node share; other disks it may use by its volumes. */
+function diskFamilies(measured: Measurement, { host, devices, io, storageOf }: DiskReading): readonly Family[] {
+  const ofFiles = (value: number) =>
+    samplesOf(measured, (_pod, { stats }) => [{ labels: { device: devices.files }, value, at: stats.at }]);
+  const usage = samplesOf(measured, ({ identity }, { state }) => {
+    const stored = storageOf(identity.uid);
+    const parts = stored?.parts.get(state.name);
+    if (stored === undefined || parts === undefined) return [];
+    return [{ labels: { device: devices.files }, value: parts.layerBytes + parts.logBytes, at: stored.at }];
+  });
+  const passed = (value: (of: DeviceIo) => number) =>
+    samplesOf(measured, (_pod, { state, stats }) =>
+      (io.get(state.id) ?? []).map((one) => ({
+        labels: { device: devices.names.get(one.device) ?? one.device },
+        value: value(one),
+        at: stats.at,
+      })),
+    );
+  return [
+    family('container_fs_inodes_free', 'gauge', 'Number of available Inodes', ofFiles(host.freeInodes)),
+    family('container_fs_inodes_total', 'gauge', 'Number of Inodes', ofFiles(host.inodes)),
+    family('container_fs_limit_bytes', 'gauge', FS_LIMIT, ofFiles(host.capacityBytes)),
+    family(
+      'container_fs_reads_bytes_total',
+      'counter',
+      'Cumulative count of bytes read',
+      passed(({ readBytes }) => readBytes),
+    ),
+    family(
+      'container_fs_reads_total',
+      'counter',
+      'Cumulative count of reads completed',
+      passed(({ reads }) => reads),
+    ),
+    family('container_fs_usage_bytes', 'gauge', FS_USAGE, usage),
+    family(
+      'container_fs_writes_bytes_total',
+      'counter',
+      'Cumulative count of bytes written',
+      passed(({ writtenBytes }) => writtenBytes),
+    ),
+    family(
+      'container_fs_writes_total',
+      'counter',
+      'Cumulative count of writes completed',
+      passed(({ writes }) => writes),
+    ),
+  ];
+}
+
+const FS_LIMIT = 'Number of bytes that can be consumed by the container on this filesystem.';
+const FS_USAGE = 'Number of bytes that are consumed by the container on this filesystem.';
 const FAILURES = 'Cumulative count of memory allocation failures.';
 
 /** A container's group has no groups below it: what is in it is all that is in the hierarchy. */

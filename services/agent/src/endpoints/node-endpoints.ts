@@ -12,8 +12,8 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { InterfaceStats } from '../runtime/stats.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { EndpointReply, EndpointRequest, NodeEndpoints } from './endpoint.ts';
-import { type Measurement, NodeMeter } from './measurement.ts';
-import { cadvisorMetrics } from './cadvisor-metrics.ts';
+import { containersOf, type Measurement, NodeMeter } from './measurement.ts';
+import { cadvisorMetrics, type DiskReading } from './cadvisor-metrics.ts';
 import { probeMetricsText } from './probe-metrics-text.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { readLogFolder } from './log-folder.ts';
@@ -69,10 +69,28 @@ async function summary(
 
 /** Undefined where the host's interfaces cannot be read: the rest of the summary does not need them. */
 async function hostNetwork({ meter, logger }: NodeEndpointsOptions): Promise<readonly InterfaceStats[] | undefined> {
+  return await orNothing(meter.readNetwork(), "the host's network", logger);
+}
+
+async function diskReading(
+  { meter, runtime, storage, logger }: NodeEndpointsOptions,
+  measured: Measurement,
+  signal: AbortSignal,
+): Promise<DiskReading | undefined> {
+  const ids = containersOf(measured).map(([, { state }]) => state.id);
+  const io = await runtime.stats.readDeviceIo(ids, signal);
+  const host = await orNothing(Promise.all([meter.read(), meter.readDevices()]), "the host's disk", logger);
+  if (host === undefined) return undefined;
+  const [{ disk }, devices] = host;
+  return { host: disk, devices, io, storageOf: (podUid) => storage.storageOf(podUid) };
+}
+
+/** What cannot be read is missing from an answer, which has more to say. */
+async function orNothing<T>(reading: Promise<T>, what: string, logger: Logger): Promise<T | undefined> {
   try {
-    return await meter.readNetwork();
+    return await reading;
   } catch (error) {
-    logger.warn({ reason: errorMessage(error) }, "the summary is without the host's network, which cannot be read");
+    logger.warn({ reason: errorMessage(error) }, `${what} cannot be read, and is left out of a response`);
     return undefined;
   }
 }
@@ -101,8 +119,10 @@ export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoint
         return reply(contentType, text);
       }
       if (rest.join('/') === 'resource') return await prometheus(signal, resourceMetrics);
-      if (rest.join('/') === 'cadvisor')
-        return await prometheus(signal, (measured) => cadvisorMetrics(measured, engine));
+      if (rest.join('/') === 'cadvisor') {
+        const measured = await measure(signal);
+        return reply(PROMETHEUS, cadvisorMetrics(measured, engine, await diskReading(options, measured, signal)));
+      }
       return rest.join('/') === 'probes' ? reply(PROMETHEUS, probeMetricsText(options.probes.totals())) : NOT_FOUND;
     },
     stats: async ({ signal, query }, rest) => {

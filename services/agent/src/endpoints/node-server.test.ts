@@ -37,6 +37,7 @@ let allowed: Readonly<Record<string, readonly string[]>>;
 let probes: ProbeMetrics;
 /** The interfaces of the host. */
 let network: HostMeter['readNetwork'];
+let devices: HostMeter['readDevices'];
 /** Until when the API server answers nothing. */
 let answering: Promise<void>;
 let handlers: { accept: (socket: Socket) => void };
@@ -74,6 +75,7 @@ beforeEach(async () => {
   allowed = {};
   answering = Promise.resolve();
   network = async () => [];
+  devices = async () => ({ names: new Map(), files: '/dev/sda1' });
   probes = new ProbeMetrics();
   clock = new ManualClock();
   const behaviour = { output: () => 'one\ntwo\n', usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }) };
@@ -85,7 +87,7 @@ beforeEach(async () => {
     own: undefined,
     engine: ENGINE,
     usage: { pods: () => [], node: () => undefined },
-    meter: { read: async () => HOST, readNetwork: () => network() },
+    meter: { read: async () => HOST, readNetwork: () => network(), readDevices: () => devices() },
     storage: { storageOf: () => undefined },
     probes,
     pods: () => [pod()],
@@ -244,6 +246,13 @@ describe('the endpoints of a node', () => {
       /container_cpu_usage_seconds_total\{container="main",cpu="total",id="\/docker\/0+2",image="sha256:1",name="0+2",namespace="default",pod="web"\} 5 /,
     );
     expect(text).toContain('machine_cpu_cores 8\n');
+    expect(text).toMatch(/container_fs_limit_bytes\{[^}]*,device="\/dev\/sda1",[^}]*\} 1000 /);
+  });
+
+  it('/metrics/cadvisor has all but the disk where that cannot be read', async () => {
+    devices = () => linuxHostMeter('/no/such/folder', '/').readDevices();
+    const { code, text } = await ask('/metrics/cadvisor');
+    expect([code, text.includes('container_fs_'), text.includes('container_last_seen')]).toEqual([200, false, true]);
   });
 
   it('/metrics/probes has the results of probes', async () => {

@@ -10,14 +10,14 @@ export interface Sample {
   readonly at?: Instant;
 }
 
-interface Family {
+/** A family of metrics. */
+export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly samples: readonly Sample[];
 }
 
-/** A family of metrics. */
 export function family(name: string, type: Family['type'], help: string, samples: readonly Sample[]): Family {
   return { name, type, help, samples };
 }

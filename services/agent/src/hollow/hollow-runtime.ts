@@ -7,7 +7,7 @@ import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
-import type { ContainerStats, ContainerStorage, InterfaceStats } from '../runtime/stats.ts';
+import type { ContainerStats, ContainerStorage, DeviceIo, InterfaceStats } from '../runtime/stats.ts';
 import { type HollowImageBehaviour, HollowImages, type KnownImages } from './hollow-images.ts';
 import { markMounted } from './hollow-mounts.ts';
 import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
@@ -256,6 +256,8 @@ export class HollowRuntime implements Runtime {
     },
     // Pods have no networks.
     readNetworks: async (): Promise<ReadonlyMap<string, readonly InterfaceStats[]>> => new Map(),
+    // Containers read and write nothing.
+    readDeviceIo: async (): Promise<ReadonlyMap<string, readonly DeviceIo[]>> => new Map(),
     readStats: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> => this.#measure(ids),
   };
 

@@ -15,9 +15,18 @@ export interface HostReading {
   readonly processes: { readonly available: number; readonly capacity: number };
 }
 
+/** The names of the host's devices. */
+export interface HostDevices {
+  /** Of disks and their parts, by the kernel's number `major:minor`. */
+  readonly names: ReadonlyMap<string, string>;
+  /** That with the file system of `HostReading.disk`. */
+  readonly files: string;
+}
+
 /** Measures the engine's host; cheap. */
 export interface HostMeter {
   read(): Promise<HostReading>;
   /** Its interfaces, without the loopback and those of containers. */
   readNetwork(): Promise<readonly InterfaceStats[]>;
+  readDevices(): Promise<HostDevices>;
 }

@@ -50,6 +50,16 @@ export interface InterfaceStats {
   readonly sent: Traffic;
 }
 
+/** What a container has read from a device and written to it since its start. */
+export interface DeviceIo {
+  /** The kernel's number of the device: `major:minor`. */
+  readonly device: string;
+  readonly readBytes: number;
+  readonly writtenBytes: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
 /** The host's folders with what a container has written. */
 export interface ContainerFolders {
   /** Its writable layer; undefined where the engine does not say. */
@@ -76,6 +86,8 @@ export interface StatsRuntime {
     sandboxIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, readonly InterfaceStats[]>>;
+  /** By id, of those that run and whose control groups say it; others are left out. */
+  readDeviceIo(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly DeviceIo[]>>;
   /** By id, of those that exist, running or not; others are left out. */
   findFolders(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerFolders>>;
   /** The same with sizes: the engine reads the disk for it. */

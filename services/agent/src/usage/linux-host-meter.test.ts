@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -14,7 +14,7 @@ Inactive(file):   100 kB
 async function proc(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'proc-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, 'sys', 'kernel'), { recursive: true });
+  for (const path of [['sys', 'kernel'], ['self']]) await mkdir(join(folder, ...path), { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   return folder;
 }
@@ -49,4 +49,22 @@ it('the kernel of this machine has all numbers', async () => {
 it('a kernel without a number is an error that names it', async () => {
   const folder = await proc({ ...FILES, meminfo: 'MemTotal: 1 kB\n' });
   await expect(linuxHostMeter(folder, folder).read()).rejects.toThrow('MemFree');
+});
+
+it('names the devices of disks, and the one that has a folder', async () => {
+  const { dev } = await stat(tmpdir());
+  const number = `${(dev >> 8) & 0xfff}:${dev & 0xff}`;
+  const diskstats = `   8       0 sda 1 2 3\n 259       1 nvme0n1p1 1 2 3\n   ${number.replace(':', '       ')} own 1 2 3\n`;
+  const mounts = (...sources: readonly string[]) =>
+    ['1 0 0:1 / /proc rw - proc proc rw', ...sources.map((source) => `2 1 ${number} / / rw - ext4 ${source} rw`)].join(
+      '\n',
+    );
+  const devicesOf = async (mountinfo: string, disks = diskstats) => {
+    const folder = await proc({ diskstats: disks, 'self/mountinfo': mountinfo });
+    return await linuxHostMeter(folder, tmpdir()).readDevices();
+  };
+  const { names, files } = await devicesOf(mounts('/dev/old', '/dev/disk1'));
+  expect([names.get('8:0'), names.get('259:1'), files]).toEqual(['/dev/sda', '/dev/nvme0n1p1', '/dev/disk1']);
+  expect((await devicesOf(mounts())).files).toBe('/dev/own');
+  expect((await devicesOf(mounts(), '')).files).toBe(number);
 });

@@ -1,4 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseNetworkDevices } from '../files/network-devices.ts';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -33,7 +33,31 @@ export function linuxHostMeter(proc: string, folder: string): HostMeter {
     },
     // An agent in a container is in another network than the host, but sees the host's processes.
     readNetwork: async () => parseNetworkDevices(await text('1', 'net', 'dev')),
+    readDevices: async () => {
+      const names = deviceNames(await text('diskstats'));
+      const number = deviceNumber((await stat(folder, { bigint: true })).dev);
+      // A file system may have a number of its own, which no disk has.
+      return { names, files: mountSource(await text('self', 'mountinfo'), number) ?? names.get(number) ?? number };
+    },
   };
+}
+
+function deviceNames(diskstats: string): ReadonlyMap<string, string> {
+  const lines = diskstats.matchAll(/^ *(\d+) +(\d+) (\S+) /gm);
+  return new Map([...lines].map(([, major, minor, name]) => [`${major}:${minor}`, `/dev/${name}`]));
+}
+
+/** The source of the last mount of a device. */
+function mountSource(mountinfo: string, device: string): string | undefined {
+  const lines = mountinfo.split('\n').filter((line) => line.split(' ')[2] === device);
+  return / - \S+ (\S+)/.exec(lines.at(-1) ?? '')?.[1];
+}
+
+/** As the kernel shows the number of a device. */
+function deviceNumber(dev: bigint): string {
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
+  const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);
+  return `${major}:${minor}`;
 }
 
 function memoryOf(text: string): HostReading['memory'] {
