@@ -1,27 +1,36 @@
 import { type Clock, DeadlineError, raceAbort, withDeadline } from '@gantry/base';
+import { Slots } from '../pods/slots.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 
 /** For one, with the time that it waits for its turn. */
 const OPEN_MS = 30_000;
+/** The process has four threads that read files. */
+const MAX_OPENS = 2;
 
 /**
  * Opens what is on servers of the network. Also one that has just answered may answer no more, by accident or not: then the kernel lets a
- * thread of this process wait without end, and there are few. So one open goes on at a time in a node, and no caller waits for it longer than
- * `OPEN_MS`. What hangs ends with the forced unmount of its volume.
+ * thread of this process wait without end, and there are few. So one open goes on at a time for a server and `MAX_OPENS` in a node, and no
+ * caller waits for it longer than `OPEN_MS`: one server that hangs delays what is on no other. What hangs ends with the forced unmount of
+ * its volume.
  */
 export class NetworkOpens {
   readonly #clock: Clock;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #slots = new Slots(MAX_OPENS);
+  /** By server, the open that goes on. */
+  readonly #busy = new Map<string, Promise<void>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** AgentError 'FailedMount' where it does not end in time. What comes of it later is disposed of before the next turn. */
-  async use<T extends AsyncDisposable>(open: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  /** AgentError 'FailedMount' where it does not end in time. What comes of it later is disposed of before the next turn of its servers. */
+  async use<T extends AsyncDisposable>(
+    servers: readonly string[],
+    open: () => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
     using deadline = withDeadline(this.#clock, signal, OPEN_MS);
-    const turn = this.#after(this.#last, open, deadline);
-    this.#last = turn.catch(() => undefined);
+    const turn = this.#after(servers, open, deadline);
     try {
       return await raceAbort(turn, deadline);
     } catch (error) {
@@ -31,11 +40,27 @@ export class NetworkOpens {
     }
   }
 
-  async #after<T extends AsyncDisposable>(before: Promise<unknown>, open: () => Promise<T>, deadline: AbortSignal) {
-    await before;
-    deadline.throwIfAborted();
-    const opened = await open();
-    if (deadline.aborted) await opened[Symbol.asyncDispose]();
-    return opened;
+  /** A turn that does not come in time is given up. */
+  async #after<T extends AsyncDisposable>(servers: readonly string[], open: () => Promise<T>, deadline: AbortSignal) {
+    // None is kept from others while another one of them is waited for.
+    for (let busy = this.#busyOf(servers); busy.length > 0; busy = this.#busyOf(servers)) {
+      await raceAbort(Promise.all(busy), deadline);
+    }
+    const begin = async () => {
+      const opened = await open();
+      if (deadline.aborted) await opened[Symbol.asyncDispose]();
+      return opened;
+    };
+    const opening = this.#slots.use(begin, deadline);
+    const free = () => {
+      for (const server of servers) this.#busy.delete(server);
+    };
+    const ended = opening.then(free, free);
+    for (const server of servers) this.#busy.set(server, ended);
+    return await opening;
+  }
+
+  #busyOf(servers: readonly string[]): readonly Promise<void>[] {
+    return servers.flatMap((server) => this.#busy.get(server) ?? []);
   }
 }

@@ -17,7 +17,7 @@ import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
-import { component, hostPathOf, isOfNetwork } from './volume-paths.ts';
+import { component, hostPathOf, serverOf } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
 import { NetworkOpens } from './network-opens.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
@@ -139,12 +139,13 @@ export class PodVolumes {
       const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
       throw new AgentError('CreateContainerConfigError', message);
     }
-    const ofNetwork = volumeMounts.filter((mount) => isOfNetwork(pod, mount, this.#claimedBy(pod, mount)));
+    const ofNetwork = volumeMounts.filter((mount) => this.#serverOf(pod, mount) !== undefined);
     for (const name of new Set(ofNetwork.map((mount) => mount.name)))
       await mounts.network.checkAnswers(this.#volumeFolder(pod, name), signal);
     const bind = () => this.#bind(pod, container, attempt, environment, podAddress);
-    const isOpened = ofNetwork.some((mount) => subPathOf(mount, environment) !== '');
-    return await (isOpened ? this.#networkOpens.use(bind, signal) : bind());
+    const opened = ofNetwork.filter((mount) => subPathOf(mount, environment) !== '');
+    const servers = new Set(opened.map((mount) => this.#serverOf(pod, mount) ?? ''));
+    return await (servers.size > 0 ? this.#networkOpens.use([...servers], bind, signal) : bind());
   }
 
   async #bind(
@@ -264,7 +265,7 @@ export class PodVolumes {
     const isShared = allContainersOf(pod).some(({ container }) =>
       container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
     );
-    const isUnbound = isShared || isOfNetwork(pod, mount, this.#claimedBy(pod, mount));
+    const isUnbound = isShared || this.#serverOf(pod, mount) !== undefined;
     if (!isUnbound || subPathOf(mount, environment) !== '') return undefined;
     return this.#hostPath(this.#volumeFolder(pod, mount.name));
   }
@@ -292,6 +293,10 @@ export class PodVolumes {
         { cause: error },
       );
     }
+  }
+
+  #serverOf(pod: Pod, mount: VolumeMount): string | undefined {
+    return serverOf(pod, mount, this.#claimedBy(pod, mount));
   }
 
   #claimedBy({ metadata }: Pod, { name }: VolumeMount): VolumePlace | undefined {

@@ -22,12 +22,10 @@ export function hostPathOf(
   throw new AgentError('CreateContainerConfigError', message);
 }
 
-/** Whether the volume is on a server, whatever names it. */
-export function isOfNetwork(pod: Pod, { name }: VolumeMount, claimed: VolumePlace | undefined): boolean {
-  return (
-    claimed?.kind === 'nfs' ||
-    pod.spec?.volumes?.some((volume) => volume.name === name && volume.nfs !== undefined) === true
-  );
+/** The server that the volume is on, whatever names it; undefined for one of this host. */
+export function serverOf(pod: Pod, { name }: VolumeMount, claimed: VolumePlace | undefined): string | undefined {
+  if (claimed?.kind === 'nfs') return claimed.source.server;
+  return pod.spec?.volumes?.find((volume) => volume.name === name)?.nfs?.server;
 }
 
 /** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
