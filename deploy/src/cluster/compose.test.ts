@@ -18,7 +18,8 @@ function machine(images: readonly string[], refusal = 'Error response from daemo
       const command = args.join(' ').replace(/^compose .* --progress plain /, '');
       commands.push(command);
       const missing = args[0] === 'image' && !images.includes(args.at(-1) ?? '');
-      const stdout = command.startsWith('config') ? JSON.stringify({ services: SERVICES }) : '';
+      const outputs = { config: JSON.stringify({ services: SERVICES }), 'volume ls': 'gantry-a_agent-state' };
+      const stdout = Object.entries(outputs).find(([begin]) => command.startsWith(begin))?.[1] ?? '';
       return Promise.resolve({ code: missing ? 1 : 0, stdout, stderr: missing ? refusal : '' });
     },
   };
@@ -45,4 +46,12 @@ test.each(['removeProxy', 'removePodEgress'] as const)('%s does not build or fet
 test.each(['removeProxy', 'removePodEgress'] as const)('%s fails where the engine does not answer', async (remove) => {
   const { project } = machine([], 'Cannot connect to the Docker daemon');
   await expect(project[remove](() => undefined)).rejects.toThrow('Cannot connect');
+});
+
+test('what agents have mounted is unmounted with a limit for each, also where it is forced', async () => {
+  const { project, commands } = machine([]);
+  await project.unmountState();
+  const unmounts = commands.at(-1)?.match(/.*\bumount\b.*/g) ?? [];
+  expect(unmounts).toHaveLength(2);
+  for (const line of unmounts) expect(line).toMatch(/^ *timeout --signal=KILL 60 umount /);
 });

@@ -54,11 +54,12 @@ export interface HostProject extends Project {
 
 /**
  * In an agent's container: unmounts everything below its state folder, inner mounts first, and fails where something is left. A server of
- * NFS that is gone would hold it up without end.
+ * NFS that is gone would hold it up without end: as kubelet does, it is forced after a minute, and that has a minute too.
  */
 const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | sort -r |
   while read -r path; do
-    timeout --signal=KILL 60 umount --no-canonicalize "$path" || umount --no-canonicalize --force "$path"
+    timeout --signal=KILL 60 umount --no-canonicalize "$path" ||
+      timeout --signal=KILL 60 umount --no-canonicalize --force "$path"
   done
 if grep ' /var/lib/gantry/' /proc/self/mountinfo >&2; then exit 1; fi`;
 
