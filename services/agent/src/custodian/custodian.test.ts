@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import {
   type Eviction,
   EVENTS,
@@ -20,6 +20,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
 import { writeKeyVolume } from '../identity/key-volume.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { startNode } from '../testing/start-node.ts';
@@ -37,6 +38,7 @@ describe('a host custodian with an agent that comes back', () => {
   let removedVolumes: string[];
   let meanwhile: (write: ObjectWrite) => Promise<void>;
   let servicesFor: CustodianOptions['servicesFor'];
+  let mounts: HostMounts;
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
@@ -45,23 +47,27 @@ describe('a host custodian with an agent that comes back', () => {
     statePath = await mkdtemp(join(tmpdir(), 'gantry-custodian-'));
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
+    mounts = linuxMounts();
     servicesFor = () => {
       throw new AgentError('Identity', 'nothing to clean up');
     };
-    const metadata = { name: 'host-2', labels: { 'gantry.dev/engine': 'engine' } };
-    await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
-    await server.put(LEASES, {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { ...LEASE_KEY },
-      spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
-    });
+    await putNode('host-2');
   });
   afterEach(async () => {
     stop.abort();
     await rm(statePath, { recursive: true });
   });
 
+  const putNode = async (name: string) => {
+    const metadata = { name, labels: { 'gantry.dev/engine': 'engine' } };
+    await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
+    await server.put(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...LEASE_KEY, name },
+      spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
+    });
+  };
   const lead = () => {
     const client = createOvertakenClient(server, (write) => meanwhile(write));
     const custodian = new Custodian({
@@ -81,7 +87,7 @@ describe('a host custodian with an agent that comes back', () => {
       engineName: 'engine',
       hostName: 'host',
       statePath,
-      mounts: linuxMounts(),
+      mounts,
       servicesFor: (cleaned) => servicesFor(cleaned),
       clock,
       logger: silentLogger,
@@ -160,6 +166,48 @@ describe('a host custodian with an agent that comes back', () => {
     const present = { object: 'present', pods: 'of-api' };
     expect(begun).toEqual([present, { ...present, pods: 'static' }]);
     expect(server.all(NODES)).toHaveLength(1);
+  });
+
+  it('removes other nodes while the folder of one takes long to remove', async () => {
+    const [hung, removed] = [Promise.withResolvers<void>(), [] as string[]];
+    mounts = {
+      ...mounts,
+      remove: async (folder) => {
+        removed.push(basename(folder));
+        if (folder.endsWith('host-2')) await hung.promise;
+      },
+    };
+    await putNode('host-3');
+    lead();
+    await wait();
+    expect(server.all(NODES)).toEqual([]);
+    await expect.poll(() => removed).toEqual(['host-2', 'host-3']);
+    hung.resolve();
+  });
+
+  it('drains other nodes while what acted for an agent that is back takes long to end', async () => {
+    const { services } = await startNode();
+    const [hung, ended] = [Promise.withResolvers<void>(), [] as string[]];
+    servicesFor = ({ pods }) => {
+      const source = new PodSource({ client: server, node: 'host-2', clock, random: () => 0.5, logger: silentLogger });
+      const run = async (signal: AbortSignal) => {
+        signal.addEventListener('abort', () => ended.push(pods));
+        await hung.promise;
+      };
+      return { ...services, mode: 'cleanup', source: Object.assign(source, { run }) };
+    };
+    const metadata = { name: 'p', namespace: 'a', finalizers: ['example.com/kept'] };
+    await server.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { nodeName: 'host-2', containers: [] } });
+    lead();
+    await wait();
+    expect(ended).toEqual([]);
+    await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+    await putNode('host-3');
+    await wait();
+    expect(ended.toSorted()).toEqual(['of-api', 'static']);
+    const drained = server.all(NODES).map(({ metadata: { name }, spec }) => [name, spec?.unschedulable]);
+    expect(drained).toContainEqual(['host-3', true]);
+    hung.resolve();
   });
 
   it('records why it could not remove a node, and removes it later', async () => {

@@ -63,6 +63,7 @@ interface Round {
 
 /** The cleanup for one node, while it runs. */
 interface Cleanup {
+  readonly node: string;
   readonly object: CleanedPods['object'];
   readonly abort: AbortController;
   readonly done: Promise<void>;
@@ -79,6 +80,8 @@ export class Custodian {
   #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
   readonly #cleanups = new Map<string, Cleanup>();
+  /** Of nodes' folders, while they go on: a server of NFS that is gone holds one up for minutes, and must hold up nothing else. */
+  readonly #removals = new Map<string, Promise<void>>();
   #withoutObject: readonly string[] = [];
 
   constructor(options: CustodianOptions) {
@@ -96,7 +99,7 @@ export class Custodian {
         const nowMs = clock.monotonicMs();
         const observed = await this.#observe(nowMs, signal);
         const actions = planCustodian(observed, nowMs);
-        await this.#stopCleanups(actions);
+        this.#stopCleanups(actions);
         for (const action of actions) await this.#act(action, signal);
       } catch (error) {
         const reason = errorMessage(error);
@@ -106,7 +109,8 @@ export class Custodian {
       }
       await pause(clock, INTERVAL_MS, signal);
     }
-    await this.#stopCleanups([]);
+    this.#stopCleanups([]);
+    await Promise.all([...[...this.#cleanups.values()].map(({ done }) => done), ...this.#removals.values()]);
   }
 
   async #ownersOfContainers(signal: AbortSignal): Promise<readonly string[]> {
@@ -180,16 +184,15 @@ export class Custodian {
     };
   }
 
-  /** One whose node has lost its object is begun again: its pods can no longer be read. */
-  async #stopCleanups(actions: readonly CustodianAction[]): Promise<void> {
+  /** One whose node has lost its object is begun again when it has ended: its pods can no longer be read. */
+  #stopCleanups(actions: readonly CustodianAction[]): void {
     const wanted = new Map(
       actions.flatMap((action) => (action.kind === 'cleanUp' ? [[cleanupKey(action), action.object] as const] : [])),
     );
-    for (const [key, { object, abort, done }] of this.#cleanups) {
-      if (wanted.get(key) === object) continue;
-      abort.abort();
-      await done;
-      this.#cleanups.delete(key);
+    for (const [key, cleanup] of this.#cleanups) {
+      if (wanted.get(key) === cleanup.object || cleanup.abort.signal.aborted) continue;
+      cleanup.abort.abort();
+      void cleanup.done.then(() => this.#cleanups.delete(key));
     }
   }
 
@@ -265,7 +268,7 @@ export class Custodian {
       () => undefined,
       (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),
     );
-    this.#cleanups.set(key, { object, abort, done });
+    this.#cleanups.set(key, { node, object, abort, done });
   }
 
   /**
@@ -273,7 +276,8 @@ export class Custodian {
    * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, agents, statePath, mounts, logger } = this.#options;
+    const { client, agents, statePath } = this.#options;
+    if (this.#removals.has(node)) return;
     const lease = this.#heartbeats.get(node)?.lease;
     const key = { namespace: LEASE_NAMESPACE, name: node };
     if (lease !== undefined) await ignoreNotFound(client.delete(LEASES, key, versionOf(lease), signal));
@@ -282,9 +286,22 @@ export class Custodian {
     const state = join(statePath, 'nodes', node);
     const keys = await readKeyVolume(state);
     if (keys !== undefined) await agents.removeUnusedVolume(keys, signal);
-    await mounts.remove(state);
     this.#missing.delete(node);
-    logger.info({ node }, 'host custodian: node removed');
+    const removal = this.#removeFolder(node, state).finally(() => this.#removals.delete(node));
+    this.#removals.set(node, removal);
+  }
+
+  /** What acts for the node ends first. Never rejects. */
+  async #removeFolder(node: string, folder: string): Promise<void> {
+    const { mounts, logger } = this.#options;
+    try {
+      const acting = [...this.#cleanups.values()].filter((cleanup) => cleanup.node === node);
+      await Promise.all(acting.map(({ done }) => done));
+      await mounts.remove(folder);
+      logger.info({ node }, 'host custodian: node removed');
+    } catch (error) {
+      logger.warn({ node, reason: errorMessage(error) }, "host custodian: a node's folder was not removed");
+    }
   }
 }
 
