@@ -39,6 +39,7 @@ export function hollowMounts(): HostMounts {
       }
     },
     isMounted: (folder) => isThere(markOf(folder)),
+    detach: async (folder) => await rm(folder, { recursive: true, force: true }),
     remove: async (folder) => {
       await rm(folder, { recursive: true, force: true });
       await rm(markOf(folder), { force: true });

@@ -10,6 +10,8 @@ import { runProgram, tryProgram } from './run-program.ts';
 const OWN_NETWORK = '/proc/self/ns/net';
 const NETWORK_FILE_SYSTEM = /^nfs4?$/;
 const UNMOUNT_MS = 60_000;
+/** The kernel asks no server for it. */
+const DETACH_MS = 10_000;
 /** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
 const FIRST_FD = 3;
 /** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
@@ -23,7 +25,7 @@ const NOSWAP_KERNEL = [6, 4] as const;
  * without it from this process's own.
  */
 export function linuxMounts(findNetwork = async () => OWN_NETWORK): HostMounts {
-  return { network: linuxNfs(findNetwork), bind, mountMemory, checkMemory, isMounted, remove };
+  return { network: linuxNfs(findNetwork), bind, mountMemory, checkMemory, isMounted, detach, remove };
 }
 
 /**
@@ -111,8 +113,23 @@ async function unmountAll(folder: string): Promise<void> {
   if (left.length > 0) await runProgram('umount', ['--no-canonicalize', '--force', ...left], { timeoutMs: UNMOUNT_MS });
 }
 
+async function detach(folder: string): Promise<void> {
+  const bound = mountsBelow(await mountTable(), folder).map(({ path }) => path);
+  if (bound.length > 0) {
+    await runProgram('umount', ['--no-canonicalize', '--lazy', ...bound], { timeoutMs: DETACH_MS });
+  }
+  await removeFiles(folder);
+}
+
 async function remove(folder: string): Promise<void> {
   await unmountAll(folder);
+  await removeFiles(folder);
+}
+
+/** Nothing must be mounted in it: that would be removed too. */
+async function removeFiles(folder: string): Promise<void> {
+  const [left] = mountsBelow(await mountTable(), folder);
+  if (left !== undefined) throw new AgentError('FailedMount', `${left.path} is still mounted`);
   try {
     await rm(folder, { recursive: true, force: true });
   } catch (error) {

@@ -23,6 +23,12 @@ export interface HostMounts {
   checkMemory(folder: string): Promise<void>;
   /** Whether something is mounted at `folder`. */
   isMounted(folder: string): Promise<boolean>;
+  /**
+   * Takes away what `bind` has made below `folder`, and the folder. It waits for nothing: neither for a server of the network nor for
+   * whoever has a file open there, who keeps it. What is bound elsewhere too, as all that is bound is, loses nothing. Idempotent.
+   * AgentError 'FailedMount'.
+   */
+  detach(folder: string): Promise<void>;
   /** Unmounts everything at and below `folder` and removes it. Idempotent. AgentError 'FailedMount'. */
   remove(folder: string): Promise<void>;
 }

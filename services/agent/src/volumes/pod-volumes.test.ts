@@ -6,8 +6,10 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { BIND_COMPLETED, type Container, localPathOf, type Volume } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { NetworkMounts } from '../runtime/network-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
@@ -281,6 +283,25 @@ describe('the volumes of pods', () => {
       expect(existsSync(join(state, folder))).toBe(false);
     },
   );
+
+  it('take what they have bound away without waiting for what is bound, which may be on a server that hangs', async () => {
+    const calls: string[] = [];
+    const note = (what: string) => async (folder: string) => void calls.push(`${what} ${relative(state, folder)}`);
+    const mounts: HostMounts = {
+      ...hollowMounts(),
+      bind: async (opened, folder) => opened.map((_, index) => join(folder, `${index}`)),
+      detach: note('detach'),
+      remove: note('remove'),
+    };
+    const own = new PodVolumes({ ...options, mounts });
+    await own.prepare();
+    expect(calls.splice(0)).toEqual(['detach binds']);
+    const bound = await own.mounts(pod(), container('main'), 0, new Map(), '', signal);
+    await bound[Symbol.asyncDispose]();
+    expect(calls.splice(0)).toEqual(['detach binds/uid-1/main-0', 'detach binds/uid-1/main-0']);
+    await own.release('uid-1');
+    expect(calls).toEqual(['detach binds/uid-1', 'remove memory/uid-1', 'remove pods/uid-1']);
+  });
 
   it('have texts of files in emptyDirs alone: another volume may be on a server that does not answer', async () => {
     const own = pod({

@@ -86,7 +86,7 @@ export class PodVolumes {
   /** Removes what an earlier process of this agent left half done, and makes the memory for Secrets. Call it before `sync`. */
   async prepare(): Promise<void> {
     const { mounts, facts } = this.#options;
-    await mounts.remove(this.#bindsFolder());
+    await mounts.detach(this.#bindsFolder());
     const share = facts.memoryBytes / MEMORY_SHARE;
     await mounts.mountMemory(
       this.#memoryFolder(),
@@ -159,7 +159,7 @@ export class PodVolumes {
     const { volumeMounts = [] } = container;
     const uid = pod.metadata.uid ?? '';
     const folder = join(this.#bindsFolder(), component(uid), component(`${container.name}-${attempt}`));
-    const release = () => mounts.remove(folder);
+    const release = () => mounts.detach(folder);
     await release();
     await using opened = new AsyncDisposableStack();
     const paths: OpenedPath[] = [];
@@ -250,7 +250,7 @@ export class PodVolumes {
   async release(podUid: string): Promise<void> {
     const { tokens, mounts } = this.#options;
     tokens.forget(podUid);
-    await mounts.remove(join(this.#bindsFolder(), component(podUid)));
+    await mounts.detach(join(this.#bindsFolder(), component(podUid)));
     await mounts.remove(join(this.#memoryFolder(), component(podUid)));
     await mounts.remove(this.#podFolder(podUid));
     this.#claimed.release(podUid);

@@ -13,6 +13,7 @@ export async function exerciseHostMounts(mounts: HostMounts, base: string): Prom
   await mkdir(join(folder, 'volume', 'inner'), { recursive: true });
   try {
     await bindsInOrder(mounts, folder);
+    await detachesWhatIsInUse(mounts, folder);
     await keepsMemory(mounts, join(folder, 'memory'));
   } finally {
     await mounts.remove(join(folder, 'memory'));
@@ -34,6 +35,23 @@ async function bindsInOrder(mounts: HostMounts, folder: string): Promise<void> {
   await mounts.remove(binds);
   equal(existsSync(binds), false);
   equal(await readFile(sources[0] ?? '', 'utf8'), 'of the volume');
+}
+
+async function detachesWhatIsInUse(mounts: HostMounts, folder: string): Promise<void> {
+  const source = join(folder, 'volume', 'file');
+  await using opened = await openedPath(source, 0);
+  const binds = join(folder, 'binds');
+  const [bound = ''] = await mounts.bind([opened], binds);
+  const file = await open(bound);
+  try {
+    await mounts.detach(binds);
+    equal(await file.readFile('utf8'), 'of the volume');
+  } finally {
+    await file.close();
+  }
+  await mounts.detach(binds);
+  equal(existsSync(binds), false);
+  equal(await readFile(source, 'utf8'), 'of the volume');
 }
 
 async function openedPath(path: string, index: number): Promise<OpenedPath> {
