@@ -22,6 +22,7 @@ import { NodeAdmission } from './pods/node-admission.ts';
 import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { commandLimits } from './pods/command-limits.ts';
 import { Slots } from './pods/slots.ts';
+import { startSlots } from './pods/start-slots.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { Evictions } from './eviction/evictions.ts';
@@ -63,8 +64,6 @@ export interface NodeRuntime {
   readonly meter: HostMeter;
 }
 
-/** A start that hangs, in a volume or a hook of the engine, gives its slot to others then. */
-const MAX_START_MS = 10_000;
 /** `up` starts so many agents, where nothing says how many share the host. */
 const USUAL_AGENTS = 2;
 
@@ -196,7 +195,7 @@ function limitsOf(
 ): Pick<WorkerServices, 'processLimit' | 'starts' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
   return {
     processLimit: config.processLimit,
-    starts: new Slots(parallelStarts(engine, config.capacityShares), { clock, maxHeldMs: MAX_START_MS }),
+    starts: startSlots(parallelStarts(engine, config.capacityShares), clock),
     removals: new Slots(parallelRemovals(engine, config.capacityShares)),
     probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,

@@ -41,6 +41,7 @@ import { Evictions } from '../eviction/evictions.ts';
 import { StorageEvictor } from '../eviction/storage-evictor.ts';
 import { commandLimits } from '../pods/command-limits.ts';
 import { Slots } from '../pods/slots.ts';
+import { startSlots } from '../pods/start-slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
 /** What a node stands on: its engine, its disk, and its API server. */
@@ -197,7 +198,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),
     events: recorder,
-    starts: new Slots(host.parallelCalls),
+    starts: startSlots(host.parallelCalls, clock),
     removals: new Slots(host.parallelCalls),
     maxRestartDelayMs: 300_000,
     probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },

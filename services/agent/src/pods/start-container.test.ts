@@ -1,0 +1,44 @@
+import { PODS } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { container, pod } from '../testing/pods.ts';
+import { soon, startNode } from '../testing/start-node.ts';
+
+it('a container that hangs while it is created, as with a server of NFS, holds up another pod for ten seconds', async () => {
+  const hung = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const node = await startNode({
+    wrap: (hollow) => ({
+      ...hollow,
+      images: hollow.images,
+      containers: {
+        ...hollow.containers,
+        createContainer: async (spec, signal) => {
+          begun.push(spec.name);
+          // The engine looks at what it is to mount.
+          if (spec.name === 'far') await hung.promise;
+          return await hollow.containers.createContainer(spec, signal);
+        },
+      },
+    }),
+  });
+  const phaseOf = (name: string) => node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.status?.phase;
+  const start = async (name: string, spec: object) => {
+    const { metadata } = await node.put(pod(spec, {}, { name }));
+    const { uid = '' } = metadata;
+    await soon(node, () => node.pods.get(uid)).toBeDefined();
+    node.work(uid);
+  };
+  const volumes = [{ name: 'data', nfs: { server: 's', path: '/x' } }];
+  const far = container('far', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+  await start('far', { volumes, containers: [far], initContainers: [container('first')] });
+  await soon(node, () => begun).toContain('first');
+  const [first] = (await node.hollow.observer.listPods({ cluster: 'c' }))[0]?.containers ?? [];
+  node.hollow.exit(first?.id ?? '', 0);
+  await soon(node, () => begun).toContain('far');
+  await start('near', {});
+  await node.clock.advance(10_000);
+  await soon(node, () => phaseOf('near')).toBe('Running');
+  expect(phaseOf('far')).toBe('Pending');
+  hung.resolve();
+  await soon(node, () => phaseOf('far')).toBe('Running');
+});
