@@ -1,9 +1,10 @@
 /** `npm run conformance:official`: Kubernetes' own conformance tests against a cluster of their own. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTime, systemClock } from '@gantry/base';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { formatProduct, formatReadme } from '../conformance/archive.ts';
+import { areasWithResults, formatBeyondPage } from '../conformance/beyond-page.ts';
 import { removeCluster, startCluster } from '../conformance/cluster.ts';
 import type { OnInterrupt } from '../conformance/ginkgo.ts';
 import { ensureImages } from '../conformance/images.ts';
@@ -45,7 +46,10 @@ await runCommand(async () => {
     return 0;
   }
   if (options.mode === 'page') {
-    print(`  page: ${writePage(program, store.readResults(program.release), 'docs')}`);
+    const results = store.readResults(program.release);
+    const isSuiteRun = program.tests.some((test) => isConformance(test) && results.has(test.name));
+    if (isSuiteRun) print(`  page: ${writePage(program, results, 'docs')}`);
+    print(`  page: ${writeBeyondPage(program, results, 'some')}`);
     return 0;
   }
   await progress.step('Docker Engine', async (note) => {
@@ -112,11 +116,14 @@ function report(program: Program, run: RunState, interruptions: number): number 
   store.writeResults(release, results);
   const isWhole = tests.filter(isConformance).every(({ name }) => results.has(name));
   const file = writePage(program, results, isWhole ? 'docs' : 'store');
+  const beyondFile = writeBeyondPage(program, results, 'all');
 
   const count = (outcome: string) => [...run.results.values()].filter((result) => result.outcome === outcome).length;
   const left = remaining(run).length;
   print(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped, ${left} not run`);
-  print(`  ${isWhole ? 'page' : 'page of what was run so far'}: ${file}\n  archive: ${store.archive}`);
+  print(
+    `  ${isWhole ? 'page' : 'page of what was run so far'}: ${file}\n  page beyond conformance: ${beyondFile}\n  archive: ${store.archive}`,
+  );
   if (interruptions > 0 && left > 0) {
     print('interrupted; go on with: npm run conformance:official -- --resume');
     return INTERRUPTED;
@@ -138,6 +145,17 @@ function writePage(program: Program, results: ReadonlyMap<string, DatedResult>, 
   if (place === 'store') return store.writePage(page);
   const file = join(root, 'docs/conformance-official.md');
   writeFileSync(file, page);
+  return file;
+}
+
+/** Writes the page beyond conformance anew for the areas of which `some` or `all` tests have results. Gives its file. */
+function writeBeyondPage(program: Program, results: ReadonlyMap<string, DatedResult>, how: 'some' | 'all'): string {
+  const { release, tests } = program;
+  const rules = parseRules(readFileSync(join(root, 'deploy/conformance/waits-for.json'), 'utf8'));
+  const file = join(root, 'docs/conformance-beyond.md');
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  const areas = areasWithResults(tests, results, how);
+  writeFileSync(file, formatBeyondPage({ release, tests, results, rules, areas, before }));
   return file;
 }
 

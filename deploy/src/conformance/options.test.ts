@@ -17,6 +17,10 @@ test('a selection is read', () => {
   });
 });
 
+test('what is beyond conformance can be selected alone', () => {
+  expect(parseOptions(['--beyond'])).toMatchObject({ choice: { scope: 'beyond' } });
+});
+
 test('tests without a result can be selected', () => {
   expect(parseOptions(['--not-run'])).toMatchObject({ choice: { last: 'none' }, mode: 'fresh' });
 });
@@ -28,6 +32,8 @@ test('the page can be written of the last results', () => {
 test.each([
   [['--focus', '('], /no regular expression/],
   [['--procs', 'many'], /whole number/],
+  [['--all', '--beyond'], /exclude each other/],
+  [['--resume', '--beyond'], /what the interrupted run had selected/],
   [['--resume', '--failed'], /what the interrupted run had selected/],
   [['--resume', '--not-run'], /what the interrupted run had selected/],
   [['--failed', '--not-run'], /exclude each other/],

@@ -18,13 +18,14 @@ export const USAGE = `npm run conformance:official [-- OPTION...]: runs Kubernet
   --failed         only tests that failed when they last ran
   --not-run        only tests that have no result yet
   --all            what is claimed beyond conformance, too
+  --beyond         only what is claimed beyond conformance
   --resume         go on with the run that was interrupted
   --procs N        how many tests at once (default: two per CPU, at least four)
   --agents N       how many nodes (default: 5)
   --keep           leave the cluster running
   --list           print the tests that would run, and end
   --prepare        build the program and the images, and end
-  --page           write docs/conformance-official.md from the last results, though tests were not run, and end`;
+  --page           write the documents' pages from the last results, though tests were not run, and end`;
 
 export function parseOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
@@ -35,6 +36,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
       failed: { type: 'boolean', default: false },
       'not-run': { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
+      beyond: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       procs: { type: 'string', default: String(Math.max(4, 2 * availableParallelism())) },
       agents: { type: 'string', default: '5' },
@@ -47,8 +49,9 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   });
   if (values.help) return 'help';
   if (values.failed && values['not-run']) throw new CommandError('--failed and --not-run exclude each other');
+  if (values.all && values.beyond) throw new CommandError('--all and --beyond exclude each other');
   const choice: Choice = {
-    scope: values.all ? 'all' : 'conformance',
+    scope: values.all ? 'all' : values.beyond ? 'beyond' : 'conformance',
     ...(values.focus === undefined ? {} : { focus: pattern(values.focus) }),
     ...(values.area === undefined ? {} : { area: values.area }),
     ...(values.failed ? { last: 'failed' as const } : {}),
@@ -57,7 +60,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   const modes = (['resume', 'list', 'prepare', 'page'] as const).filter((mode) => values[mode]);
   if (modes.length > 1) throw new CommandError(`--${modes.join(' and --')} exclude each other`);
   const [mode = 'fresh'] = modes;
-  const isSelected = choice.scope === 'all' || 'last' in choice || 'focus' in choice || 'area' in choice;
+  const isSelected = choice.scope !== 'conformance' || 'last' in choice || 'focus' in choice || 'area' in choice;
   if (mode === 'resume' && isSelected) {
     throw new CommandError('--resume goes on with what the interrupted run had selected', 'leave the selection out');
   }

@@ -44,7 +44,7 @@ test('each test says its result, its time and what it waits for', () => {
   expect(text).toContain('| [sig-network] Services should route [Conformance] | not run |  |  |');
   expect(text).toContain('| sig-network | 0 | 1 | 0 | 1 | 2 |');
   expect(text).toContain('| network | 1 |');
-  expect(text).not.toContain('Beyond conformance');
+  expect(text).not.toContain('tokens should expire');
 });
 
 test('a test that was not run says what it waits for where its name alone does', () => {
@@ -70,15 +70,4 @@ test('the page says on which days its results were had, and how many each day', 
   ]);
   expect(text).toContain('\nDays of these results: 2026-05-01 (1), 2026-05-02 (2).\n');
   expect(page([])).not.toContain('Days of');
-});
-
-test('what is claimed beyond conformance is reported beside, and only what did not pass is listed', () => {
-  const text = page([
-    result('[sig-auth] tokens should expire', 'passed', 1),
-    result('[sig-auth] tokens should be short', 'failed', 2),
-  ]);
-  const beyond = text.slice(text.indexOf('## Beyond conformance'));
-  expect(beyond).toContain('| sig-auth | 1 | 1 | 0 | 0 | 2 |');
-  expect(beyond).toContain('| [sig-auth] tokens should be short | failed | 2.0 | defect: not explained yet |');
-  expect(beyond).not.toContain('| [sig-auth] tokens should expire |');
 });

@@ -15,9 +15,10 @@ const RESULTS = new Map<string, TestResult>([
 ]);
 const indexes = (choice: Choice) => selectTests(TESTS, choice, RESULTS).map((found) => TESTS.indexOf(found));
 
-test('without a choice it is the suite, and with `all` what is claimed beyond it, too', () => {
+test('without a choice it is the suite; with `all` what is claimed beyond it, too, and with `beyond` only that', () => {
   expect(indexes({ scope: 'conformance' })).toEqual([0, 1, 2]);
   expect(indexes({ scope: 'all' })).toEqual([0, 1, 2, 3]);
+  expect(indexes({ scope: 'beyond' })).toEqual([3]);
 });
 
 test('each part of a choice narrows it', () => {

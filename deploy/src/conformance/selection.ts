@@ -3,8 +3,8 @@ import type { TestResult } from './test-result.ts';
 
 /** Which tests are asked for; each value narrows the choice. */
 export interface Choice {
-  /** `conformance`: the suite alone; `all`: what is claimed beyond it, too. */
-  readonly scope: 'conformance' | 'all';
+  /** `conformance`: the suite alone; `beyond`: what is claimed beyond it; `all`: both. */
+  readonly scope: 'conformance' | 'beyond' | 'all';
   /** Tests whose name matches. */
   readonly focus?: RegExp;
   /** Tests of this special interest group. */
@@ -20,7 +20,8 @@ export function selectTests(
 ): readonly OfficialTest[] {
   return tests.filter(
     (test) =>
-      (isConformance(test) || (choice.scope === 'all' && isClaimedBeyondConformance(test))) &&
+      ((choice.scope !== 'beyond' && isConformance(test)) ||
+        (choice.scope !== 'conformance' && isClaimedBeyondConformance(test))) &&
       (choice.focus === undefined || choice.focus.test(test.name)) &&
       (choice.area === undefined || test.area === choice.area) &&
       (choice.last === undefined || (results.get(test.name)?.outcome ?? 'none') === choice.last),

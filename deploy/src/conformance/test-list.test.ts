@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { isClaimedBeyondConformance, isConformance, type OfficialTest, parseTestList } from './test-list.ts';
+import {
+  isClaimedBeyondConformance,
+  isConformance,
+  type OfficialTest,
+  parseTestList,
+  reasonNotClaimed,
+} from './test-list.ts';
 
 const LISTED = `The following spec names can be used with 'ginkgo run --focus/skip':
     ../k8s.io/kubernetes/test/e2e/network/dns.go:114: [sig-network] DNS should provide DNS for services [Conformance]
@@ -44,9 +50,36 @@ test.each([
   ['[sig-node] Pods in a new way [FeatureGate:New] [Alpha]', false],
   ['[sig-node] Pods in a newer way [FeatureGate:Newer] [Beta]', true],
   ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', false],
+  ['[sig-storage] In-tree Volumes [Driver: local] [LocalVolumeType: dir] should mount', true],
+  ['[sig-storage] In-tree Volumes [Driver: emptydir] should mount', true],
+  ['[sig-storage] In-tree Volumes [Driver: hostPath] should mount', true],
+  ['[sig-storage] In-tree Volumes [Driver: windows-gcepd] should mount', false],
+  ['[sig-storage] CSI Mock volume limit should be enforced', false],
+  ['[sig-storage] CSI Volumes [Driver: csi-hostpath] should mount', false],
+  ['[sig-storage] PersistentVolumes NFS should be written', false],
+  ['[sig-storage] In-tree Volumes [Driver: local] [LocalVolumeType: gce-localssd-scsi-fs] should mount', false],
+  ['[sig-node] Pod Level Resources [Serial] [Feature:PodLevelResources] should be kept', false],
+  ['[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling]', true],
+  [
+    '[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling] [FeatureGate:New] [Beta] [Feature:OffByDefault]',
+    false,
+  ],
   ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', false],
   ['[sig-network] Netpol should enforce policy [Feature:NetworkPolicy]', true],
   ['[sig-network] Netpol [Feature:SCTPConnectivity] should enforce policy [Feature:NetworkPolicy]', false],
 ])('%s is claimed beyond conformance: %s', (name, claimed) => {
   expect(isClaimedBeyondConformance(named(name))).toBe(claimed);
+});
+
+test.each([
+  ['[sig-apps] Network Partition [Disruptive] should recover', 'breaks the cluster, or needs ssh to nodes'],
+  ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', 'of a driver of others'],
+  ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', 'of a setup of its own'],
+  [
+    '[sig-node] Pods in a new way [FeatureGate:New] [Alpha] [Feature:OffByDefault]',
+    'of a feature that is off by default',
+  ],
+  ['[sig-auth] ServiceAccounts should mount tokens', undefined],
+])('%s is not claimed because it is %s', (name, reason) => {
+  expect(reasonNotClaimed(named(name))).toBe(reason);
 });

@@ -33,17 +33,33 @@ export const CLAIMED_AREAS: readonly string[] = [
   'sig-storage',
 ];
 
-/** Tags of tests that a cluster need not pass: they break it, are unreliable, need a driver of others, or something switched on. */
-const NOT_CLAIMED = /\[(?:Disruptive|Flaky|Alpha|Driver: ?[^\]]*|Feature:[^\]]*|FeatureGate:[^\]]*\] \[Alpha)\]/;
+/** Why a test is not claimed, and the tags of such tests; the first that matches counts. */
+const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
+  ['breaks the cluster, or needs ssh to nodes', /\[Disruptive\]/],
+  ['unreliable, its authors say', /\[Flaky\]/],
+  ['of a feature that is off by default', /\[(?:Alpha|Feature:OffByDefault|FeatureGate:[^\]]*\] \[Alpha)\]/],
+  [
+    'of what agents refuse: limits of a whole pod, users of its own',
+    /\[(?:Feature:PodLevelResources|Feature:UserNamespacesSupport|FeatureGate:InPlacePodLevelResources[A-Za-z]*)\]/,
+  ],
+  [
+    'of a driver of others',
+    /\[Driver: ?[^\]]*\]|\] CSI |\] (?:Mutable)?CSI[A-Z]|\] PersistentVolumes NFS |\] Flexvolumes |gce-localssd/,
+  ],
+  ['of a setup of its own', /\[Feature:[^\]]*\]/],
+];
 
-/** Features that are on in every cluster. */
-const CLAIMED_FEATURES = /\[Feature:NetworkPolicy\]/;
+/** Tags of features that are on in every cluster, and of volumes that a node has without a driver. */
+const CLAIMED_TAGS =
+  /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example)\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
 
-/** Whether `--all` runs the test in addition to the conformance suite. */
+/** Why a test of a claimed area that is not of the conformance suite is not claimed; nothing for one that is. */
+export function reasonNotClaimed(test: OfficialTest): string | undefined {
+  const name = test.name.replaceAll(CLAIMED_TAGS, '');
+  return NOT_CLAIMED.find(([, tags]) => tags.test(name))?.[0];
+}
+
+/** Whether `--all` and `--beyond` run the test in addition to the conformance suite. */
 export function isClaimedBeyondConformance(test: OfficialTest): boolean {
-  return (
-    !isConformance(test) &&
-    CLAIMED_AREAS.includes(test.area) &&
-    !NOT_CLAIMED.test(test.name.replace(CLAIMED_FEATURES, ''))
-  );
+  return !isConformance(test) && CLAIMED_AREAS.includes(test.area) && reasonNotClaimed(test) === undefined;
 }

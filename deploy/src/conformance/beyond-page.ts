@@ -1,0 +1,106 @@
+/** docs/conformance-beyond.md: the tests of the official program that are claimed beyond its conformance suite. */
+import type { PageInput } from './page.ts';
+import { areaTable, byArea, daysOf, cell, partTable, testTable } from './tables.ts';
+import {
+  CLAIMED_AREAS,
+  isClaimedBeyondConformance,
+  isConformance,
+  type OfficialTest,
+  reasonNotClaimed,
+} from './test-list.ts';
+import type { DatedResult } from './test-result.ts';
+import { type Rule, waitsFor } from './waits-for.ts';
+
+export interface BeyondPageInput extends PageInput {
+  /** The areas that are written anew; of the others the page keeps what it says. */
+  readonly areas: ReadonlySet<string>;
+  /** The page as it is, if there is one. What it says of another release is not kept. */
+  readonly before: string | undefined;
+}
+
+/** The page: a section for each area, with the tests that failed one by one, and those that were skipped by reason. */
+export function formatBeyondPage({ release, tests, results, rules, areas, before }: BeyondPageInput): string {
+  const claimed = byArea(tests.filter(isClaimedBeyondConformance));
+  const introduction = [
+    `Tests of Kubernetes ${release} beyond conformance, by its own program: \`npm run conformance:official -- --beyond\` runs them. Those of`,
+    'the suite are in [conformance-official.md](conformance-official.md). Of each area what failed is listed with what it waits for, what',
+    'the program skipped is counted by reason, and what passed is only counted. An area without a section was not run.',
+    '',
+    ...notClaimedTable(tests),
+  ];
+  const kept = sectionsOf(before ?? '');
+  const keepsOthers = before?.includes(`Tests of Kubernetes ${release} beyond`) === true;
+  const sections = claimed.flatMap(([area, members]) => {
+    if (areas.has(area)) return [section(area, members, results, rules).join('\n').trimEnd()];
+    const old = keepsOthers ? kept.get(area) : undefined;
+    return old === undefined ? [] : [old.trimEnd()];
+  });
+  return `${[introduction.join('\n').trimEnd(), ...sections].join('\n\n')}\n`;
+}
+
+/** The claimed areas of which tests beyond conformance have results: `some` of them, or `all`. */
+export function areasWithResults(
+  tests: readonly OfficialTest[],
+  results: ReadonlyMap<string, DatedResult>,
+  how: 'some' | 'all',
+): ReadonlySet<string> {
+  const has = ({ name }: OfficialTest) => results.has(name);
+  const areas = byArea(tests.filter(isClaimedBeyondConformance));
+  return new Set(
+    areas.filter(([, members]) => (how === 'all' ? members.every(has) : members.some(has))).map(([area]) => area),
+  );
+}
+
+function section(
+  area: string,
+  members: readonly OfficialTest[],
+  results: ReadonlyMap<string, DatedResult>,
+  rules: readonly Rule[],
+): readonly string[] {
+  const failed = members.filter(({ name }) => results.get(name)?.outcome === 'failed');
+  return [
+    `## ${area}`,
+    '',
+    ...daysOf(members, results),
+    ...areaTable(members, results),
+    ...partTable(failed, results, rules),
+    ...(failed.length === 0 ? [] : testTable(failed, results, rules)),
+    ...skippedTable(members, results, rules),
+  ];
+}
+
+function skippedTable(
+  members: readonly OfficialTest[],
+  results: ReadonlyMap<string, DatedResult>,
+  rules: readonly Rule[],
+): readonly string[] {
+  const reasons = members.flatMap(({ name }) => {
+    const result = results.get(name);
+    if (result?.outcome !== 'skipped') return [];
+    const { part, why } = waitsFor(result, rules);
+    return [`${part}: ${why}`];
+  });
+  return countTable('skipped because', reasons);
+}
+
+function notClaimedTable(tests: readonly OfficialTest[]): readonly string[] {
+  const reasons = tests
+    .filter((test) => !isConformance(test) && CLAIMED_AREAS.includes(test.area))
+    .flatMap((test) => reasonNotClaimed(test) ?? []);
+  return countTable('not run, because the test is', reasons);
+}
+
+function countTable(heading: string, reasons: readonly string[]): readonly string[] {
+  if (reasons.length === 0) return [];
+  const counts = [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length] as const);
+  const rows = counts
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([reason, count]) => `| ${cell(reason)} | ${count} |`);
+  return [`| ${heading} | tests |`, '| --- | --- |', ...rows, ''];
+}
+
+/** The sections of a page by the areas that their headings name. */
+function sectionsOf(page: string): ReadonlyMap<string, string> {
+  const sections = page.split(/^(?=## )/m).slice(1);
+  return new Map(sections.map((text) => [text.slice('## '.length, text.indexOf('\n')), text]));
+}
