@@ -44,6 +44,7 @@ import { isStaticUid } from './spec/static-pod.ts';
 import { NodePodView } from './static-pods/node-pod-view.ts';
 import { StaticFolder } from './static-pods/static-folder.ts';
 import { StatusReporter } from './status/status-reporter.ts';
+import { terminationCounter } from './status/termination-counter.ts';
 import type { HostMeter } from './runtime/host-meter.ts';
 import type { HostFiles } from './runtime/host-files.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
@@ -101,7 +102,7 @@ export type OwnServices = NodeServices & {
 
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
-  { config, clock, random, logger }: AgentEnvironment,
+  { config, clock, random, logger, metrics }: AgentEnvironment,
   self: Self,
   parts: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
@@ -137,6 +138,7 @@ export function createWorkerServices(
   const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
+  const onWritten = terminationCounter(metrics);
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -157,7 +159,7 @@ export function createWorkerServices(
     source,
     staticFolder,
     ...gatesOf(registered, source, staticFolder, clock),
-    reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger })),
+    reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger, onWritten })),
     usage,
     volumes,
     ...eviction,

@@ -17,6 +17,7 @@ describe('status reports with concurrent writes of other clients', () => {
   let overtake: () => Promise<void>;
   let reporter: StatusReporter;
   let uid: string;
+  let written: (readonly [PodStatus['phase'], PodStatus['phase']])[];
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
@@ -24,7 +25,9 @@ describe('status reports with concurrent writes of other clients', () => {
     overtake = async () => undefined;
     const pods = new PodSource({ client: server, node: 'n', clock, random: () => 0.5, logger: silentLogger });
     const client = createOvertakenClient(server, () => overtake());
-    reporter = new StatusReporter({ client, pods, clock, logger: silentLogger });
+    written = [];
+    const onWritten = (before: Pod, after: Pod) => written.push([before.status?.phase, after.status?.phase]);
+    reporter = new StatusReporter({ client, pods, clock, logger: silentLogger, onWritten });
     const pod: Pod = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -45,6 +48,15 @@ describe('status reports with concurrent writes of other clients', () => {
   };
   const reportRunning = () =>
     reporter.report(uid, { phase: 'Running', qosClass: 'Burstable', podIP: '10.0.0.9', conditions: [READY] });
+
+  it('tell once what was written onto what, and nothing of what was rejected', async () => {
+    reportRunning();
+    await writeAsOther({ conditions: [GATE] });
+    await clock.advance(100);
+    reportRunning();
+    await clock.advance(100);
+    expect(written).toEqual([['Pending', 'Running']]);
+  });
 
   it('keep fields that other clients wrote since the pod was read', async () => {
     reportRunning();

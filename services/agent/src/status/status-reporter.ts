@@ -16,6 +16,8 @@ export interface StatusReporterOptions {
   readonly pods: Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of each status that was written: the pod that it was written to, and as it is now. */
+  readonly onWritten?: (before: Pod, after: Pod) => void;
 }
 
 /**
@@ -94,7 +96,7 @@ export class StatusReporter {
   }
 
   #conclude({ uid, status, pod }: Report, result: WriteResult | undefined): Outcome {
-    const { pods, logger } = this.#options;
+    const { pods, logger, onWritten } = this.#options;
     if (result === undefined) return 'retry';
     const outcome = result.ok ? 'done' : outcomeOf(result.status);
     const isNewest = this.#wanted.get(uid) === status;
@@ -107,8 +109,10 @@ export class StatusReporter {
       return outcome;
     }
     if (outcome !== 'retry' && isNewest) this.#wanted.delete(uid);
-    if (result.ok) pods.observe(result.object);
-    else if (outcome === 'rejected') {
+    if (result.ok) {
+      pods.observe(result.object);
+      onWritten?.(pod, result.object);
+    } else if (outcome === 'rejected') {
       logger.warn({ pod: uid, reason: result.status.message }, 'status of a pod was rejected');
     }
     return outcome;
