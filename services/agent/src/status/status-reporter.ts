@@ -16,7 +16,7 @@ export interface StatusReporterOptions {
   readonly pods: Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of each status that was written: the pod that it was written to, and as it is now. */
+  /** Called after each write of a status: the pod as it was read, and as it was written. */
   readonly onWritten?: (before: Pod, after: Pod) => void;
 }
 
