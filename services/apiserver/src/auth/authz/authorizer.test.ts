@@ -127,6 +127,9 @@ function target(path: string): AccessTarget {
     leases: 'coordination.k8s.io',
     deployments: 'apps',
     selfsubjectreviews: 'authentication.k8s.io',
+    tokenreviews: 'authentication.k8s.io',
+    subjectaccessreviews: 'authorization.k8s.io',
+    localsubjectaccessreviews: 'authorization.k8s.io',
     certificatesigningrequests: 'certificates.k8s.io',
     csinodes: 'storage.k8s.io',
     endpointslices: 'discovery.k8s.io',
@@ -177,6 +180,9 @@ describe('an agent', () => {
     ['watch', { path: 'services - -' }],
     ['get', { path: 'certificatesigningrequests - csr' }],
     ['create', { path: 'selfsubjectreviews - -' }],
+    ['create', { path: 'tokenreviews - -' }],
+    ['create', { path: 'subjectaccessreviews - -' }],
+    ['create', { path: 'localsubjectaccessreviews default -' }],
   ] satisfies [string, Case][])('may %s %j', (verb, of) => {
     expect(allows(agent, verb, of)).toBe(true);
   });

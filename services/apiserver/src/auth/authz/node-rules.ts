@@ -43,6 +43,11 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
     case 'node.k8s.io/runtimeclasses':
     case 'storage.k8s.io/csidrivers':
       return READ_VERBS.has(verb) && target.subresource === '';
+    // Who asks at the agent's own endpoints, and whether they may.
+    case 'authentication.k8s.io/tokenreviews':
+    case 'authorization.k8s.io/subjectaccessreviews':
+    case 'authorization.k8s.io/localsubjectaccessreviews':
+      return verb === 'create' && target.subresource === '';
     case '/secrets':
       return readsNamed(request) && uses(request, node, lookup, secretsOfPod);
     case '/configmaps':
