@@ -10,6 +10,7 @@ import {
   notSupported,
   qualifiedName,
   required,
+  tooLong,
 } from '@gantry/objects';
 import { validateAffinity } from './affinity.ts';
 import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
@@ -25,6 +26,8 @@ import { validateVolumes } from './volumes.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
+/** Of the kernel's. */
+const MAX_HOSTNAME = 64;
 const MAX_INT32 = 2147483647;
 
 /** The rules that Pods and templates share, in Kubernetes' order. */
@@ -49,6 +52,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateGates(spec, path),
     ...validateTopologySpread(spec.topologySpreadConstraints, `${path}.topologySpreadConstraints`),
     ...validateHostUsers(spec, path),
+    ...validateHostnameOverride(spec, `${path}.hostnameOverride`),
     ...validateNames(spec, path),
     ...validateTolerations(spec.tolerations, `${path}.tolerations`),
     ...validateHostAliases(spec.hostAliases, `${path}.hostAliases`),
@@ -90,6 +94,17 @@ function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
   return shared.flatMap(([on, field]) =>
     on === true ? [forbidden(`${path}.${field}`, 'when `hostUsers` is false')] : [],
   );
+}
+
+/** A name that replaces the pod's in its containers stands alone, and must fit into the kernel's. */
+function validateHostnameOverride(spec: PodSpec, path: string): FieldError[] {
+  const { hostnameOverride, setHostnameAsFQDN, hostNetwork } = spec;
+  if (hostnameOverride === undefined) return [];
+  const errors: FieldError[] = [];
+  if (setHostnameAsFQDN === true) errors.push(forbidden(path, 'may not be specified when setHostnameAsFQDN is true'));
+  if (hostNetwork === true) errors.push(forbidden(path, 'may not be specified when hostNetwork is true'));
+  if (hostnameOverride.length > MAX_HOSTNAME) errors.push(tooLong(path, MAX_HOSTNAME));
+  return [...errors, ...invalidAll(path, hostnameOverride, dns1123Subdomain(hostnameOverride))];
 }
 
 function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string): FieldError[] {
@@ -146,7 +161,6 @@ function validateNames(spec: PodSpec, path: string): FieldError[] {
   }
   check('hostname', dns1123Label);
   check('subdomain', dns1123Label);
-  check('hostnameOverride', dns1123Subdomain);
   return errors;
 }
 
