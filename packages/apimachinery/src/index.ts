@@ -54,6 +54,7 @@ export { isPlainObject } from './patch/merge-patch.ts';
 export { type KindName, decodeProtobuf, encodeProtobuf, encodeWatchFrame } from './protobuf/envelope.ts';
 export { schemaOfKind } from './protobuf/message-plan.ts';
 export {
+  hasProtobuf,
   type Column,
   type Errors,
   type FieldDescription,

@@ -182,6 +182,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly requestWarnings?: readonly string[];
   /** For OpenAPI, where Kubernetes does not publish the schema: that of a custom resource, or of `kindSchema`. */
   readonly publishedSchema?: JsonSchema;
+  /** Of a kind with a `publishedSchema`: it has a protobuf form all the same, as Kubernetes' own kind. */
+  readonly protobuf?: 'served';
   /** Absent for the version that is stored. */
   readonly storage?: StorageForm<T>;
   /** Another served version of the same kind; for custom resources, which the list of built-in kinds does not have. */
@@ -202,4 +204,9 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly exemptFromPolicies?: boolean;
   /** False for kinds that are only requests with a response (SelfSubjectReview). */
   readonly stored: boolean;
+}
+
+/** Whether objects are served as protobuf: custom resources are not, but for their metadata. */
+export function hasProtobuf({ publishedSchema, protobuf }: ResourceDefinition): boolean {
+  return publishedSchema === undefined || protobuf === 'served';
 }

@@ -30,7 +30,7 @@ export interface KindSchema<T extends KubeObject> extends Required<Pick<Resource
 
 /**
  * The schema of a built-in kind that Kubernetes does not publish. Its objects are decoded, defaulted, pruned, checked and
- * explained by a structural schema, as custom resources are; they have no protobuf form.
+ * explained by a structural schema, as custom resources are; they have no protobuf form unless the definition says so.
  */
 export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSchema): KindSchema<T> {
   const codec = createCodec(schema, false);

@@ -107,7 +107,19 @@ function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedO
     throw unrecognized(expected.kind, error.message, bytes);
   }
   checkKind(object as unknown as ParsedObject, expected, bytes);
-  return { object, warnings: [] };
+  const { custom } = schemaOf(expected.schema);
+  if (custom === undefined) return { object, warnings: [] };
+  const { value } = readOrRefuse(expected, () => custom.read(object as unknown as Record<string, unknown>));
+  return { object: value as unknown as KubeObject, warnings: [] };
+}
+
+function readOrRefuse<T>(expected: ExpectedKind, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DecodeError) throw cannotBeHandled(expected, expected.kind, error.message);
+    throw error;
+  }
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -222,13 +234,7 @@ function decodeParsed(
   expected: ExpectedKind,
   mode: FieldValidation,
 ): DecodedObject {
-  let decoded: ReturnType<typeof decodeStruct>;
-  try {
-    decoded = decodeStruct(schemaOf(expected.schema), parsed);
-  } catch (error) {
-    if (error instanceof DecodeError) throw cannotBeHandled(expected, expected.kind, error.message);
-    throw error;
-  }
+  const decoded = readOrRefuse(expected, () => decodeStruct(schemaOf(expected.schema), parsed));
   const unknown = decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   // YAML is looked through for keys that come twice before anything is decoded.
   const complaints = duplicates[0]?.startsWith('yaml') ? [...duplicates, ...unknown] : [...unknown, ...duplicates];

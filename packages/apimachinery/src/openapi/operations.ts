@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@gantry/objects';
-import type { ResourceDefinition, SubresourceDefinition, Verb } from '../resource-definition.ts';
+import { hasProtobuf, type ResourceDefinition, type SubresourceDefinition, type Verb } from '../resource-definition.ts';
 import { schemaOf } from '../schema/type-schema.ts';
 import { pathParameters, queryParameters } from './parameters.ts';
 import { schemaReference } from './schema-objects.ts';
@@ -63,7 +63,7 @@ function operation(endpoint: Endpoint, verb: Verb): JsonObject {
   const answer =
     verb === 'delete' || verb === 'deletecollection' ? 'meta.v1.Status' : collection ? `${schema}List` : schema;
   const custom = schemaOf(definition.schema).custom !== undefined;
-  const types = custom ? CUSTOM_TYPES : verb === 'list' ? [...ANSWERS, ...STREAMS] : ANSWERS;
+  const types = !hasProtobuf(definition) ? CUSTOM_TYPES : verb === 'list' ? [...ANSWERS, ...STREAMS] : ANSWERS;
   const ok = { description: 'OK', content: content(types, schemaReference(answer)) };
   const responses: JsonObject = { '200': ok, '401': { description: 'Unauthorized' } };
   if (verb === 'create' || verb === 'update' || verb === 'patch') responses['201'] = { ...ok, description: 'Created' };

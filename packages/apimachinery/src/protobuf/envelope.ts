@@ -4,7 +4,7 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import { hasSchema, schemaOf } from '../schema/type-schema.ts';
 import { decodeMessage } from './decode-message.ts';
 import { encodeMessage } from './encode-message.ts';
-import { planOfSchema, schemaOfKind } from './message-plan.ts';
+import { planOfKind, schemaOfKind } from './message-plan.ts';
 import { BackwardWriter, LENGTH, WireError, WireReader } from './wire.ts';
 
 const PREFIX = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
@@ -20,8 +20,7 @@ export interface KindName {
  * no protobuf form (Table).
  */
 export function encodeProtobuf(object: KubeObject | (KindName & object)): Uint8Array {
-  const schema = schemaOfKind(object);
-  const plan = schema === undefined ? undefined : planOfSchema(schema);
+  const plan = planOfKind(object);
   if (plan === undefined)
     throw new StatusError('NotAcceptable', `${object.apiVersion}, Kind=${object.kind} has no protobuf form`);
   const writer = new BackwardWriter();
@@ -99,12 +98,12 @@ function readTypeMeta(bytes: Uint8Array): Partial<KindName> {
 }
 
 function decodeContent(name: KindName, raw: Uint8Array): KubeObject {
-  const schema = schemaOfKind(name);
-  const plan = schema === undefined ? undefined : planOfSchema(schema);
-  if (schema === undefined || plan === undefined)
+  const plan = planOfKind(name);
+  if (plan === undefined)
     throw StatusError.badRequest(`no kind "${name.kind}" is registered for version "${name.apiVersion}"`);
   const content = { ...decodeMessage(plan, raw), ...name };
-  if (!hasSchema(schema)) return content as unknown as KubeObject;
+  const schema = schemaOfKind(name);
+  if (schema === undefined || !hasSchema(schema)) return content as unknown as KubeObject;
   const { value } = decodeStruct(schemaOf(schema), content);
   return normaliseShape({ ...value, ...name }, schema) as unknown as KubeObject;
 }

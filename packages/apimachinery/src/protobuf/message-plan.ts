@@ -1,7 +1,8 @@
-import protobufMessages from '../../schemas/protobuf.json' with { type: 'json' };
+import publishedMessages from '../../schemas/protobuf.json' with { type: 'json' };
 import { AssertionError } from '@gantry/base';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { type Field, hasSchema, schemaOf, type StructType } from '../schema/type-schema.ts';
+import { UNPUBLISHED_KINDS, UNPUBLISHED_MESSAGES } from './unpublished-messages.ts';
 
 /** How a value of one field goes over the wire. */
 export type Codec =
@@ -76,10 +77,16 @@ const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32'
 
 const plans = new Map<string, MessagePlan>();
 
-/** The plan of the message that carries a schema's objects, by the schema's short name; undefined when it has none. */
-export function planOfSchema(schema: string): MessagePlan | undefined {
+/** The plan of the message that carries a kind's objects; undefined when it has none. */
+export function planOfKind(name: KindName): MessagePlan | undefined {
+  const schema = schemaOfKind(name) ?? UNPUBLISHED_KINDS.get(`${name.apiVersion} ${name.kind}`);
+  if (schema === undefined) return undefined;
   const message = messageOfSchema(schema);
-  return message in protobufMessages ? planOf(message) : undefined;
+  return tableOf(message) === undefined ? undefined : planOf(message);
+}
+
+function tableOf(message: string): Readonly<Record<string, readonly (number | string)[]>> | undefined {
+  return publishedMessages[message] ?? UNPUBLISHED_MESSAGES[message];
 }
 
 function messageOfSchema(schema: string): string {
@@ -102,7 +109,7 @@ function planOf(message: string): MessagePlan {
 }
 
 function planFields(message: string, struct: StructType | undefined): readonly FieldPlan[] {
-  const table = protobufMessages[message];
+  const table = tableOf(message);
   if (table === undefined) throw new AssertionError(`no protobuf message ${message}`);
   const home = message.slice(0, message.lastIndexOf('.') + 1);
   const plans = Object.entries(table).map(([name, [number, type, repeated]]) =>

@@ -20,6 +20,21 @@ describe('the recorded objects', () => {
   });
 });
 
+describe('trust bundles, which Kubernetes does not publish', () => {
+  const part = (tag: string, text: string) => `${tag}${String.fromCharCode(text.length)}${text}`;
+
+  it('have the messages of Kubernetes', () => {
+    const [apiVersion, kind] = ['certificates.k8s.io/v1beta1', 'ClusterTrustBundle'];
+    const [metadata, spec] = [{ name: 'a:b:c' }, { signerName: 'a/b', trustBundle: 'x' }];
+    const type = `${part('\n', apiVersion)}${part('\x12', kind)}`;
+    const meta = `${part('\n', 'a:b:c')}\x12\0\x1a\0"\0*\x002\x008\0B\0`;
+    const content = `${part('\n', meta)}${part('\x12', `${part('\n', 'a/b')}${part('\x12', 'x')}`)}`;
+    const bytes = Buffer.from(encodeProtobuf({ apiVersion, kind, metadata, spec } as KubeObject));
+    expect(bytes.toString('latin1')).toBe(`k8s\0${part('\n', type)}${part('\x12', content)}\x1a\0"\0`);
+    expect(decodeProtobuf(bytes)).toMatchObject({ apiVersion, kind, metadata, spec });
+  });
+});
+
 describe('discovery documents', () => {
   const content = (object: KubeObject | object) => {
     const bytes = Buffer.from(encodeProtobuf(object as KubeObject));

@@ -93,8 +93,13 @@ export const clusterTrustBundles = defineResource(CLUSTER_TRUST_BUNDLES, {
   // Clients know it as one of Kubernetes' kinds.
   schema: { ...schema, patches: 'strategic' },
   publishedSchema,
+  protobuf: 'served',
   strategy: {
     validateName: pathSegment,
+    // No signer, and one without a name, are the same: protobuf cannot tell them apart.
+    applyDefaults: ({ spec }) => {
+      if (spec?.signerName === '') delete spec.signerName;
+    },
     validateCreate: (bundle) => validateNew(bundle, (own) => [...validateName(own), ...validateSpec(own)]),
     validateUpdate: (bundle, old) =>
       validateChange(bundle, old, (own) => [

@@ -1,3 +1,4 @@
+import { decodeProtobuf, encodeProtobuf } from '@gantry/apimachinery';
 import { optionalResources, resources } from '@gantry/kinds';
 import { CERTIFICATE } from '@gantry/kinds/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -98,6 +99,35 @@ describe('bundles of trust anchors', () => {
     });
     const selected = await call('GET', `${PATH}?fieldSelector=spec.signerName%3Dexample.com%2Fa`);
     expect(selected.json).toMatchObject({ items: [{ metadata: { name: 'example.com:a:v1' } }] });
+  });
+
+  it('are written and read as protobuf too', async () => {
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const trustBundle = CERTIFICATE.toString();
+    const object = {
+      apiVersion: 'certificates.k8s.io/v1beta1',
+      kind: 'ClusterTrustBundle',
+      metadata: { name: 'by-protobuf' },
+      spec: { signerName: '', trustBundle },
+    };
+    const headers = { 'content-type': protobuf, accept: protobuf };
+    const created = await call('POST', PATH, { headers, body: encodeProtobuf(object) });
+    expect([created.code, created.headers['content-type']]).toEqual([201, protobuf]);
+    expect(decodeProtobuf(created.bytes)).toMatchObject({
+      kind: object.kind,
+      metadata: object.metadata,
+      spec: object.spec,
+    });
+    const { json } = await call('GET', `${PATH}/by-protobuf`);
+    expect(json).toMatchObject({ metadata: { name: 'by-protobuf', managedFields: [{}] } });
+    expect(json['spec']).toEqual({ trustBundle });
+    const list = await call('GET', PATH, { headers: { accept: protobuf } });
+    expect(list.code).toBe(200);
+    const { items } = decodeProtobuf(list.bytes) as unknown as { readonly items: readonly object[] };
+    expect(items).toContainEqual(expect.objectContaining({ spec: { signerName: '', trustBundle } }));
+    const wrong = { ...object, metadata: { name: 'empty' }, spec: { signerName: '', trustBundle: '' } };
+    const refused = await call('POST', PATH, { headers, body: encodeProtobuf(wrong) });
+    expect(refused.code).toBe(422);
   });
 
   it('are read by agents', async () => {

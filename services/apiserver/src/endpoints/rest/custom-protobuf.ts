@@ -1,4 +1,4 @@
-import { type ResourceDefinition, encodeProtobuf } from '@gantry/apimachinery';
+import { type ResourceDefinition, encodeProtobuf, hasProtobuf } from '@gantry/apimachinery';
 import { type KubeObject, StatusError } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import { partialFrame } from './protobuf-frame.ts';
@@ -6,7 +6,7 @@ import { partialMetadata } from './table.ts';
 
 /** Whether an answer has no protobuf form: custom resources have none, what their subresources answer may. */
 export function isJsonOnly(definition: ResourceDefinition, response: ObjectResponse): boolean {
-  return definition.publishedSchema !== undefined && response.object.kind === definition.kind;
+  return !hasProtobuf(definition) && response.object.kind === definition.kind;
 }
 
 /** The refusal of protobuf for a custom resource. */

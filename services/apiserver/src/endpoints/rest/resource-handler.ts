@@ -1,5 +1,11 @@
 import type { Clock, Random } from '@gantry/base';
-import { type ResourceDefinition, type Verb, fieldLabelsOf, parseFieldSelector } from '@gantry/apimachinery';
+import {
+  type ResourceDefinition,
+  type Verb,
+  fieldLabelsOf,
+  hasProtobuf,
+  parseFieldSelector,
+} from '@gantry/apimachinery';
 import { type KubeObject, type Status, StatusError, isReason } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import {
@@ -117,9 +123,8 @@ function formOf(
   streams: 'streams' | 'single',
   tables?: 'tables' | 'no-tables',
 ): OutputForm {
-  const isCustom = definition.publishedSchema !== undefined;
   const accept = header(exchange.req, 'accept');
-  return negotiateOutput(accept, streams, tables, isCustom ? 'no-protobuf' : 'any-form');
+  return negotiateOutput(accept, streams, tables, hasProtobuf(definition) ? 'any-form' : 'no-protobuf');
 }
 
 function targetOf(route: ResourceRoute): Target {

@@ -1,5 +1,5 @@
 import { type Clock, goJson } from '@gantry/base';
-import type { ResourceDefinition } from '@gantry/apimachinery';
+import { hasProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { type JsonObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { ListResponse } from '../../registry/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
@@ -63,7 +63,7 @@ function piecesOf(
       const kind = definition.listKind ?? `${definition.kind}List`;
       const apiVersion = apiVersionOf(definition);
       const isCustom = definition.publishedSchema !== undefined;
-      if (protobuf && isCustom) throw noProtobuf();
+      if (protobuf && !hasProtobuf(definition)) throw noProtobuf();
       if (protobuf) {
         const items = list.items.map((item) => item.protobuf());
         return listPieces(apiVersion, kind, protobufMeta(list), items);
