@@ -25,7 +25,7 @@ export interface HostMounts {
   isMounted(folder: string): Promise<boolean>;
   /**
    * Takes away what `bind` has made below `folder`, and the folder. It waits for nothing: neither for a server of the network nor for
-   * whoever has a file open there, who keeps it. What is bound elsewhere too, as all that is bound is, loses nothing. Idempotent.
+   * a process that has a file open there, which keeps it. What is bound is mounted elsewhere too, and loses nothing. Idempotent.
    * AgentError 'FailedMount'.
    */
   detach(folder: string): Promise<void>;
