@@ -215,7 +215,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     logs: ['runtime', 'identity'],
     usage: ['files', 'runtime', 'identity'],
     streams: ['runtime', 'identity'],
-    endpoints: ['runtime', 'identity', 'logs', 'usage'],
+    endpoints: ['runtime', 'identity', 'logs', 'usage', 'probes'],
     mounts: ['runtime', 'files'],
     hollow: ['runtime'],
     'docker/options': ['runtime'],

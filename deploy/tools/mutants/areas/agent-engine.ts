@@ -151,8 +151,8 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'opens that servers of NFS do not answer pile up',
     file: `${AGENT}/volumes/network-opens.ts`,
-    text: 'busy.length > 0;',
-    replacement: 'busy.length > 1000;',
+    text: 'if (busy.length > 0) return',
+    replacement: 'if (busy.length > 1000) return',
     tests: [`${AGENT}/volumes/network-opens.test.ts`],
     protects: 'the few threads by which an agent reads files',
   },

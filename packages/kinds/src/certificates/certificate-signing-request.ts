@@ -24,7 +24,7 @@ import {
   unsupported,
 } from '@gantry/apimachinery';
 import { validateCertificate } from './issued-certificate.ts';
-import { validateSignerName } from './signer-name.ts';
+import { validateSignerName } from '../fields/signer-name.ts';
 
 const USAGES = [
   'any',

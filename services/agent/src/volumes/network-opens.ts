@@ -1,5 +1,4 @@
 import { type Clock, DeadlineError, raceAbort, withDeadline } from '@gantry/base';
-import { Slots } from '../pods/slots.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 
 /** For one, with the time that it waits for its turn. */
@@ -15,7 +14,8 @@ const MAX_OPENS = 2;
  */
 export class NetworkOpens {
   readonly #clock: Clock;
-  readonly #slots = new Slots(MAX_OPENS);
+  /** What goes on. */
+  readonly #opens = new Set<Promise<void>>();
   /** By server, the open that goes on. */
   readonly #busy = new Map<string, Promise<void>>();
 
@@ -43,24 +43,30 @@ export class NetworkOpens {
   /** A turn that does not come in time is given up. */
   async #after<T extends AsyncDisposable>(servers: readonly string[], open: () => Promise<T>, deadline: AbortSignal) {
     // None is kept from others while another one of them is waited for.
-    for (let busy = this.#busyOf(servers); busy.length > 0; busy = this.#busyOf(servers)) {
-      await raceAbort(Promise.all(busy), deadline);
+    for (let before = this.#before(servers); before !== undefined; before = this.#before(servers)) {
+      await raceAbort(before, deadline);
     }
+    deadline.throwIfAborted();
     const begin = async () => {
       const opened = await open();
       if (deadline.aborted) await opened[Symbol.asyncDispose]();
       return opened;
     };
-    const opening = this.#slots.use(begin, deadline);
+    const opening = begin();
     const free = () => {
       for (const server of servers) this.#busy.delete(server);
+      this.#opens.delete(ended);
     };
-    const ended = opening.then(free, free);
+    const ended: Promise<void> = opening.then(free, free);
     for (const server of servers) this.#busy.set(server, ended);
+    this.#opens.add(ended);
     return await opening;
   }
 
-  #busyOf(servers: readonly string[]): readonly Promise<void>[] {
-    return servers.flatMap((server) => this.#busy.get(server) ?? []);
+  /** What an open of these servers has to wait for. */
+  #before(servers: readonly string[]): Promise<unknown> | undefined {
+    const busy = servers.flatMap((server) => this.#busy.get(server) ?? []);
+    if (busy.length > 0) return Promise.all(busy);
+    return this.#opens.size < MAX_OPENS ? undefined : Promise.race(this.#opens);
   }
 }
