@@ -180,7 +180,8 @@ describe('a host custodian with an agent that comes back', () => {
     await putNode('host-3');
     lead();
     await wait();
-    expect(server.all(NODES)).toEqual([]);
+    // A node's folder is read from the disk.
+    await expect.poll(() => server.all(NODES)).toEqual([]);
     await expect.poll(() => removed).toEqual(['host-2', 'host-3']);
     hung.resolve();
   });

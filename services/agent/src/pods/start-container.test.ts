@@ -1,5 +1,5 @@
 import { PODS } from '@gantry/objects';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode } from '../testing/start-node.ts';
 
@@ -21,6 +21,7 @@ it('a container that hangs while it is created, as with a server of NFS, holds u
       },
     }),
   });
+  onTestFinished(() => hung.resolve());
   const phaseOf = (name: string) => node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.status?.phase;
   const start = async (name: string, spec: object) => {
     const { metadata } = await node.put(pod(spec, {}, { name }));
