@@ -50,6 +50,18 @@ it('a sandbox on the network of the host is not connected to anything', () => {
   expect(options.NetworkDisabled).toBeUndefined();
 });
 
+it('the names of an address stand on one line of the hosts file', () => {
+  const hostAliases = [
+    { ip: '123.45.67.89', hostnames: ['foo', 'bar'] },
+    { ip: 'fe80::1', hostnames: ['six'] },
+    { ip: '10.0.0.1', hostnames: [] },
+  ];
+  expect(sandboxOptions({ ...SPEC, hostAliases }).HostConfig?.ExtraHosts).toEqual([
+    'foo\tbar:123.45.67.89',
+    'six:fe80::1',
+  ]);
+});
+
 it('a sandbox has a seccomp profile of its own where the engine takes one', () => {
   const securityOf = (seccomp: SandboxSpec['seccomp']) =>
     sandboxOptions({ ...SPEC, seccomp }, BRIDGE).HostConfig?.SecurityOpt;

@@ -48,7 +48,10 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
       LogConfig: LOG_CONFIG,
       OomScoreAdj: spec.oomScoreAdj,
       CpuShares: MIN_CPU_SHARES,
-      ExtraHosts: spec.hostAliases.flatMap((alias) => alias.hostnames.map((name) => `${name}:${alias.ip}`)),
+      // The engine writes what stands before the address as it is: all names of an address on its line, as in kubelet's files.
+      ExtraHosts: spec.hostAliases
+        .filter(({ hostnames }) => hostnames.length > 0)
+        .map(({ ip, hostnames }) => `${hostnames.join('\t')}:${ip}`),
       Dns: [...spec.dns.servers],
       DnsSearch: [...spec.dns.searches],
       DnsOptions: [...spec.dns.options],
