@@ -57,6 +57,7 @@ test.each([
   ['[sig-storage] CSI Mock volume limit should be enforced', false],
   ['[sig-storage] CSI Volumes [Driver: csi-hostpath] should mount', false],
   ['[sig-storage] PersistentVolumes NFS should be written', false],
+  ['[sig-node] [DRA] control plane supports reusing resources', false],
   ['[sig-storage] In-tree Volumes [Driver: local] [LocalVolumeType: gce-localssd-scsi-fs] should mount', false],
   ['[sig-node] Pod Level Resources [Serial] [Feature:PodLevelResources] should be kept', false],
   ['[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling]', true],
