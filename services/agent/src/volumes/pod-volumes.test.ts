@@ -330,6 +330,17 @@ describe('the volumes of pods', () => {
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
   });
 
+  it('make an emptyDir in memory with the mode that the kernel gives such a folder', async () => {
+    const asked: string[] = [];
+    const mountMemory = async (folder: string, _sizeBytes: number, mode: number) => {
+      asked.push(`${relative(state, folder)} ${mode.toString(8)}`);
+      return 'made' as const;
+    };
+    const mounted = new PodVolumes({ ...options, mounts: { ...options.mounts, mountMemory } });
+    await mounted.sync(pod({ volumes: [{ name: 'work', emptyDir: { medium: 'Memory' } }] }), '', signal);
+    expect(asked).toEqual(['pods/uid-1/volumes/work 1777']);
+  });
+
   it('leave the mode of an emptyDir to its pod', async () => {
     const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }] });
     await volumes.sync(withFolder, '', signal);

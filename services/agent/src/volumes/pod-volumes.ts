@@ -108,7 +108,8 @@ export class PodVolumes {
         if (type.storage === 'persistent')
           await this.#claimed.claim(pod, volume, this.#diskFolder(pod, volume.name), signal);
         const folder = this.#volumeFolder(pod, volume.name);
-        const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
+        // As the kernel makes it and kubelet leaves it: a user removes only files of its own.
+        const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o1777);
         const mountNfs = async (nfs: NfsSource, abort: AbortSignal) =>
           void (await mounts.network.mountNfs(folder, nfs, abort));
         await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
