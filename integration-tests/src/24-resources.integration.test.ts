@@ -98,7 +98,7 @@ test('the group of a pod owns its volumes, and mounts spread as far as they are 
   await untilSucceeded('owner');
   expect((await kubectl(['logs', 'owner'])).trim().split('\n')).toEqual([
     '/v/disk 4321 2777',
-    '/v/memory 4321 2777',
+    '/v/memory 4321 3777',
     '/v/keys/..data/password 4321 440',
     'sesame',
     '/v/disk/file 4321',
