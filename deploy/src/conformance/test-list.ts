@@ -44,7 +44,7 @@ const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'of a driver of others',
-    /\[Driver: ?[^\]]*\]|\] CSI |\] (?:Mutable)?CSI[A-Z]|\] PersistentVolumes NFS |\[DRA\] control plane |\] Flexvolumes |gce-localssd/,
+    /\[Driver: ?[^\]]*\]|\] CSI |\] (?:Mutable)?CSI[A-Z]|\] PersistentVolumes NFS |\[DRA\] control plane |DynamicProvisioner External |\] Flexvolumes |gce-localssd/,
   ],
   ['of a setup of its own', /\[Feature:[^\]]*\]/],
 ];
