@@ -67,6 +67,11 @@ export async function settlesWithin(clock: Clock, work: Promise<unknown>, ms: nu
   return ended.signal.aborted;
 }
 
+/** Waits until all work has ended or failed; rejects then as the first in order that failed. */
+export async function allEnded(work: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
+}
+
 /** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

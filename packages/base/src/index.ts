@@ -16,7 +16,7 @@
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
-export { anySignal, DeadlineError, errorMessage, raceAbort, settlesWithin, withDeadline } from './abort.ts';
+export { allEnded, anySignal, DeadlineError, errorMessage, raceAbort, settlesWithin, withDeadline } from './abort.ts';
 export { Activities, type Activity } from './activities.ts';
 export { append } from './append.ts';
 export { assert, AssertionError, must, unreachable } from './assert.ts';

@@ -141,14 +141,6 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: "images that were pulled with another namespace's credentials",
   },
   {
-    name: 'the first containers of a pod are made once for each sandbox that the engine refuses an address',
-    file: `${AGENT}/pods/create-sandbox.ts`,
-    text: 'if (first !== undefined) return;',
-    replacement: '',
-    tests: [`${AGENT}/pods/create-sandbox.test.ts`],
-    protects: 'names and mounts of containers that are created beside their sandbox',
-  },
-  {
     name: 'opens that servers of NFS do not answer pile up',
     file: `${AGENT}/volumes/network-opens.ts`,
     text: 'if (busy.length > 0) return',

@@ -1,7 +1,6 @@
 import { append } from '@gantry/base';
 import {
   type ConfigMapKeySelector,
-  type Container,
   type EnvFromSource,
   type EnvVar,
   type EnvVarSource,
@@ -16,6 +15,7 @@ import {
   required,
   subdomainName,
 } from '@gantry/objects';
+import { eachContainer } from './each-container.ts';
 import { ENV_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
 import { invalidAll, notFound } from '@gantry/apimachinery';
 import { validateUnreservedPath } from '../fields/file-paths.ts';
@@ -70,22 +70,16 @@ function validateFileKeyRef(
 /** The volumes that variables from files name: those of the pod's own emptyDir volumes, in all kinds of containers. */
 export function validateFileVolumes(spec: PodSpec, path: string): FieldError[] {
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
-  const ofContainers = (containers: readonly Pick<Container, 'env'>[] | undefined, at: string) =>
-    (containers ?? []).flatMap(({ env = [] }, i) =>
-      env.flatMap(({ valueFrom }, j) => {
-        if (valueFrom?.fileKeyRef === undefined) return [];
-        const { volumeName = '' } = valueFrom.fileKeyRef;
-        const field = `${at}[${i}].env[${j}].valueFrom.fileKeyRef.volumeName`;
-        const volume = volumes.get(volumeName);
-        if (volume === undefined) return [notFound(field, volumeName)];
-        return volume.emptyDir === undefined ? [invalid(field, volumeName, NOT_EMPTY_DIR)] : [];
-      }),
-    );
-  return [
-    ...ofContainers(spec.initContainers, `${path}.initContainers`),
-    ...ofContainers(spec.containers, `${path}.containers`),
-    ...ofContainers(spec.ephemeralContainers, `${path}.ephemeralContainers`),
-  ];
+  return eachContainer(spec, path).flatMap(([{ env = [] }, at]) =>
+    env.flatMap(({ valueFrom }, i) => {
+      if (valueFrom?.fileKeyRef === undefined) return [];
+      const { volumeName = '' } = valueFrom.fileKeyRef;
+      const field = `${at}.env[${i}].valueFrom.fileKeyRef.volumeName`;
+      const volume = volumes.get(volumeName);
+      if (volume === undefined) return [notFound(field, volumeName)];
+      return volume.emptyDir === undefined ? [invalid(field, volumeName, NOT_EMPTY_DIR)] : [];
+    }),
+  );
 }
 
 function validateKeyRef(selector: ConfigMapKeySelector, path: string): FieldError[] {

@@ -143,37 +143,50 @@ it('a sandbox whose address is taken leaves its containers to be created anew, o
   expect(status(node)?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
 });
 
-/** A node that starts one container at a time, and in which order the engine was asked to start those of two pods. */
-async function twoPods(create: (pod: string) => Promise<void>): Promise<{
+/** When the engine was asked for what of two pods, on a node that starts one container at a time. */
+interface TwoPods {
   readonly node: TestNode;
-  readonly starts: string[];
-}> {
-  const starts: string[] = [];
+  readonly asked: readonly string[];
+  /** By the monotonic clock. */
+  readonly atMs: (what: string) => number;
+}
+
+/** `wait`: what the engine does before it ends a part of a pod. */
+async function twoPods(wait: (part: string) => Promise<void> | undefined): Promise<TwoPods> {
+  const asked = new Map<string, number>();
   const podOf = new Map<string, string>();
+  const ask = async (part: string) => {
+    if (!asked.has(part)) asked.set(part, node.clock.monotonicMs());
+    await wait(part);
+  };
   const wrap = (hollow: HollowRuntime): Runtime => ({
     ...hollow,
     images: hollow.images,
     sandboxes: {
       ...hollow.sandboxes,
       createSandbox: async (spec, signal, created) => {
-        starts.push(`sandbox of ${spec.pod.name}`);
-        return await hollow.sandboxes.createSandbox(spec, signal, (id) => {
-          podOf.set(id, spec.pod.name);
-          created?.(id);
+        const { name } = spec.pod;
+        await ask(`sandbox of ${name}`);
+        const id = await hollow.sandboxes.createSandbox(spec, signal, (made) => {
+          podOf.set(made, name);
+          created?.(made);
         });
+        await ask(`end of the sandbox of ${name}`);
+        return id;
       },
     },
     containers: {
       ...hollow.containers,
       createContainer: async (spec, signal) => {
-        const pod = podOf.get(spec.sandboxId) ?? '';
-        await create(pod);
+        const name = podOf.get(spec.sandboxId) ?? '';
+        await ask(`container of ${name}`);
         const id = await hollow.containers.createContainer(spec, signal);
-        podOf.set(id, pod);
+        podOf.set(id, name);
+        asked.set(`made for ${name}`, node.clock.monotonicMs());
         return id;
       },
       startContainer: async (id, signal) => {
-        starts.push(`container of ${podOf.get(id)}`);
+        await ask(`start of ${podOf.get(id)}`);
         await hollow.containers.startContainer(id, signal);
       },
     },
@@ -184,30 +197,44 @@ async function twoPods(create: (pod: string) => Promise<void>): Promise<{
     await soon(node, () => node.pods.get(uid)).toBeDefined();
     node.work(uid);
   }
-  return { node, starts };
+  return {
+    node,
+    get asked() {
+      return [...asked.keys()];
+    },
+    atMs: (what) => asked.get(what) ?? Number.NaN,
+  };
 }
 
 it('a pod runs before the next one begins', async () => {
-  const { node, starts } = await twoPods(() => Promise.resolve());
-  await soon(node, () => starts).toEqual(['sandbox of a', 'container of a', 'sandbox of b', 'container of b']);
+  const pods = await twoPods(() => undefined);
+  await soon(pods.node, () => pods.asked).toContain('container of a');
+  // Work on real files, while which no time of the node passes.
+  await expect.poll(() => pods.asked).toContain('made for a');
+  await soon(pods.node, () => pods.asked).toContain('start of b');
+  const starts = pods.asked.filter((part) => /^(?:sandbox|start) of/.test(part));
+  expect(starts).toEqual(['sandbox of a', 'start of a', 'sandbox of b', 'start of b']);
 });
 
 it('a container that cannot be created holds up other pods for a second', async () => {
   const late = Promise.withResolvers<void>();
-  const { node, starts } = await twoPods((name) => (name === 'a' ? late.promise : Promise.resolve()));
-  await soon(
-    node,
-    () => node.client.all(PODS).find(({ metadata }) => metadata.name === 'a')?.status?.podIP,
-  ).toBeDefined();
-  await node.clock.advance(500);
-  expect(starts).toEqual(['sandbox of a']);
-  await node.clock.advance(500);
-  await soon(node, () => starts).toEqual(['sandbox of a', 'sandbox of b']);
+  const pods = await twoPods((part) => (part === 'container of a' ? late.promise : undefined));
+  await soon(pods.node, () => pods.asked).toContain('sandbox of b');
+  const heldMs = pods.atMs('sandbox of b') - pods.atMs('end of the sandbox of a');
   late.resolve();
-  await soon(node, () => starts.toSorted()).toEqual([
-    'container of a',
-    'container of b',
-    'sandbox of a',
-    'sandbox of b',
-  ]);
+  expect(heldMs).toBeGreaterThanOrEqual(1_000);
+  expect(heldMs).toBeLessThan(2_000);
+  await soon(pods.node, () => pods.asked).toContain('start of a');
+});
+
+it('a sandbox that fails holds up no other pod, whatever goes on beside it', async () => {
+  const late = Promise.withResolvers<void>();
+  const pods = await twoPods(async (part) => {
+    if (part === 'container of a') await late.promise;
+    if (part === 'end of the sandbox of a') throw new AgentError('Runtime', 'no runtime');
+  });
+  await soon(pods.node, () => pods.asked).toContain('sandbox of b');
+  const heldMs = pods.atMs('sandbox of b') - pods.atMs('end of the sandbox of a');
+  late.resolve();
+  expect(heldMs).toBeLessThan(1_000);
 });

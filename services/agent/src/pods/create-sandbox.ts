@@ -1,4 +1,4 @@
-import { append, errorMessage, settlesWithin } from '@gantry/base';
+import { allEnded, errorMessage, settlesWithin } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart, CreateSandbox } from '../plan/pod-plan.ts';
@@ -26,80 +26,66 @@ const MAX_HELD_MS = 1_000;
  * were it given back in between, another pod would begin, and all would run at the end.
  */
 export async function createSandbox(pod: Pod, action: CreateSandbox, context: ActionContext): Promise<void> {
-  const { services, step } = context;
-  using slot = await services.starts.take(step);
-  const work = new WorkBeside();
-  try {
-    const sandbox = await startBeside(pod, action, context, work);
-    if (sandbox === undefined) {
-      await work.ended();
-      return;
-    }
-    const ready = getReady(pod, sandbox, context, work);
-    if (!(await settlesWithin(services.clock, ready, MAX_HELD_MS))) slot[Symbol.dispose]();
-    await ready;
-    await startFirst(pod, action, sandbox, slot, context);
-  } finally {
-    // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
-    await work.settled();
-  }
+  const slot = await context.services.starts.take(context.step);
+  const created = Promise.withResolvers<CreatedSandbox | undefined>();
+  const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
+  const prepared = prepareFirst(pod, action, mounted, created.promise, context);
+  const started = startInSlot(pod, action, slot, { created: created.resolve, prepared }, context);
+  // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
+  await allEnded([started, mounted, prepared]);
 }
 
-/** What is done while a sandbox starts. */
-class WorkBeside {
-  readonly failures: PrepareFailure[] = [];
-  readonly #parts: Promise<void>[] = [];
-
-  add(part: Promise<void>): void {
-    // Its failure is for `ended`, which is called later.
-    part.catch(() => undefined);
-    this.#parts.push(part);
-  }
-
-  /** Resolves when all has ended; rejects as the first part that failed. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#parts);
-  }
-
-  /** Resolves when all has ended or failed. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#parts);
-  }
+/** Between a sandbox and what is done beside it. */
+interface Beside {
+  /** Only the first call counts: the same containers made for two sandboxes would take each other's names and mounts. */
+  readonly created: (sandbox: CreatedSandbox | undefined) => void;
+  readonly prepared: Promise<readonly PrepareFailure[]>;
 }
 
-async function startBeside(
+/** Starts the sandbox and what was created for it. The slot is given back at the latest when that has ended. */
+async function startInSlot(
   pod: Pod,
   action: CreateSandbox,
+  slot: Slot,
+  { created, prepared }: Beside,
   context: ActionContext,
-  work: WorkBeside,
-): Promise<CreatedSandbox | undefined> {
-  const { memory } = context;
-  const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
-  work.add(mounted);
-  const prepareAfter = async (sandbox: CreatedSandbox) => {
-    await mounted;
-    if (memory.volumes !== 'ready') return;
-    const prepared = await Promise.all(action.first.map((next) => prepare(pod, next, sandbox, context)));
-    append(
-      work.failures,
-      prepared.filter((failure) => failure !== undefined),
-    );
-  };
-  let first: CreatedSandbox | undefined;
-  return await tryToStart(pod, action.attempt, context, (sandbox) => {
-    // One on another address follows at once. The same containers made twice would take each other's names and mounts.
-    if (first !== undefined) return;
-    first = sandbox;
-    work.add(prepareAfter(sandbox));
-  });
+): Promise<void> {
+  using _ = slot;
+  const { services } = context;
+  const starting = tryToStart(pod, action.attempt, context, created);
+  const sandbox = await starting.finally(() => created(undefined));
+  if (sandbox === undefined) return;
+  const ready = getReady(pod, sandbox, prepared, context);
+  if (!(await settlesWithin(services.clock, ready, MAX_HELD_MS))) slot[Symbol.dispose]();
+  await ready;
+  await startFirst(pod, action, sandbox, slot, context);
+}
+
+/** Creates the first containers as soon as the volumes and the sandbox are there; returns those that failed. */
+async function prepareFirst(
+  pod: Pod,
+  { first }: CreateSandbox,
+  mounted: Promise<void>,
+  created: Promise<CreatedSandbox | undefined>,
+  context: ActionContext,
+): Promise<readonly PrepareFailure[]> {
+  await mounted;
+  const sandbox = await created;
+  if (sandbox === undefined || context.memory.volumes !== 'ready') return [];
+  const failures = await Promise.all(first.map((next) => prepare(pod, next, sandbox, context)));
+  return failures.filter((failure) => failure !== undefined);
 }
 
 /** Waits for what is done beside the sandbox, and reports what failed in it. */
-async function getReady(pod: Pod, sandbox: CreatedSandbox, context: ActionContext, work: WorkBeside): Promise<void> {
+async function getReady(
+  pod: Pod,
+  sandbox: CreatedSandbox,
+  prepared: Beside['prepared'],
+  context: ActionContext,
+): Promise<void> {
   const { services, step } = context;
-  await work.ended();
   // What failed in a sandbox that is gone may have failed for that.
-  for (const { name, sandboxId, error } of work.failures)
+  for (const { name, sandboxId, error } of await prepared)
     if (sandboxId === sandbox.id) startFailed(pod, name, error, context);
   // The agent may have been frozen while it waited for the engine, and the pod have ended.
   await gateOf(context.uid, services).pass(step);
@@ -124,14 +110,14 @@ async function startFirst(
   const started = prepared.map(({ next, container }, index) =>
     runContainer(pod, next, placeIn(sandbox), index === 0 ? { container, slot } : { container }, context),
   );
-  for (const result of await Promise.allSettled(started)) if (result.status === 'rejected') throw result.reason;
+  await allEnded(started);
 }
 
 async function tryToStart(
   pod: Pod,
   attempt: number,
   { memory, events, services, step, sandboxRuns }: ActionContext,
-  created: (sandbox: CreatedSandbox) => void,
+  created: Beside['created'],
 ): Promise<CreatedSandbox | undefined> {
   const { clock, random } = services;
   try {

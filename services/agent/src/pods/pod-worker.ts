@@ -1,4 +1,4 @@
-import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
+import { allEnded, anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
@@ -292,9 +292,8 @@ export class PodWorker {
       if (pod !== undefined) report(stateWith(pod, services.owner, state, sandbox));
     };
     const context = { uid, pod, state, memory, events, services, step, signal, sandboxRuns, notify };
-    const results = await Promise.allSettled(actions.map((action) => performAction(action, context)));
     // Rejects only when all actions have ended: the next plan must not repeat one that is still running.
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    await allEnded(actions.map((action) => performAction(action, context)));
   }
 
   async #refreshVolumes(pod: Pod | undefined, state: PodState | undefined, step: AbortSignal): Promise<void> {
