@@ -18,7 +18,7 @@ import {
 import { eachContainer } from './each-container.ts';
 import { ENV_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
 import { invalidAll, notFound } from '@gantry/apimachinery';
-import { validateUnreservedPath } from '../fields/file-paths.ts';
+import { validateNoBacksteps } from '../fields/file-paths.ts';
 
 const ONE_OF = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
 const ONLY_ONE = 'may not have more than one field specified at a time';
@@ -63,7 +63,7 @@ function validateFileKeyRef(
     ...(volumeName === ''
       ? [required(`${path}.volumeName`)]
       : invalidAll(`${path}.volumeName`, volumeName, dns1123Label(volumeName))),
-    ...(file === '' ? [required(`${path}.path`)] : validateUnreservedPath(file, `${path}.path`)),
+    ...(file === '' ? [required(`${path}.path`)] : validateNoBacksteps(file, `${path}.path`)),
   ];
 }
 

@@ -40,7 +40,6 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateContainers(scope, `${path}.containers`),
     ...validateInitContainers(scope, `${path}.initContainers`),
     ...validateEphemeralContainers(scope, `${path}.ephemeralContainers`),
-    ...validateFileVolumes(spec, path),
     ...validateResourceRequirements(spec.resources, `${path}.resources`),
     ...validateHostPorts(spec, path),
     ...validateClosed(spec.restartPolicy, RESTART_POLICIES, `${path}.restartPolicy`),
@@ -57,6 +56,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateTolerations(spec.tolerations, `${path}.tolerations`),
     ...validateHostAliases(spec.hostAliases, `${path}.hostAliases`),
     ...validateClasses(spec, path),
+    ...validateFileVolumes(spec, path),
   ];
 }
 

@@ -283,13 +283,12 @@ function validateProjection(source: VolumeProjection, paths: Set<string>, volume
   }
   if (clusterTrustBundle !== undefined) {
     const { path: target = '' } = clusterTrustBundle;
-    // Kubernetes calls the field so in its messages.
-    append(errors, validateTrustBundleSource(clusterTrustBundle, `${path}.clusterTrustBundlePEM`));
+    append(errors, validateTrustBundleSource(clusterTrustBundle, `${path}.clusterTrustBundle`));
     if (paths.has(target)) errors.push(invalid(volume, target, CONFLICTING));
     paths.add(target);
   }
   if (Object.values(source).filter((part) => part !== undefined).length > 1) {
-    errors.push(forbidden(path, 'may not specify more than 1 volume type'));
+    errors.push(forbidden(path, 'may not specify more than 1 volume type per source'));
   }
   return errors;
 }

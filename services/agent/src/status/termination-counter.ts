@@ -9,7 +9,7 @@ const STATUSES = [
 
 /** Counts each container that a written status says has terminated, where the one before did not: kubelet's metric. */
 export function terminationCounter(metrics: Metrics): (before: Pod, after: Pod) => void {
-  const total = metrics.counter('kubelet_terminated_containers_total', 'Terminations of containers', [
+  const total = metrics.counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
     'container_type',
     'exit_code',
     'reason',
