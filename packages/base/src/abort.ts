@@ -54,7 +54,19 @@ export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    // Before it settles: a listener that is removed after the next was added goes on pointing to it (Node.js links them). In a loop
+    // they would be one chain, with what each has waited for, that only a collection of the whole heap takes apart.
+    const left = () => signal.removeEventListener('abort', onAbort);
+    work.then(
+      (value) => {
+        left();
+        resolve(value);
+      },
+      (error: unknown) => {
+        left();
+        reject(error);
+      },
+    );
   });
 }
 
