@@ -24,6 +24,18 @@ describe('raceAbort', () => {
     await expect(raceAbort(Promise.reject(new DeadlineError('late')), signal)).rejects.toThrow('late');
   });
 
+  it('has left the signal when its caller goes on', async () => {
+    const { signal } = new AbortController();
+    await raceAbort(Promise.resolve(), signal);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    try {
+      await raceAbort(Promise.reject(new DeadlineError('late')), signal);
+    } catch {
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    }
+    expect.assertions(2);
+  });
+
   it('rejects with the reason while the work continues', async () => {
     const abort = new AbortController();
     const race = raceAbort(new Promise(() => {}), abort.signal);
