@@ -322,4 +322,20 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     tests: [`${AGENT}/plan/restart-all.test.ts`],
     protects: 'a restart of all that an agent dies in: the next one would not know of it',
   },
+  {
+    name: 'a new pod is taken to have nothing in the engine, whatever the engine has reported',
+    file: `${AGENT}/pods/pod-manager.ts`,
+    text: 'this.#reported.set(uid, this.#lists);',
+    replacement: '',
+    tests: [`${AGENT}/pods/pod-manager.test.ts`],
+    protects: 'a pod that an agent before has begun: its sandbox would be made twice',
+  },
+  {
+    name: 'every new pod is listed before its first step',
+    file: `${AGENT}/pods/pod-manager.ts`,
+    text: 'if (this.#isComplete && !this.#reported.has(uid)) worker.relisted(undefined, worker.epoch);',
+    replacement: '',
+    tests: [`${AGENT}/pods/pod-manager.test.ts`],
+    protects: 'the start of a pod from a call that the engine has no answer to',
+  },
 ];

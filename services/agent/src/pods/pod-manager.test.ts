@@ -3,25 +3,43 @@ import { expect, it } from 'vitest';
 import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { PodFilter, PodState } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import { container, pod } from '../testing/pods.ts';
-import { soon, startNode, type TestNode } from '../testing/start-node.ts';
+import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 import { PodManager } from './pod-manager.ts';
 
 /** How often containers are listed: those of all pods, and those of one. */
 interface Lists {
   all: number;
   one: number;
+  /** How often pods had been listed by themselves when each sandbox was made, and what it was made of. */
+  readonly atSandboxes: number[];
+  readonly sandboxes: SandboxSpec[];
   /** Holds up the next list of all, after the engine has made it. */
   hold: Promise<void> | undefined;
   /** The engine reports what changes until it is aborted. */
   reports: AbortController;
 }
 
-const noLists = (): Lists => ({ all: 0, one: 0, hold: undefined, reports: new AbortController() });
+const noLists = (): Lists => ({
+  all: 0,
+  one: 0,
+  atSandboxes: [],
+  sandboxes: [],
+  hold: undefined,
+  reports: new AbortController(),
+});
 
 function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
   return (runtime) => ({
-    sandboxes: runtime.sandboxes,
+    sandboxes: {
+      ...runtime.sandboxes,
+      createSandbox: (spec, ...rest) => {
+        lists.atSandboxes.push(lists.one);
+        lists.sandboxes.push(spec);
+        return runtime.sandboxes.createSandbox(spec, ...rest);
+      },
+    },
     containers: runtime.containers,
     pauses: runtime.pauses,
     images: runtime.images,
@@ -93,6 +111,30 @@ it('a change of pods alone lists nothing, unless the engine does not report its 
   expect(lists.one).toBe(3);
   await label(node, 'third');
   expect(lists.one).toBe(6);
+});
+
+it('a new pod is not listed before its first containers are made', async () => {
+  const { node, lists } = await manage(1);
+  lists.one = 0;
+  await node.put(pod({}, {}, { name: 'new' }));
+  const running = () => node.client.all(PODS).filter(({ status }) => status?.phase === 'Running').length;
+  await soon(node, running).toBe(2);
+  expect(lists.atSandboxes.slice(1)).toEqual([0]);
+});
+
+it('a pod of which the engine had something before the API server is listed first', async () => {
+  const { node, lists } = await manage(1);
+  const [made = expect.unreachable()] = lists.sandboxes;
+  const late = pod({ hostNetwork: true, nodeName: 'another' }, {}, { name: 'late' });
+  const { metadata } = await node.client.put(PODS, late);
+  const identity = { namespace: 'default', name: 'late', uid: metadata.uid ?? '' };
+  const spec = { ...made, pod: identity, network: { kind: 'host' } as const };
+  await node.hollow.sandboxes.createSandbox(spec, node.stop.signal);
+  const bound = { merge: { spec: { nodeName: OWNER.node } } };
+  await node.client.patch(PODS, { namespace: 'default', name: 'late' }, bound, node.stop.signal);
+  const running = () => node.client.all(PODS).filter(({ status }) => status?.phase === 'Running').length;
+  await soon(node, running).toBe(2);
+  expect(lists.sandboxes).toHaveLength(1);
 });
 
 it('what was found before the engine reported nothing is not used when it reports again', async () => {

@@ -12,8 +12,13 @@ export class PodManager {
   readonly #workers = new Map<string, PodWorker>();
   readonly #running = new Set<Promise<void>>();
   readonly #listeners = new Set<(uid: string) => void>();
+  /** Pods of which the engine has something, or has reported a change; each with the number of the last list then. */
+  readonly #reported = new Map<string, number>();
+  #lists = 0;
   /** Whether the engine reports what changes. Without that, a worker lists its pod before each step. */
   #isFollowing = false;
+  /** Whether the engine has nothing of a pod that is not in `#reported`. */
+  #isComplete = false;
 
   constructor(services: WorkerServices) {
     this.#services = services;
@@ -47,6 +52,7 @@ export class PodManager {
   }
 
   #engineChanged(uid: string, signal: AbortSignal): void {
+    this.#reported.set(uid, this.#lists);
     this.#workers.get(uid)?.engineChanged();
     this.#notify(uid, signal);
   }
@@ -61,6 +67,8 @@ export class PodManager {
   #start(uid: string, signal: AbortSignal): void {
     const worker = new PodWorker(uid, this.#services, () => this.#isFollowing);
     this.#workers.set(uid, worker);
+    // Most pods are new, and nobody else makes containers for this node: the first step needs no list.
+    if (this.#isComplete && !this.#reported.has(uid)) worker.relisted(undefined, worker.epoch);
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
       this.#running.delete(running);
@@ -85,6 +93,7 @@ export class PodManager {
             for (const worker of this.#workers.values()) worker.outdate();
             this.#isFollowing = true;
             await this.#relist(signal);
+            this.#isComplete = true;
             failures = 0;
           } else if (event.node === owner.node && event.podUid !== '') this.#engineChanged(event.podUid, signal);
         }
@@ -92,6 +101,7 @@ export class PodManager {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'events of the engine ended');
       }
       this.#isFollowing = false;
+      this.#isComplete = false;
       failures += 1;
       await pause(clock, backoffMs(RECONNECT, failures, random), signal);
     }
@@ -113,9 +123,12 @@ export class PodManager {
   /** One list for all: a worker lists its pod by itself only if something has happened to it in the engine meanwhile. */
   async #relist(signal: AbortSignal): Promise<void> {
     const { runtime, owner, pods } = this.#services;
+    const list = ++this.#lists;
     const epochs = new Map([...this.#workers.values()].map((worker) => [worker, worker.epoch]));
     const listed = await runtime.observer.listPods(owner, signal);
     const states = new Map(listed.map((state) => [state.identity.uid, state]));
+    for (const uid of states.keys()) this.#reported.set(uid, list);
+    for (const [uid, reportedAt] of this.#reported) if (reportedAt < list) this.#reported.delete(uid);
     const known = pods.list().map(({ metadata }) => metadata.uid ?? '');
     for (const uid of new Set([...this.#workers.keys(), ...known, ...states.keys()])) {
       const worker = this.#workers.get(uid);
