@@ -221,11 +221,6 @@ const REFUSED: Readonly<Record<string, RefusedPod>> = {
     rejected: 'PodLevelResourcesNotSupported',
     message: /this node does not enforce spec\.resources\.limits of a pod/,
   },
-  'strict-groups': {
-    context: { supplementalGroupsPolicy: 'Strict' },
-    rejected: 'SupplementalGroupsPolicyNotSupported',
-    message: /SupplementalGroupsPolicy=Strict is not supported in this node/,
-  },
   'unsafe-sysctl': {
     context: { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] },
     rejected: 'SysctlForbidden',

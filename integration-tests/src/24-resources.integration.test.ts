@@ -1,12 +1,15 @@
 /** Volumes, resources and environment of pods, on real containers with the real kubectl. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { EVENTS, LEASES, PODS, quantityMilli, quantityValue } from '@gantry/objects';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
 import { recordWatch } from './harness/recorded-watch.ts';
 import { startRegistry } from './harness/registry.ts';
 
+const run = promisify(execFile);
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
 
@@ -612,6 +615,52 @@ test('a container has the users, rights and files that its security context says
     'CapEff: 0000000000002001 CapBnd: 0000000000002001 NoNewPrivs: 0 Seccomp: 0 ',
     'writable',
   ]);
+});
+
+test('a container has the groups of its image by the policy of its pod, and its status says which', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply } = inNamespace(namespace.name);
+  const image = `gantry.test/${namespace.name}:1`;
+  const users = 'echo app:x:1000:1001::/:/bin/sh >> /etc/passwd && echo disk:x:50000:app >> /etc/group';
+  const building = run('docker', ['build', '-q', '-t', image, '-']);
+  building.child.stdin?.end(`FROM busybox:1.36\nRUN ${users}\n`);
+  await building;
+  onTestFinished(async () => {
+    await cluster.docker(['rmi', '-f', image]);
+  });
+  const contexts = {
+    merge: '{ runAsUser: 1000, supplementalGroups: [60000] }',
+    strict: '{ runAsUser: 1000, supplementalGroups: [60000], supplementalGroupsPolicy: Strict }',
+    group: '{ runAsUser: 1000, runAsGroup: 3000, fsGroup: 2000 }',
+  };
+  await apply(
+    Object.entries(contexts)
+      .map(([name, context]) => pod(name, 'exec sleep 3600', '', '', `  securityContext: ${context}`))
+      .join('')
+      .replaceAll('busybox:1.36', image),
+  );
+  const user = (gid: number, others: readonly number[]) => ({
+    linux: { uid: 1000, gid, supplementalGroups: [gid, ...others] },
+  });
+  const expected = {
+    merge: user(1001, [50_000, 60_000]),
+    strict: user(1001, [60_000]),
+    group: user(3000, [50_000, 2000]),
+  };
+  for (const [name, shown] of Object.entries(expected)) {
+    await kubectl(['wait', '--for=condition=Ready', 'pod', name, '--timeout=90s']);
+    const status = await kubectl(['get', 'pod', name, '-o', 'jsonpath={.status.containerStatuses[0].user}']);
+    expect(JSON.parse(status)).toEqual(shown);
+    const groups = (await kubectl(['exec', name, '--', 'id', '-G'])).trim().split(' ').map(Number);
+    expect(groups.toSorted()).toEqual(shown.linux.supplementalGroups.toSorted());
+  }
+  const features = await kubectl([
+    'get',
+    'nodes',
+    '-o',
+    'jsonpath={.items[*].status.features.supplementalGroupsPolicy}',
+  ]);
+  expect(new Set(features.split(' '))).toEqual(new Set(['true']));
 });
 
 test('variables come from literals, the pod, ConfigMaps and Secrets, and refer to each other', async () => {

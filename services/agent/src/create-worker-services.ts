@@ -7,6 +7,7 @@ import { createEventRecorder, type EventRecorder } from '@gantry/controller-runt
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedPods } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
+import { ImageUsers } from './pods/image-users.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
 import { HostPulls } from './images/host-pulls.ts';
 import { ImagePuller } from './images/image-puller.ts';
@@ -168,6 +169,7 @@ export function createWorkerServices(
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
+    imageUsers: new ImageUsers(),
     ...images,
     addresses: new AddressPool(config.podCidr, clock, random),
     events,

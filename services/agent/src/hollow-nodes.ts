@@ -6,6 +6,7 @@ import { createEventRecorder } from '@gantry/controller-runtime';
 import type { Container, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { HollowRuntime } from './hollow/hollow-runtime.ts';
+import { ImageUsers } from './pods/image-users.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
 import { unsharedPulls } from './images/host-pulls.ts';
 import { ImagePuller } from './images/image-puller.ts';
@@ -227,6 +228,7 @@ function sharedServices(
     evictions: new Evictions({ event: () => undefined }),
     evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
     imageVolumes: new ImageVolumes(),
+    imageUsers: new ImageUsers(),
     puller: new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     resolver: RESOLVER,

@@ -17,8 +17,10 @@ import { containerOptions } from './docker/options/container-options.ts';
 import { sandboxOptions } from './docker/options/sandbox-options.ts';
 import type { EngineInfo } from './runtime/engine.ts';
 import { containerSpec } from './spec/container-spec.ts';
+import { imageUser, type UserFiles } from './spec/image-user.ts';
 import { podRejection, sandboxRefusal } from './spec/pod-rejection.ts';
 import { sandboxSpec } from './spec/sandbox-spec.ts';
+import { imageUserName } from './spec/security.ts';
 import { container, ENGINE, pod } from './testing/pods.ts';
 
 type Options = ReturnType<typeof containerOptions>;
@@ -33,6 +35,8 @@ interface Case {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly engine?: Partial<EngineInfo>;
   readonly imageUser?: string;
+  /** What the image's files say, where they were read. */
+  readonly files?: UserFiles;
   /** What the node has under the name that is asked for. */
   readonly localhostProfile?: string;
   /** Options of the container at the engine. */
@@ -50,6 +54,11 @@ interface Case {
 type Elsewhere = string;
 /** Every field of a type, or the compiler complains; the test below says the same of the generated text. */
 type Table<Type> = Readonly<Record<keyof Required<Type>, readonly Case[] | Elsewhere>>;
+
+const USERS: UserFiles = {
+  passwd: 'app:x:5:7::/:/bin/sh\nwww:x:33:33::/:/bin/sh\n',
+  group: 'disk:x:50:app,www\n4000:x:0:\n',
+};
 
 const WINDOWS = 'read by kubelets on Windows alone; a pod of that system is rejected (spec.os)';
 const STRUCTURE = 'has a table of its own';
@@ -183,9 +192,17 @@ const CONTAINER_CONTEXT: Table<SecurityContext> = {
   privileged: [{ context: { privileged: true }, host: { Privileged: true } }],
   procMount: [{ context: { procMount: 'Unmasked' }, host: { MaskedPaths: [], ReadonlyPaths: [] } }],
   readOnlyRootFilesystem: [{ context: { readOnlyRootFilesystem: true }, host: { ReadonlyRootfs: true } }],
+  // A group that is named keeps the engine from adding those of the image, which are added here.
   runAsGroup: [
-    { context: { runAsUser: 5, runAsGroup: 6 }, options: { User: '5:6' } },
-    { context: { runAsGroup: 6 }, imageUser: 'www', options: { User: 'www:6' } },
+    { context: { runAsUser: 5, runAsGroup: 6 }, files: USERS, options: { User: '5:6' }, host: { GroupAdd: ['50'] } },
+    {
+      context: { runAsGroup: 6 },
+      imageUser: 'www:7',
+      files: USERS,
+      options: { User: '33:6' },
+      host: { GroupAdd: ['50'] },
+    },
+    { context: { runAsUser: 5, runAsGroup: 6 }, refused: 'the groups of user 5 are not known' },
   ],
   runAsNonRoot: [
     { context: { runAsNonRoot: true }, refused: 'container has runAsNonRoot and image will run as root' },
@@ -193,7 +210,11 @@ const CONTAINER_CONTEXT: Table<SecurityContext> = {
     { context: { runAsNonRoot: true, runAsUser: 0 }, refused: "container's runAsUser breaks non-root policy" },
     { context: { runAsNonRoot: true }, imageUser: '7', host: { GroupAdd: [] } },
   ],
-  runAsUser: [{ context: { runAsUser: 5 }, options: { User: '5' } }],
+  runAsUser: [
+    { context: { runAsUser: 5 }, options: { User: '5' }, host: { GroupAdd: [] } },
+    { context: { runAsUser: 5 }, files: USERS, options: { User: '5:7' }, host: { GroupAdd: ['50'] } },
+    { imageUser: 'www:7', files: USERS, options: { User: '33:7' }, host: { GroupAdd: [] } },
+  ],
   seLinuxOptions: STRUCTURE,
   seccompProfile: STRUCTURE,
   windowsOptions: STRUCTURE,
@@ -201,9 +222,13 @@ const CONTAINER_CONTEXT: Table<SecurityContext> = {
 
 const POD_CONTEXT: Table<PodSecurityContext> = {
   appArmorProfile: STRUCTURE,
-  fsGroup: [{ shared: { fsGroup: 9 }, host: { GroupAdd: ['9'] } }],
+  fsGroup: [
+    { shared: { fsGroup: 9 }, host: { GroupAdd: ['9'] } },
+    // The engine would take it for the name of a group.
+    { shared: { fsGroup: 4000 }, files: USERS, refused: 'has the name 4000 for group 0' },
+  ],
   fsGroupChangePolicy: VOLUMES,
-  runAsGroup: [{ shared: { runAsUser: 5, runAsGroup: 6 }, options: { User: '5:6' } }],
+  runAsGroup: [{ shared: { runAsUser: 5, runAsGroup: 6 }, files: USERS, options: { User: '5:6' } }],
   runAsNonRoot: [
     { shared: { runAsNonRoot: true }, refused: 'container has runAsNonRoot and image will run as root' },
     { shared: { runAsNonRoot: true }, context: { runAsNonRoot: false }, host: { GroupAdd: [] } },
@@ -215,10 +240,30 @@ const POD_CONTEXT: Table<PodSecurityContext> = {
   seLinuxChangePolicy: VOLUMES,
   seLinuxOptions: STRUCTURE,
   seccompProfile: STRUCTURE,
-  supplementalGroups: [{ shared: { supplementalGroups: [8] }, host: { GroupAdd: ['8'] } }],
+  supplementalGroups: [
+    { shared: { supplementalGroups: [8], fsGroup: 9 }, files: USERS, host: { GroupAdd: ['9', '8'] } },
+    { shared: { runAsUser: 5, supplementalGroups: [50, 8, 7] }, files: USERS, host: { GroupAdd: ['50', '8'] } },
+    { shared: { supplementalGroups: [8] }, refused: 'are not known' },
+  ],
   supplementalGroupsPolicy: [
-    { shared: { supplementalGroupsPolicy: 'Merge' }, host: { GroupAdd: [] } },
-    { shared: { supplementalGroupsPolicy: 'Strict' }, rejected: 'SupplementalGroupsPolicyNotSupported' },
+    {
+      shared: { runAsUser: 5, supplementalGroupsPolicy: 'Merge' },
+      files: USERS,
+      options: { User: '5:7', Labels: { 'gantry.process-user': '5:7:7,50' } },
+      host: { GroupAdd: ['50'] },
+    },
+    {
+      shared: { runAsUser: 5, supplementalGroups: [8], supplementalGroupsPolicy: 'Strict' },
+      files: USERS,
+      options: { User: '5:7', Labels: { 'gantry.process-user': '5:7:7,8' } },
+      host: { GroupAdd: ['8'] },
+    },
+    {
+      shared: { supplementalGroups: [4000], supplementalGroupsPolicy: 'Strict' },
+      files: USERS,
+      refused: 'has the name 4000 for group 0',
+    },
+    { shared: { supplementalGroupsPolicy: 'Strict' }, refused: 'are not known' },
   ],
   sysctls: STRUCTURE,
   windowsOptions: STRUCTURE,
@@ -338,7 +383,7 @@ function outcomeOf(test: Case) {
   const main = container('main', securityContext);
   const object = pod({ containers: [main], securityContext: test.shared ?? {}, ...test.pod }, {}, test.metadata);
   const engine = { ...ENGINE, ...test.engine };
-  const { localhostProfile } = test;
+  const { localhostProfile, files } = test;
   const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: test.imageUser ?? '', labels: [] };
   const rejected = podRejection(object, engine);
   if (rejected !== undefined) return { rejected: rejected.reason };
@@ -357,7 +402,9 @@ function outcomeOf(test: Case) {
     engine,
   });
   try {
+    const found = files === undefined ? {} : { imageUser: imageUser(imageUserName(object, main, image).name, files) };
     const spec = containerSpec({
+      ...found,
       owner: OWNER,
       pod: object,
       container: main,

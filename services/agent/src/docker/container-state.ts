@@ -2,6 +2,7 @@ import type Docker from 'dockerode';
 import type { Instant } from '@gantry/base';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
+import { processUserOf } from './options/identity.ts';
 import { resourcesOf } from './options/resources.ts';
 import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
 import { IMAGE_HOLD_NAME, LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
@@ -108,6 +109,7 @@ function containerState(
   // A failed start leaves the container 'created' with an error: for the pod this attempt has ended.
   const failedStart = run === 'created' && state.Error !== '';
   const message = labels[LABEL.terminationMessage];
+  const processUser = processUserOf(labels);
   return {
     id: container.Id,
     name: labels[LABEL.containerName] ?? '',
@@ -126,5 +128,6 @@ function containerState(
     restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
     resources: resourcesOf(container.HostConfig),
     ...(message === undefined || message === '' ? {} : { terminationMessagePath: message }),
+    ...(processUser === undefined ? {} : { processUser }),
   };
 }

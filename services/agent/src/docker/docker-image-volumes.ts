@@ -2,9 +2,16 @@ import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageVolumeRuntime, ImageVolumeSpec } from '../runtime/image-volumes.ts';
-import { getJson } from './dial.ts';
-import { fromDocker, idempotent } from './docker-error.ts';
+import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import {
+  createAnew,
+  createNamed,
+  declaredVolumes,
+  type InspectedImage,
+  inspectById,
+  removeHelper,
+} from './helper-containers.ts';
 import {
   holdOptions,
   MOUNT_ENVIRONMENT,
@@ -20,12 +27,6 @@ const DRIVER = 'overlay2';
 const FAILED = 'ImageVolumeMountFailed';
 const MOUNT_MS = 30_000;
 
-/** What an inspection of an image says, as far as the client library's type does not. */
-interface InspectedImage {
-  readonly GraphDriver?: { readonly Name?: string; readonly Data?: Readonly<Record<string, string>> | null };
-  readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null } | null;
-}
-
 /**
  * Images as folders: their layers, as the engine has unpacked them, are mounted as one file system. The layers are visible on the engine's
  * host alone. So the engine makes a container that has them and the volume's folder, and mount(8) mounts in its mount namespace; from
@@ -34,10 +35,10 @@ interface InspectedImage {
 export function dockerImageVolumes(calls: EngineCalls): ImageVolumeRuntime {
   return {
     mountImage: async (spec, signal) => {
-      const image = await inspect(calls, spec.image.id, signal);
+      const image = await inspectById(calls, spec.image.id, signal);
       try {
         const layers = layersOf(image);
-        await hold(calls, spec, Object.keys(image.Config?.Volumes ?? {}), signal);
+        await hold(calls, spec, declaredVolumes(image), signal);
         await mountIn(calls, mounterOptions(spec, layers), overlayOptions(layers.length), signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -46,16 +47,6 @@ export function dockerImageVolumes(calls: EngineCalls): ImageVolumeRuntime {
       }
     },
   };
-}
-
-async function inspect(calls: EngineCalls, id: string, signal: AbortSignal): Promise<InspectedImage> {
-  try {
-    return (await calls.read(signal, (docker, abort) =>
-      getJson(docker, { path: `/images/${id}/json`, abort }),
-    )) as InspectedImage;
-  } catch (error) {
-    throw fromDocker(error, 'CreateContainerError');
-  }
 }
 
 /** The folders of an image's layers on the engine's host, from the top to the bottom. */
@@ -79,7 +70,7 @@ async function hold(
   signal: AbortSignal,
 ): Promise<void> {
   const options = holdOptions(spec, declared);
-  if ((await create(calls, options, signal)) !== undefined) return;
+  if ((await createNamed(calls, options, signal)) !== undefined) return;
   const { name = '' } = options;
   const { Image: held } = await calls.read(signal, (docker, abortSignal) =>
     docker.getContainer(name).inspect({ abortSignal }),
@@ -106,48 +97,8 @@ async function mountIn(
     if (namespace === undefined) throw new AgentError('CreateContainerError', 'the container that mounts has ended');
     await mountOverlay(namespace, overlay);
   } finally {
-    await remove(calls, id, new AbortController().signal);
+    await removeHelper(calls, id, new AbortController().signal);
   }
-}
-
-/** Replaces what an interrupted call has left. */
-async function createAnew(
-  calls: EngineCalls,
-  options: Docker.ContainerCreateOptions,
-  signal: AbortSignal,
-): Promise<string> {
-  const created = await create(calls, options, signal);
-  if (created !== undefined) return created;
-  await remove(calls, options.name ?? '', signal);
-  const again = await create(calls, options, signal);
-  if (again !== undefined) return again;
-  throw new AgentError('CreateContainerError', `container ${options.name ?? ''} exists`);
-}
-
-/** The id of a new container; undefined when one has its name. */
-async function create(
-  calls: EngineCalls,
-  options: Docker.ContainerCreateOptions,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  try {
-    const { id } = await calls.change(signal, (docker, abortSignal) =>
-      docker.createContainer({ ...options, abortSignal }),
-    );
-    return id;
-  } catch (error) {
-    const failure = fromDocker(error, 'CreateContainerError');
-    if (failure.code === 'Conflict') return undefined;
-    throw failure;
-  }
-}
-
-async function remove(calls: EngineCalls, id: string, signal: AbortSignal): Promise<void> {
-  await idempotent(() =>
-    calls.change(signal, (docker, abortSignal) =>
-      docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
-    ),
-  );
 }
 
 async function mountOverlay(namespace: FileHandle, options: string): Promise<void> {

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
@@ -24,6 +26,9 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
   }
   throw new Error('the condition did not hold within 60 s');
 }
+
+/** As another program reads it. */
+const PASSWD = promisify(execFile)('docker', ['run', '--rm', '--network=none', 'busybox:1.36', 'cat', '/etc/passwd']);
 
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
@@ -54,6 +59,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     addresses: [address(130), address(131)],
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',
+    imageFile: ['/etc/passwd', (await PASSWD).stdout],
     // On a busy machine runc gives up to freeze a control group of version 1 after some tries.
     pause: (id) =>
       eventually(async () => {

@@ -9,6 +9,7 @@ import { dockerAgentContainers } from './docker-agent-containers.ts';
 import { dockerContainers } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
 import { dockerForwarders } from './docker-forwarders.ts';
+import { dockerImageFiles } from './docker-image-files.ts';
 import { dockerImages } from './docker-images.ts';
 import { dockerImageVolumes } from './docker-image-volumes.ts';
 import { dockerLogs } from './docker-logs.ts';
@@ -61,6 +62,7 @@ export function connectDocker(
     pauses: dockerPauses(calls),
     images: dockerImages(calls),
     imageVolumes: dockerImageVolumes(calls),
+    imageFiles: dockerImageFiles(calls),
     observer: new DockerObserver(calls, inspections, links),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groups, clock),

@@ -59,6 +59,13 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     mountImage: (runtime, signal) =>
       runtime.imageVolumes.mountImage(plainImageVolume({ owner: OWNER, pod: POD }), signal),
   },
+  imageFiles: {
+    readImageFiles: (runtime, signal) => {
+      const image = { id: 'i', labels: [] };
+      const read = { container: 'main', image, paths: ['/etc/passwd'], maxBytes: 1, graceSeconds: 0 };
+      return runtime.imageFiles.readImageFiles({ owner: OWNER, pod: POD, ...read }, signal);
+    },
+  },
   observer: {
     listPods: (runtime, signal) => runtime.observer.listPods({ cluster: 'c' }, signal),
     watch: (runtime, signal) => drain(runtime.observer.watch('c', signal)),

@@ -22,6 +22,7 @@ describeRuntime('hollow runtime', async () => {
         if (script.startsWith('echo one')) return 'one\ntwo\nthree\n';
         return script.includes('echo $GREETING') ? 'hello\n' : '';
       },
+      imageFiles: (): Record<string, string> => ({ '/file': 'text' }),
       usage: () => ({ cpuMillis: 1000, memoryBytes: 2 ** 20 }),
       ...SCRIPT_BEHAVIOUR,
     },
@@ -37,6 +38,7 @@ describeRuntime('hollow runtime', async () => {
     addresses: ['10.0.0.2', '10.0.0.3'],
     sandboxImage: 'pause',
     image: 'shell',
+    imageFile: ['/file', 'text'],
     pause: async (id) => runtime.pause(id),
     kill: async (id) => runtime.exit(id, 137),
     processes: async (id) => ['main', ...runtime.streams.commands(id).map((command) => command.join(' '))],

@@ -2,6 +2,7 @@ import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ContainerState, ExecResult, ResourceLimits } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
+import type { ImageFilesSpec } from '../runtime/image-files.ts';
 import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
@@ -25,6 +26,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour, HollowImageBehav
   readonly writtenBytes?: (spec: ContainerSpec) => number;
   /** The host's folder of that layer; unknown when absent. */
   readonly layerFolder?: (spec: ContainerSpec) => string;
+  /** The texts of an image's files by their paths; none when absent. */
+  readonly imageFiles?: (imageId: string) => Readonly<Record<string, string>>;
   /** What a running container uses all the time; nothing when absent. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
@@ -232,6 +235,31 @@ export class HollowRuntime implements Runtime {
     },
   };
 
+  readonly imageFiles = {
+    readImageFiles: async (
+      { image, paths, maxBytes }: ImageFilesSpec,
+      signal: AbortSignal,
+    ): Promise<ReadonlyMap<string, Uint8Array>> => {
+      await this.#wait(this.#behaviour.createMs, signal);
+      if (this.images.find(image.id) === undefined) {
+        throw new AgentError('ImageNotFound', `No such image: ${image.id}`);
+      }
+      const files = this.#behaviour.imageFiles?.(image.id) ?? {};
+      const found = new Map<string, Uint8Array>();
+      for (const path of paths) {
+        const text = files[path];
+        if (text === undefined) continue;
+        const content = Buffer.from(text);
+        if (content.length > maxBytes) {
+          const message = `cannot read ${path} of the image: it is larger than ${maxBytes} bytes`;
+          throw new AgentError('CreateContainerError', message);
+        }
+        found.set(path, content);
+      }
+      return found;
+    },
+  };
+
   readonly observer = {
     listPods: async (filter: PodFilter): Promise<readonly PodState[]> => this.#list(filter),
     watch: (cluster: string, signal: AbortSignal) => this.#watch(cluster, signal),
@@ -408,6 +436,7 @@ function initialState(id: string, spec: ContainerSpec, imageId: string, now: Ins
     restartDelayMs: spec.restartDelayMs,
     resources: spec.resources,
     ...(spec.terminationMessagePath === undefined ? {} : { terminationMessagePath: spec.terminationMessagePath }),
+    ...(spec.security.processUser === undefined ? {} : { processUser: spec.security.processUser }),
   };
 }
 

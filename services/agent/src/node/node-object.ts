@@ -151,8 +151,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
     conditions: nodeConditions(observed, old.conditions ?? [], now),
     daemonEndpoints: { kubeletEndpoint: { Port: AGENT_PORT } },
     declaredFeatures: DECLARED_FEATURES,
-    // The engine adds the groups that the image's /etc/group gives to the user.
-    features: { supplementalGroupsPolicy: false },
+    features: { supplementalGroupsPolicy: true },
     images: [...images],
     runtimeHandlers: ['', ...engine.runtimes.toSorted()].map((name) => ({
       name,

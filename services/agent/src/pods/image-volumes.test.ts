@@ -27,6 +27,7 @@ async function imageNode(): Promise<{ readonly node: TestNode; readonly calls: s
     stats: hollow.stats,
     streams: hollow.streams,
     engine: hollow.engine,
+    imageFiles: hollow.imageFiles,
     images: {
       ...hollow.images,
       pullImage: (reference, credential, signal) => {

@@ -44,6 +44,7 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
     pauses: runtime.pauses,
     images: runtime.images,
     imageVolumes: runtime.imageVolumes,
+    imageFiles: runtime.imageFiles,
     logs: runtime.logs,
     stats: runtime.stats,
     streams: runtime.streams,

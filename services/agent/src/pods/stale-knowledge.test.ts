@@ -20,6 +20,7 @@ import { allocatable, container, ENGINE, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
+import { ImageUsers } from './image-users.ts';
 import { ImageVolumes } from './image-volumes.ts';
 import { unsharedPulls } from '../images/host-pulls.ts';
 import { ImagePuller } from '../images/image-puller.ts';
@@ -124,6 +125,7 @@ describe('the worker of a pod', () => {
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
       admission: { judge: async () => undefined, forget: () => undefined },
       imageVolumes: new ImageVolumes(),
+      imageUsers: new ImageUsers(),
       puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

@@ -137,7 +137,7 @@ async function draftContainer(
   const { container } = next;
   const podAddress = addressIn(pod, place, services);
   const environment = await variablesOf(pod, container, podAddress, services, signal);
-  const security = await securityOf(pod, container, services, signal);
+  const security = await securityOf(pod, container, image, services, signal);
   const prepared = await prepareMounts(pod, next, environment, podAddress, services, signal);
   const { mounts, terminationMessagePath } = prepared;
   const { owner, engine, privilege, processLimit, facts } = services;
@@ -218,19 +218,22 @@ async function variablesOf(
   return await containerEnvironment(container, { pod, podAddress, facts, source, volumeText, base }, signal);
 }
 
-/** What the pod asks of the engine by name: a low-level runtime, and a seccomp profile of this node. */
+/** What the pod asks for by name: a low-level runtime, a seccomp profile of this node, and a user of the image. */
 async function securityOf(
   pod: Pod,
   container: Container,
+  image: ImageInfo,
   services: WorkerServices,
   signal: AbortSignal,
-): Promise<Pick<ContainerSpecInput, 'runtime' | 'localhostProfile'>> {
+): Promise<Pick<ContainerSpecInput, 'runtime' | 'localhostProfile' | 'imageUser'>> {
   const runtime = await runtimeHandler(pod, services, signal);
   const profile = localhostProfileName(pod, container);
   const localhostProfile = profile === undefined ? undefined : await services.seccomp.read(profile);
+  const imageUser = await services.imageUsers.find(pod, container, image, services, signal);
   return {
     ...(runtime === undefined ? {} : { runtime }),
     ...(localhostProfile === undefined ? {} : { localhostProfile }),
+    ...(imageUser === undefined ? {} : { imageUser }),
   };
 }
 

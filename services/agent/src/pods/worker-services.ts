@@ -14,6 +14,7 @@ import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { Evictions } from '../eviction/evictions.ts';
 import type { StorageEvictor } from '../eviction/storage-evictor.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
+import type { ImageUsers } from './image-users.ts';
 import type { ImageVolumes } from './image-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
@@ -63,6 +64,8 @@ export interface WorkerServices {
   /** Follows what volumes show of the API. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly imageVolumes: ImageVolumes;
+  /** Who the users of images are. */
+  readonly imageUsers: ImageUsers;
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;

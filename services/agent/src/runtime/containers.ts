@@ -20,9 +20,18 @@ export interface ResourceLimits {
   readonly memoryBytes?: number;
 }
 
+/** The ids that a container's first process begins with; `groups` has its own group, too. */
+export interface ProcessUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly groups: readonly number[];
+}
+
 /** The security context of a container. */
 export interface ContainerSecurity {
   readonly user?: string;
+  /** What `user` and `groups` come to; absent when it takes files of the image to know it. */
+  readonly processUser?: ProcessUser;
   readonly groups: readonly string[];
   readonly privilege: 'ordinary' | 'privileged';
   readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
@@ -112,6 +121,8 @@ export interface ContainerState {
   readonly error?: string;
   readonly restartDelayMs: number;
   readonly terminationMessagePath?: string;
+  /** As its spec had it. */
+  readonly processUser?: ProcessUser;
   /** What the engine holds it to; it can be changed while the container runs. */
   readonly resources: ResourceLimits;
 }

@@ -18,6 +18,8 @@ export const LABEL = {
   bridge: 'gantry.bridge',
   /** The agent's path of the container's termination message. */
   terminationMessage: 'gantry.termination-message',
+  /** The ids that the container's first process begins with: `UID:GID:GROUP,GROUP`. */
+  processUser: 'gantry.process-user',
   /** Of a forwarder: its Service's uid, what it is to do, and its Service's namespace and name. */
   forwarder: 'gantry.forwarder',
   forwarderHash: 'gantry.forwarder.hash',

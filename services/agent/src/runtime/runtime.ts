@@ -1,5 +1,6 @@
 import type { ContainerRuntime } from './containers.ts';
 import type { EngineRuntime } from './engine.ts';
+import type { ImageFileRuntime } from './image-files.ts';
 import type { ImageRuntime } from './images.ts';
 import type { ImageVolumeRuntime } from './image-volumes.ts';
 import type { LogRuntime } from './logs.ts';
@@ -16,6 +17,7 @@ export interface Runtime {
   readonly pauses: PauseRuntime;
   readonly images: ImageRuntime;
   readonly imageVolumes: ImageVolumeRuntime;
+  readonly imageFiles: ImageFileRuntime;
   readonly observer: RuntimeObserver;
   readonly logs: LogRuntime;
   readonly stats: StatsRuntime;

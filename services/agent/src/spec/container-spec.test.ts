@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, SecurityContext } from '@gantry/objects';
 import { container, ENGINE, pod } from '../testing/pods.ts';
-import { containerSpec } from './container-spec.ts';
+import { containerSpec, type ContainerSpecInput } from './container-spec.ts';
+
+const POD = pod({ securityContext: { fsGroup: 2000 } });
 
 describe('a container for the runtime', () => {
   const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: ['com.docker.compose.project'] };
-  const spec = (change: Partial<Container>, user = '') =>
+  const spec = (change: Partial<Container>, user = '', found: Pick<ContainerSpecInput, 'imageUser'> = {}, of = POD) =>
     containerSpec({
+      ...found,
       owner: { cluster: 'c', node: 'n' },
-      pod: pod({ securityContext: { fsGroup: 2000 } }),
+      pod: of,
       container: container('main', change),
       attempt: 0,
       sandboxId: 's',
@@ -30,17 +33,35 @@ describe('a container for the runtime', () => {
 
   it('translates the security context', () => {
     expect(
-      spec({
-        securityContext: {
-          runAsUser: 1000,
-          runAsGroup: 3000,
-          readOnlyRootFilesystem: true,
-          allowPrivilegeEscalation: false,
+      spec(
+        {
+          securityContext: {
+            runAsUser: 1000,
+            runAsGroup: 3000,
+            readOnlyRootFilesystem: true,
+            allowPrivilegeEscalation: false,
+          },
         },
-      }),
+        '',
+        { imageUser: { uid: 1000, gid: 0, groups: [], misnamed: new Map() } },
+      ),
     ).toMatchObject({
       security: { user: '1000:3000', groups: ['2000'], rootFilesystem: 'read-only', escalation: 'denied' },
     });
+  });
+
+  it.each([
+    { user: '1000:3000', groups: {}, processUser: { uid: 1000, gid: 3000, groups: [3000] } },
+    // The image's files decide.
+    { user: '1000:3000', groups: { fsGroup: 2000 } },
+    { user: '1000', groups: {} },
+    { user: 'www:3000', groups: {} },
+    { user: '', groups: {} },
+  ])('without files of the image says of its user "$user" with $groups who that is: $processUser', (of) => {
+    const shared = pod({ securityContext: of.groups });
+    const { security } = spec({}, of.user, {}, shared);
+    expect(security.processUser).toEqual(of.processUser);
+    expect(security.user).toBeUndefined();
   });
 
   const nonRoot = (users: readonly string[], message: string) =>

@@ -9,10 +9,10 @@ import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { processOf } from './process.ts';
 import { resourceLimits } from './resources.ts';
-import { containerSecurity } from './security.ts';
+import { containerSecurity, type SecurityFindings } from './security.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */
-export interface ContainerSpecInput {
+export interface ContainerSpecInput extends SecurityFindings {
   readonly owner: Owner;
   readonly pod: Pod;
   readonly container: Container;
@@ -30,8 +30,6 @@ export interface ContainerSpecInput {
   readonly targetId?: string;
   readonly capacityBytes: number;
   readonly processLimit: ContainerSpec['processLimit'];
-  /** The text of the node's seccomp profile that `localhostProfileName` names; absent: the node has none. */
-  readonly localhostProfile?: string;
   readonly terminationMessagePath?: string;
 }
 
@@ -57,7 +55,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     resources: resourceLimits(container),
     processLimit: input.processLimit,
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
-    security: containerSecurity(pod, container, image, input.engine, input.localhostProfile),
+    security: containerSecurity(pod, container, image, input.engine, input),
     processes: processNamespace(pod, input.targetId),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'shared-with-pod',
   };

@@ -15,15 +15,9 @@ it("of several reasons the first in kubelet's order is named", () => {
   const profile = { appArmorProfile: { type: 'RuntimeDefault' } };
   const sysctls = [{ name: 'kernel.msgmax', value: '1' }];
   const reasons = [
-    pod({ ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict', sysctls } }),
-    pod({ ...limits, securityContext: { ...profile, supplementalGroupsPolicy: 'Strict' } }),
+    pod({ ...limits, securityContext: { ...profile, sysctls } }),
     pod({ ...limits, securityContext: profile }),
     pod({ ...limits }),
   ].map((one) => podRejection(one, { ...ENGINE, appArmor: 'disabled' })?.reason);
-  expect(reasons).toEqual([
-    'SysctlForbidden',
-    'SupplementalGroupsPolicyNotSupported',
-    'AppArmor',
-    'PodLevelResourcesNotSupported',
-  ]);
+  expect(reasons).toEqual(['SysctlForbidden', 'AppArmor', 'PodLevelResourcesNotSupported']);
 });

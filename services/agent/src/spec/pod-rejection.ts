@@ -34,14 +34,6 @@ const RULES: readonly Rule[] = [
     if (spec?.os === undefined || spec.os.name === OS) return undefined;
     return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
   },
-  // The engine adds the groups that the image's /etc/group gives to the user.
-  function strictGroups({ spec }) {
-    if (spec?.securityContext?.supplementalGroupsPolicy !== 'Strict') return undefined;
-    return {
-      reason: 'SupplementalGroupsPolicyNotSupported',
-      message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
-    };
-  },
   function appArmorWithoutSupport(pod, { appArmor }) {
     const needsNone = ownContainersOf(pod).every(({ container }) =>
       ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),

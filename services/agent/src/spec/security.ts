@@ -4,10 +4,34 @@ import type { ContainerSecurity } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import { appArmorOf } from './app-armor.ts';
+import { GROUP, type ImageUser } from './image-user.ts';
 import { formatPod } from './pod-names.ts';
 
 /** The kernel's ids that engines accept. */
 const MAX_ID = 2 ** 31 - 1;
+
+/** What the node found out for a container before it is created. */
+export interface SecurityFindings {
+  /** The text of the node's seccomp profile that `localhostProfileName` names; absent: the node has none. */
+  readonly localhostProfile?: string;
+  /** What `imageUserName` is in the image; absent: not known, and not asked for by the pod. */
+  readonly imageUser?: ImageUser;
+}
+
+/**
+ * The user of an image whose ids and groups tell what a container runs with. `needed`: its pod asks about groups. The engine looks a
+ * user up by itself, but gives it the image's groups only where no group is named.
+ */
+export function imageUserName(
+  pod: Pod,
+  container: Container,
+  image: Pick<ImageInfo, 'user'>,
+): { readonly name: string; readonly use: 'needed' | 'if-known' } {
+  const { uid, gid, groups, policy } = wantedIds(pod, container);
+  const name = uid === undefined ? (gid === undefined ? image.user : userOf(image)) : String(uid);
+  const isAsked = gid !== undefined || policy !== undefined || groups.length > 0;
+  return { name, use: isAsked ? 'needed' : 'if-known' };
+}
 
 /**
  * The security context of a container: its own fields, else the pod's. AgentError 'CreateContainerConfigError' when
@@ -19,21 +43,15 @@ export function containerSecurity(
   container: Container,
   image: ImageInfo,
   engine: EngineInfo,
-  localhostProfile: string | undefined,
+  { localhostProfile, imageUser }: SecurityFindings,
 ): ContainerSecurity {
   const own = container.securityContext ?? {};
   const shared = pod.spec?.securityContext ?? {};
-  const user = own.runAsUser ?? shared.runAsUser;
-  const group = own.runAsGroup ?? shared.runAsGroup;
-  if ((own.runAsNonRoot ?? shared.runAsNonRoot) === true) requireNonRoot(pod, container, user, image);
-  const groups = [...(shared.supplementalGroups ?? []), ...(shared.fsGroup === undefined ? [] : [shared.fsGroup])];
-  const name = user === undefined ? undefined : String(user);
+  const nonRoot = own.runAsNonRoot ?? shared.runAsNonRoot;
+  if (nonRoot === true) requireNonRoot(pod, container, own.runAsUser ?? shared.runAsUser, image);
   const privilege = own.privileged === true ? 'privileged' : 'ordinary';
   return {
-    ...(name === undefined && group === undefined
-      ? {}
-      : { user: group === undefined ? (name ?? '') : `${name ?? (image.user.split(':')[0] || '0')}:${group}` }),
-    groups: groups.map(String),
+    ...userOptions(pod, container, image, imageUser),
     privilege,
     capabilities: { add: own.capabilities?.add ?? [], drop: own.capabilities?.drop ?? [] },
     rootFilesystem: own.readOnlyRootFilesystem === true ? 'read-only' : 'read-write',
@@ -44,6 +62,64 @@ export function containerSecurity(
     seLinux: seLinuxOf(own.seLinuxOptions ?? shared.seLinuxOptions),
     proc: own.procMount === 'Unmasked' ? 'unmasked' : 'masked',
   };
+}
+
+/** What a pod says of a container's ids; `groups` without fsGroup, which every volume may have. */
+function wantedIds(pod: Pod, { securityContext: own = {} }: Container) {
+  const { securityContext: shared = {} } = pod.spec ?? {};
+  return {
+    uid: own.runAsUser ?? shared.runAsUser,
+    gid: own.runAsGroup ?? shared.runAsGroup,
+    groups: shared.supplementalGroups ?? [],
+    policy: shared.supplementalGroupsPolicy,
+    fsGroup: shared.fsGroup,
+  };
+}
+
+/** An image's user without its group; '' for root. */
+function userOf({ user }: Pick<ImageInfo, 'user'>): string {
+  return user.split(':')[0] ?? '';
+}
+
+type UserOptions = Pick<ContainerSecurity, 'user' | 'groups' | 'processUser'>;
+
+/**
+ * Without the image's files the engine looks the user up. With them it is told all ids, and looks up nothing: a group in the user's
+ * name keeps the engine from adding the groups of the image, which `Strict` leaves out and every other pod gets.
+ */
+function userOptions(pod: Pod, container: Container, image: ImageInfo, found: ImageUser | undefined): UserOptions {
+  const { uid, gid: wantedGid, groups, policy, fsGroup } = wantedIds(pod, container);
+  const { use, name } = imageUserName(pod, container, image);
+  // In the kubelet's order.
+  const ofPod = [...(fsGroup === undefined ? [] : [fsGroup]), ...groups];
+  if (found === undefined) {
+    if (use === 'needed') throw new AgentError('CreateContainerError', `the groups of user ${name} are not known`);
+    return { ...(uid === undefined ? known(image, ofPod) : { user: String(uid) }), groups: ofPod.map(String) };
+  }
+  const gid = wantedGid ?? found.gid;
+  const isGroupOfImage = use === 'if-known' && uid === undefined && image.user.includes(':');
+  const ofImage = policy === 'Strict' || isGroupOfImage ? [] : found.groups;
+  const added = [...new Set([...ofImage, ...ofPod])].filter((id) => id !== gid);
+  const misnamed = added.find((id) => found.misnamed.has(String(id)));
+  if (misnamed !== undefined) {
+    const other = found.misnamed.get(String(misnamed));
+    const message = `${GROUP} of the image has the name ${misnamed} for group ${other}, which the engine takes for group ${misnamed}`;
+    throw new AgentError('CreateContainerError', message);
+  }
+  return {
+    user: `${found.uid}:${gid}`,
+    groups: added.map(String),
+    processUser: { uid: found.uid, gid, groups: [gid, ...added] },
+  };
+}
+
+/** What an image's own user says without its files. */
+function known({ user }: ImageInfo, groupsOfPod: readonly number[]): Pick<UserOptions, 'processUser'> {
+  const ids = /^(\d+):(\d+)$/.exec(user);
+  // The image may have a name for a group of the pod.
+  if (ids === null || groupsOfPod.length > 0) return {};
+  const [uid, gid] = [Number(ids[1]), Number(ids[2])];
+  return { processUser: { uid, gid, groups: [gid] } };
 }
 
 /** The path of the node's seccomp profile that a container asks for; undefined when it asks for none, or is privileged. */

@@ -85,6 +85,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
     started,
     ...resourcesOf(observed, current),
     ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
+    ...userOf(current),
     ...mountsOf(observed),
   };
 }
@@ -106,6 +107,7 @@ function ephemeralStatus(
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
     ...(id === undefined ? {} : { containerID: id }),
+    ...userOf(current),
     ...mountsOf(observed),
   };
 }
@@ -177,6 +179,13 @@ function resourcesOf(observed: ContainerObservation, running: ContainerState | u
       ...(requests === undefined ? {} : { requests }),
     },
   };
+}
+
+/** Of the newest attempt, running or not, as by the kubelet. */
+function userOf(current: ContainerState | undefined): Pick<ContainerStatus, 'user'> {
+  if (current?.processUser === undefined) return {};
+  const { uid, gid, groups } = current.processUser;
+  return { user: { linux: { uid, gid, supplementalGroups: [...groups] } } };
 }
 
 function mountsOf({

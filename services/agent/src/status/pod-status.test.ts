@@ -51,6 +51,18 @@ describe('the status of a pod', () => {
     expect(containerStatuses?.map(({ stopSignal }) => stopSignal)).toEqual(['SIGUSR1', undefined]);
   });
 
+  it('shows the ids of the first process of a container where they are known, also of one that has ended', () => {
+    const processUser = { uid: 5, gid: 7, groups: [7, 50] };
+    const containers = [container('a'), container('b'), container('c')];
+    const state = podState(
+      [sandbox()],
+      [running({ name: 'a', processUser }), exited(1, { name: 'b', processUser }), running({ name: 'c' })],
+    );
+    const { containerStatuses } = statusOf(pod({ containers, restartPolicy: 'Never' }), state);
+    const user = { linux: { uid: 5, gid: 7, supplementalGroups: [7, 50] } };
+    expect(containerStatuses?.map((one) => one.user)).toEqual([user, user, undefined]);
+  });
+
   it('is Pending with containers being created at first', () => {
     const status = statusOf(pod(), undefined);
     expect(status).toMatchObject({

@@ -19,6 +19,7 @@ import { ServiceSource } from '../sources/service-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
+import { ImageUsers } from '../pods/image-users.ts';
 import { ImageVolumes } from '../pods/image-volumes.ts';
 import { unsharedPulls } from '../images/host-pulls.ts';
 import { ImagePuller } from '../images/image-puller.ts';
@@ -194,6 +195,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
+    imageUsers: new ImageUsers(),
     puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),

@@ -192,7 +192,8 @@ function podOf(name: string, image: string): Pod {
             { name: 'files', mountPath: '/files' },
           ],
         }),
-        runs('b'),
+        // Its groups are read from the image.
+        runs('b', { securityContext: { runAsUser: 0, runAsGroup: 0 } }),
       ],
     },
     {},

@@ -1,3 +1,4 @@
+import type { ProcessUser } from '../../runtime/containers.ts';
 import { LABEL, type Owner, type PodIdentity } from '../../runtime/labels.ts';
 import type { OptionGroup } from './option-group.ts';
 
@@ -23,6 +24,18 @@ export function withoutLabels(names: readonly string[]): Record<string, string> 
   return Object.fromEntries(names.map((name) => [name, '']));
 }
 
+function userLabel(user: ProcessUser | undefined): Record<string, string> {
+  return user === undefined ? {} : { [LABEL.processUser]: `${user.uid}:${user.gid}:${user.groups.join(',')}` };
+}
+
+/** What `userLabel` has written. */
+export function processUserOf(labels: Readonly<Record<string, string>>): ProcessUser | undefined {
+  const written = /^(\d+):(\d+):(\d+(?:,\d+)*)$/.exec(labels[LABEL.processUser] ?? '');
+  if (written === null) return undefined;
+  const [, uid, gid, groups = ''] = written;
+  return { uid: Number(uid), gid: Number(gid), groups: groups.split(',').map(Number) };
+}
+
 /** Name and labels. */
 export const identityOptions: OptionGroup = (spec) => ({
   container: {
@@ -36,6 +49,7 @@ export const identityOptions: OptionGroup = (spec) => ({
       [LABEL.sandboxId]: spec.sandboxId,
       [LABEL.restartDelayMs]: String(spec.restartDelayMs),
       ...(spec.terminationMessagePath === undefined ? {} : { [LABEL.terminationMessage]: spec.terminationMessagePath }),
+      ...userLabel(spec.security.processUser),
     },
   },
 });

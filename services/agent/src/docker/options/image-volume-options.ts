@@ -1,9 +1,13 @@
 import { posix } from 'node:path';
 import type Docker from 'dockerode';
 import type { ImageVolumeSpec } from '../../runtime/image-volumes.ts';
+import type { ImageFilesSpec } from '../../runtime/image-files.ts';
 import { IMAGE_HOLD_NAME, LABEL } from '../../runtime/labels.ts';
 import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
+
+/** The pod for which a container is made that is none of its own. */
+type Helper = Pick<ImageVolumeSpec, 'owner' | 'pod' | 'graceSeconds'>;
 
 /** Where the container that mounts has what it mounts. */
 const LAYERS = '/layers';
@@ -20,8 +24,21 @@ const FLAGS = ['ro', 'nosuid', 'nodev', 'redirect_dir=nofollow'];
 
 /** A container of the image that is never started: as long as it exists, the engine keeps the image. Nothing of the image is run. */
 export function holdOptions(spec: ImageVolumeSpec, declared: readonly string[]): Docker.ContainerCreateOptions {
+  return neverStarted(spec, `HOLD-${spec.volume}`, declared);
+}
+
+/** A container of the image that is never started, from which files are read. */
+export function imageFilesOptions(spec: ImageFilesSpec, declared: readonly string[]): Docker.ContainerCreateOptions {
+  return neverStarted(spec, `FILES-${spec.container}`, declared);
+}
+
+function neverStarted(
+  spec: Helper & Pick<ImageVolumeSpec, 'image'>,
+  name: string,
+  declared: readonly string[],
+): Docker.ContainerCreateOptions {
   return {
-    ...identity(spec, 'HOLD', spec.image.labels),
+    ...identity(spec, name, spec.image.labels),
     Image: spec.image.id,
     // An image of files alone has no command; the engine wants one.
     Entrypoint: ['/'],
@@ -46,7 +63,7 @@ export function mounterOptions(spec: ImageVolumeSpec, layers: readonly string[])
     ...options,
   });
   return {
-    ...identity(spec, 'MOUNT', spec.sandboxImage.labels),
+    ...identity(spec, `MOUNT-${spec.volume}`, spec.sandboxImage.labels),
     Image: spec.sandboxImage.id,
     NetworkDisabled: true,
     HostConfig: {
@@ -83,13 +100,13 @@ function layerPath(index: number): string {
 }
 
 function identity(
-  { owner, pod, graceSeconds, volume }: ImageVolumeSpec,
-  kind: 'HOLD' | 'MOUNT',
+  { owner, pod, graceSeconds }: Helper,
+  name: string,
   imageLabels: readonly string[],
 ): Pick<Docker.ContainerCreateOptions, 'name' | 'Labels' | 'Healthcheck'> {
   return {
     // No container of a pod has upper-case letters in its name.
-    name: containerName(pod, `${kind}-${volume}`, 0),
+    name: containerName(pod, name, 0),
     Healthcheck: { Test: ['NONE'] },
     Labels: {
       ...withoutLabels(imageLabels),

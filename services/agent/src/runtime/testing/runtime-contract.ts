@@ -4,6 +4,7 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
 import type { NameServer, SandboxSpec } from '../sandboxes.ts';
+import { describeImageFiles } from './image-files-contract.ts';
 import { describeImages } from './images-contract.ts';
 import { describeImageVolumes } from './image-volumes-contract.ts';
 import { plainContainer, plainSandbox } from './plain-specs.ts';
@@ -21,6 +22,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly sandboxImage: string;
   /** An image with a shell. */
   readonly image: string;
+  /** The path and the text of a file in it. */
+  readonly imageFile: readonly [string, string];
   /** Makes another image like it, with this name; it is gone after the test. */
   readonly makeImage: (name: string) => Promise<void>;
   /** Makes an empty folder where the runtime can mount, and returns its path; it is gone after the test. */
@@ -338,6 +341,13 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       cluster: () => test.cluster,
       images: () => [test.image, test.sandboxImage],
       makeFolder: () => test.makeFolder(),
+    });
+
+    describeImageFiles({
+      runtime: () => test.runtime,
+      cluster: () => test.cluster,
+      image: () => test.image,
+      file: () => test.imageFile,
     });
 
     describeStreams({

@@ -1,0 +1,68 @@
+import type Docker from 'dockerode';
+import { AgentError } from '../runtime/agent-error.ts';
+import { getJson } from './dial.ts';
+import { fromDocker, idempotent } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
+
+/** What an inspection of an image says, as far as the client library's type does not. */
+export interface InspectedImage {
+  readonly GraphDriver?: { readonly Name?: string; readonly Data?: Readonly<Record<string, string>> | null };
+  readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null } | null;
+}
+
+/** AgentError 'ImageNotFound' or 'CreateContainerError'. */
+export async function inspectById(calls: EngineCalls, id: string, signal: AbortSignal): Promise<InspectedImage> {
+  try {
+    return (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: `/images/${id}/json`, abort }),
+    )) as InspectedImage;
+  } catch (error) {
+    throw fromDocker(error, 'CreateContainerError');
+  }
+}
+
+/** The folders for which an image wants volumes. */
+export function declaredVolumes({ Config: config }: InspectedImage): readonly string[] {
+  return Object.keys(config?.Volumes ?? {});
+}
+
+/** The id of a new container, in place of what an interrupted call has left. */
+export async function createAnew(
+  calls: EngineCalls,
+  options: Docker.ContainerCreateOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const created = await createNamed(calls, options, signal);
+  if (created !== undefined) return created;
+  await removeHelper(calls, options.name ?? '', signal);
+  const again = await createNamed(calls, options, signal);
+  if (again !== undefined) return again;
+  throw new AgentError('CreateContainerError', `container ${options.name ?? ''} exists`);
+}
+
+/** The id of a new container; undefined when one has its name. */
+export async function createNamed(
+  calls: EngineCalls,
+  options: Docker.ContainerCreateOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { id } = await calls.change(signal, (docker, abortSignal) =>
+      docker.createContainer({ ...options, abortSignal }),
+    );
+    return id;
+  } catch (error) {
+    const failure = fromDocker(error, 'CreateContainerError');
+    if (failure.code === 'Conflict') return undefined;
+    throw failure;
+  }
+}
+
+/** Idempotent. */
+export async function removeHelper(calls: EngineCalls, id: string, signal: AbortSignal): Promise<void> {
+  await idempotent(() =>
+    calls.change(signal, (docker, abortSignal) =>
+      docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+    ),
+  );
+}

@@ -1,0 +1,86 @@
+import { raceAbort } from '@gantry/base';
+import type { Container, Pod } from '@gantry/objects';
+import type { ImageInfo } from '../runtime/images.ts';
+import type { Owner } from '../runtime/labels.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { GROUP, type ImageUser, imageUser, PASSWD } from '../spec/image-user.ts';
+import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { identityOf } from '../spec/pod-names.ts';
+import { imageUserName } from '../spec/security.ts';
+
+/** Files of users have some kilobytes. */
+const MAX_FILE_BYTES = 2 ** 20;
+const MAX_KNOWN = 200;
+
+/** What reading an image takes. */
+interface ImageUserServices {
+  readonly owner: Owner;
+  readonly runtime: Pick<Runtime, 'imageFiles'>;
+}
+
+/**
+ * Who the users of images are. An image's files are read for the first container that asks about groups, and remembered: an id of an
+ * image stands for the same files for ever. Other containers wait for nothing.
+ */
+export class ImageUsers {
+  /** By image and user, the last used ones at the end. */
+  readonly #known = new Map<string, ImageUser>();
+  readonly #underWay = new Map<string, Promise<ImageUser>>();
+
+  /** Undefined when it is not known and the pod does not ask for it. AgentErrors of `readImageFiles` and `imageUser`. */
+  async find(
+    pod: Pod,
+    container: Container,
+    image: ImageInfo,
+    services: ImageUserServices,
+    signal: AbortSignal,
+  ): Promise<ImageUser | undefined> {
+    const { name, use } = imageUserName(pod, container, image);
+    const key = `${image.id} ${name}`;
+    for (;;) {
+      const known = this.#recall(key);
+      if (known !== undefined || use === 'if-known') return known;
+      const other = this.#underWay.get(key);
+      if (other === undefined) break;
+      // Of another container: when it fails, this one reads for itself.
+      await raceAbort(Promise.allSettled([other]), signal);
+    }
+    const reading = read(pod, container, image, name, services, signal);
+    this.#underWay.set(key, reading);
+    try {
+      const found = await reading;
+      this.#remember(key, found);
+      return found;
+    } finally {
+      this.#underWay.delete(key);
+    }
+  }
+
+  #recall(key: string): ImageUser | undefined {
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#remember(key, known);
+    return known;
+  }
+
+  #remember(key: string, user: ImageUser): void {
+    this.#known.delete(key);
+    this.#known.set(key, user);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+async function read(
+  pod: Pod,
+  container: Container,
+  image: ImageInfo,
+  name: string,
+  { owner, runtime }: ImageUserServices,
+  signal: AbortSignal,
+): Promise<ImageUser> {
+  const identity = { owner, pod: identityOf(pod), graceSeconds: graceSecondsOf(pod), container: container.name };
+  const spec = { ...identity, image, paths: [PASSWD, GROUP], maxBytes: MAX_FILE_BYTES };
+  const files = await runtime.imageFiles.readImageFiles(spec, signal);
+  const text = (path: string) => Buffer.from(files.get(path) ?? []).toString();
+  return imageUser(name, { passwd: text(PASSWD), group: text(GROUP) });
+}
