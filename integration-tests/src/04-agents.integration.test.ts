@@ -1,4 +1,4 @@
-import { DEPLOYMENTS, type Pod } from '@gantry/objects';
+import { DEPLOYMENTS, LEASES, type Pod } from '@gantry/objects';
 import { afterEach, expect, test } from 'vitest';
 import { Cluster, type Container, isReady, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -83,4 +83,33 @@ test.each([
   expect((await cluster.podContainers(labelOf(namespace.name))).toSorted()).toEqual(before.toSorted());
   const after = await cluster.pods(namespace.name);
   expect(after.every((pod) => pod.status?.containerStatuses?.[0]?.restartCount === 0)).toBe(true);
+});
+
+test('a Node that is deleted while its agent lives comes back with its Lease, which it owns, and no pod notices', async () => {
+  await using namespace = await cluster.namespace();
+  const pods = await spreadPods(namespace.name);
+  const before = await cluster.podContainers(labelOf(namespace.name));
+  const name = pods[0]?.spec?.nodeName ?? '';
+  const uidOf = async () => (await cluster.nodes()).find(({ metadata }) => metadata.name === name)?.metadata.uid;
+  const ownersOf = async () => {
+    const leases = await cluster.list(LEASES, 'kube-node-lease');
+    return leases.find(({ metadata }) => metadata.name === name)?.metadata.ownerReferences;
+  };
+  const owner = (uid: string | undefined) => [{ apiVersion: 'v1', kind: 'Node', name, uid }];
+  const deleted = await uidOf();
+  expect(await ownersOf()).toEqual(owner(deleted));
+
+  await cluster.mustKubectl(['delete', 'node', name]);
+  await eventually('the Node is registered again', 60_000, async () => ![undefined, deleted].includes(await uidOf()));
+  const uid = await uidOf();
+  await eventually('its Lease is owned by it', 60_000, async () => (await ownersOf())?.[0]?.uid === uid);
+  expect(await ownersOf()).toEqual(owner(uid));
+  await cluster.untilNodesReady(2);
+
+  await cluster.docker(['restart', (await cluster.agentOf(name)).id]);
+  await cluster.untilNodesReady(2);
+  expect([await uidOf(), await ownersOf()]).toEqual([uid, owner(uid)]);
+  expect((await cluster.podContainers(labelOf(namespace.name))).toSorted()).toEqual(before.toSorted());
+  const now = (await cluster.pods(namespace.name)).map(({ metadata }) => metadata.uid ?? '').toSorted();
+  expect(now).toEqual(pods.map(({ metadata }) => metadata.uid ?? '').toSorted());
 });

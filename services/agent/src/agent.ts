@@ -140,7 +140,15 @@ function registeredParts(
 ): readonly Part[] {
   const { clock, random, logger } = environment;
   const { pods, source } = services;
-  const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
+  const heartbeat = new Heartbeat({
+    client,
+    node: self.name,
+    nodeUid: () => services.nodeSource.known().metadata.uid,
+    clock,
+    logger,
+    onNodeGone: () => node.checkNow(),
+    onRecovered: () => node.checkNow(),
+  });
   const mirrors = new MirrorPods({ client, node: self.name, pods, active, clock, random, logger });
   const folders = services.volumes.persistent;
   const reclaimer = new VolumeReclaimer({ ...services, pods: source, node: self.name, folders, mounts });

@@ -126,7 +126,7 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
         const { evictions } = services;
         const admission = new NodeAdmission({ pods, node: view, engine, pressure, evictions });
         await registrations.use(() => node.register(abort), abort);
-        await runNode(options, { ...services, owner, facts, runtime, pods, admission }, node, abort);
+        await runNode(options, { ...services, owner, facts, runtime, pods, admission }, { node, view }, abort);
       }),
     ],
     signal,
@@ -136,12 +136,20 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
 async function runNode(
   { client, heartbeatMs, clock, logger }: HollowNodesOptions,
   services: WorkerServices,
-  node: NodeStatusManager,
+  { node, view }: { readonly node: NodeStatusManager; readonly view: NodeSource },
   signal: AbortSignal,
 ): Promise<void> {
-  const { node: name } = services.owner;
-  const onRecovered = () => node.checkNow();
-  const heartbeat = new Heartbeat({ client, node: name, clock, logger, intervalMs: heartbeatMs, onRecovered });
+  const check = () => node.checkNow();
+  const heartbeat = new Heartbeat({
+    client,
+    node: services.owner.node,
+    nodeUid: () => view.known().metadata.uid,
+    clock,
+    logger,
+    intervalMs: heartbeatMs,
+    onNodeGone: check,
+    onRecovered: check,
+  });
   await runTogether(
     [(abort) => heartbeat.run(abort), (abort) => node.run(abort), (abort) => new PodManager(services).run(abort)],
     signal,

@@ -14,6 +14,31 @@ export const CUSTODIAN_MUTANTS: readonly Mutant[] = [
     protects: 'pods of a node whose agent runs',
   },
   {
+    name: 'an agent whose Lease is gone for a moment is dead',
+    file: `${AGENT}/custodian/custodian.ts`,
+    text: 'const renewTime = lease === undefined ? known?.renewTime : lease.spec?.renewTime;',
+    replacement:
+      "if (lease === undefined) {\n        this.#heartbeats.set(name, { lease, renewTime: '', atMs: nowMs - DEAD_MS });\n        continue;\n      }\n      const renewTime = lease.spec?.renewTime;",
+    tests: [`${AGENT}/custodian/custodian.test.ts`],
+    protects: 'pods of a living agent whose Node and Lease were deleted',
+  },
+  {
+    name: 'a Lease is owned by a Node that is gone',
+    file: `${AGENT}/node/heartbeat.ts`,
+    text: 'const uid = this.#looked?.seenUid === seenUid ? this.#looked?.uid : seenUid;',
+    replacement: 'const uid = seenUid;',
+    tests: [`${AGENT}/node/heartbeat.test.ts`],
+    protects: 'a new Lease from being collected at once, again and again',
+  },
+  {
+    name: 'a Lease that is gone is made without a look at the Node',
+    file: `${AGENT}/node/heartbeat.ts`,
+    text: 'if (known === undefined) await this.#lookForNode(signal);',
+    replacement: '',
+    tests: [`${AGENT}/node/heartbeat.test.ts`],
+    protects: 'the Node of a living agent, which is registered again at once',
+  },
+  {
     name: 'the custodian removes a node whose container was just replaced',
     file: `${AGENT}/custodian/plan.ts`,
     text: 'const scaledAway = missingMs >= SUCCESSOR_MS;',

@@ -11,6 +11,7 @@ import {
   type Resource,
   StatusError,
 } from '@gantry/objects';
+import { must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
@@ -22,6 +23,7 @@ import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import { writeKeyVolume } from '../identity/key-volume.ts';
+import { plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { startNode } from '../testing/start-node.ts';
 import { Custodian, type CustodianOptions } from './custodian.ts';
@@ -39,6 +41,7 @@ describe('a host custodian with an agent that comes back', () => {
   let meanwhile: (write: ObjectWrite) => Promise<void>;
   let servicesFor: CustodianOptions['servicesFor'];
   let mounts: HostMounts;
+  let runtime: HollowRuntime;
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
@@ -48,6 +51,8 @@ describe('a host custodian with an agent that comes back', () => {
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
     mounts = linuxMounts();
+    const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+    runtime = new HollowRuntime({ clock, images: { pause: image } });
     servicesFor = () => {
       throw new AgentError('Identity', 'nothing to clean up');
     };
@@ -73,7 +78,7 @@ describe('a host custodian with an agent that comes back', () => {
     const custodian = new Custodian({
       client,
       events: createEventRecorder({ client, component: 'test', clock, random: () => 0.5, log: silentLogger }),
-      runtime: new HollowRuntime({ clock, images: {} }),
+      runtime,
       agents: {
         describeSelf: async () => undefined,
         listNumbers: async () => new Map([[1, 'running']]),
@@ -101,6 +106,62 @@ describe('a host custodian with an agent that comes back', () => {
   const wait = async () => {
     for (let seconds = 0; seconds < 20; seconds++) await clock.advance(1000);
   };
+
+  it.each(['while it leads', 'before it leads'])(
+    'leaves a living agent alone whose Lease was removed %s, for as long as one that is late',
+    async (when) => {
+      const begun: string[] = [];
+      servicesFor = ({ node }) => {
+        begun.push(node);
+        throw new AgentError('Identity', 'a living agent');
+      };
+      const renewals = async () => {
+        for (let seconds = 0; seconds < 10; seconds++) {
+          await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+          await clock.advance(1000);
+        }
+      };
+      if (when === 'while it leads') lead();
+      await renewals();
+      const [lease] = server.all(LEASES);
+      await server.delete(LEASES, LEASE_KEY, {}, stop.signal);
+      if (when === 'before it leads') lead();
+      // The custodian looks every two seconds.
+      await clock.advance(4000);
+      expect(begun).toEqual([]);
+      await server.put(LEASES, { ...must(lease, 'a Lease'), metadata: LEASE_KEY });
+      await renewals();
+      expect(begun).toEqual([]);
+      expect(server.all(NODES)).toHaveLength(1);
+    },
+  );
+
+  it('leaves the containers of a living agent alone whose Node and Lease were removed', async () => {
+    const begun: string[] = [];
+    servicesFor = ({ node }) => {
+      begun.push(node);
+      throw new AgentError('Identity', 'a living agent');
+    };
+    const owner = { cluster: 'c', node: 'foreign-1' };
+    const identity = { owner, pod: { uid: 'u', namespace: 'd', name: 'p' }, image: 'pause' };
+    await putNode('foreign-1');
+    await server.delete(NODES, NODE_KEY, {}, stop.signal);
+    await runtime.sandboxes.createSandbox(plainSandbox(identity), stop.signal);
+    const renew = async () => {
+      await clock.advance(1000);
+      const renewTime = new Date(clock.now()).toISOString();
+      await write(LEASES, { ...LEASE_KEY, name: 'foreign-1' }, { spec: { renewTime } });
+    };
+    lead();
+    for (let seconds = 0; seconds < 12; seconds++) await renew();
+    await server.delete(NODES, { namespace: '', name: 'foreign-1' }, {}, stop.signal);
+    await server.delete(LEASES, { ...LEASE_KEY, name: 'foreign-1' }, {}, stop.signal);
+    await clock.advance(4000);
+    expect(begun).toEqual([]);
+    // No agent makes them anew.
+    await wait();
+    expect(begun).toContain('foreign-1');
+  });
 
   it('removes a node that was scaled away', async () => {
     lead();

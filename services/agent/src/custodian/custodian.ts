@@ -61,6 +61,13 @@ interface Round {
   readonly nowMs: Instant;
 }
 
+/** The last change of a node's Lease; `lease` is absent while there is none. */
+interface Heartbeat {
+  readonly lease: Lease | undefined;
+  readonly renewTime: string | undefined;
+  readonly atMs: Instant;
+}
+
 /** The cleanup for one node, while it runs. */
 interface Cleanup {
   readonly node: string;
@@ -75,7 +82,7 @@ interface Cleanup {
  */
 export class Custodian {
   readonly #options: CustodianOptions;
-  readonly #heartbeats = new Map<string, { lease: Lease; atMs: Instant }>();
+  readonly #heartbeats = new Map<string, Heartbeat>();
   /** The Nodes from which the round's actions were planned. */
   #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
@@ -126,26 +133,29 @@ export class Custodian {
       client.list(LEASES, { namespace: LEASE_NAMESPACE }, signal),
       compose === undefined ? undefined : agents.listNumbers(compose.project, compose.service, signal),
     ]);
-    this.#recordHeartbeats(leases.items);
     const objects = new Map(nodes.items.map((node) => [node.metadata.name ?? '', node]));
     this.#nodes = objects;
     const names = new Set([...objects.keys(), ...this.#withoutObject]);
     names.delete(own);
+    this.#recordHeartbeats(names, leases.items, nowMs);
     return Promise.all(
       [...names].map((name) => this.#observeNode(name, objects.get(name), { numbers, nowMs }, signal)),
     );
   }
 
-  /** A heartbeat counts from the moment its change is observed: clocks of other processes are not trusted. */
-  #recordHeartbeats(leases: readonly Lease[]): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    const names = new Set(leases.map((lease) => lease.metadata.name ?? ''));
+  /**
+   * A heartbeat counts from the moment its change is observed: clocks of other processes are not trusted. A Lease that is not there proves
+   * nothing at once: it was removed, perhaps collected with a Node, and an agent that lives makes it anew.
+   */
+  #recordHeartbeats(names: ReadonlySet<string>, leases: readonly Lease[], nowMs: Instant): void {
+    const byName = new Map(leases.map((lease) => [lease.metadata.name ?? '', lease]));
     for (const name of this.#heartbeats.keys()) if (!names.has(name)) this.#heartbeats.delete(name);
-    for (const lease of leases) {
-      const name = lease.metadata.name ?? '';
+    for (const name of names) {
+      const lease = byName.get(name);
       const known = this.#heartbeats.get(name);
-      const isSame = known !== undefined && known.lease.spec?.renewTime === lease.spec?.renewTime;
-      this.#heartbeats.set(name, { lease, atMs: isSame ? known.atMs : nowMs });
+      const renewTime = lease === undefined ? known?.renewTime : lease.spec?.renewTime;
+      const isSame = known !== undefined && known.renewTime === renewTime;
+      this.#heartbeats.set(name, { lease, renewTime, atMs: isSame ? known.atMs : nowMs });
     }
   }
 
@@ -160,8 +170,8 @@ export class Custodian {
     const container = numbers === undefined || number === undefined ? 'unknown' : (numbers.get(number) ?? 'missing');
     if (container !== 'missing') this.#missing.delete(name);
     else if (!this.#missing.has(name)) this.#missing.set(name, clock.monotonicMs());
-    const heartbeatMs = this.#heartbeats.get(name)?.atMs;
-    const isDead = heartbeatMs === undefined || nowMs - heartbeatMs >= DEAD_MS;
+    const heartbeatMs = this.#heartbeats.get(name)?.atMs ?? nowMs;
+    const isDead = nowMs - heartbeatMs >= DEAD_MS;
     // Pods and containers are listed only for nodes that may be removed. A custodian has no right to those of a living agent.
     const mayBeRemoved = isDead && (container === 'missing' || object === undefined);
     const [pods, states] = await Promise.all([

@@ -63,12 +63,12 @@ it.each([
   { name: 'removes an empty node that was scaled away', node: node(scaledAway), actions: ['removeNode'] },
   {
     name: 'removes containers of a node without an object',
-    node: node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
+    node: node({ object: 'absent', container: 'missing', heartbeatMs: NOW - 5_000, containerCount: 2 }),
     actions: ['cleanUp', 'cleanUp'],
   },
   {
     name: 'does not interfere with an agent that is about to register',
-    node: node({ object: 'absent', heartbeatMs: undefined, containerCount: 2 }),
+    node: node({ object: 'absent', heartbeatMs: NOW - 5_000, containerCount: 2 }),
     actions: [],
   },
 ])('the custodian $name', ({ node: observed, actions }) => {
@@ -80,7 +80,7 @@ it.each([
   ['an agent that was scaled away', node({ ...scaledAway, podCount: 1 }), ['of-api', 'static']],
   [
     'a node without an object',
-    node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
+    node({ object: 'absent', container: 'missing', heartbeatMs: NOW - 5_000, containerCount: 2 }),
     ['of-api', 'static'],
   ],
 ])('the custodian of %s: which pods it removes', (_, observed, pods) => {

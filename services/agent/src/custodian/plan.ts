@@ -17,8 +17,8 @@ export interface ObservedNode {
   /** Its agent's container; `unknown` for an agent without a numbered container. */
   readonly container: 'running' | 'stopped' | 'missing' | 'unknown';
   readonly missingSinceMs: Instant | undefined;
-  /** When its heartbeat was last observed to change; undefined without one. */
-  readonly heartbeatMs: Instant | undefined;
+  /** When its heartbeat was last observed to change, or the node was first observed. */
+  readonly heartbeatMs: Instant;
   /** Pods bound to it that are not deleted. */
   readonly livingPods: readonly { readonly namespace: string; readonly name: string; readonly uid: string }[];
   /** Pods bound to it, deleted or not, and pods whose containers exist. */
@@ -50,7 +50,7 @@ export function planCustodian(nodes: readonly ObservedNode[], nowMs: Instant): r
 }
 
 function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[] {
-  const isAlive = node.heartbeatMs !== undefined && nowMs - node.heartbeatMs < DEAD_MS;
+  const isAlive = nowMs - node.heartbeatMs < DEAD_MS;
   const missingMs = node.container === 'missing' ? nowMs - (node.missingSinceMs ?? nowMs) : 0;
   const scaledAway = missingMs >= SUCCESSOR_MS;
   if (isAlive) return [];

@@ -126,6 +126,8 @@ function statusOf(engine: OwnEngine, node: EngineNode, clock: ManualClock) {
     node: 'n',
     clock,
     logger: silentLogger,
+    nodeUid: () => undefined,
+    onNodeGone: () => undefined,
     onRecovered: () => manager.checkNow(),
   });
   const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');

@@ -1,5 +1,5 @@
 import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
-import { isReason, type Lease, LEASES } from '@gantry/objects';
+import { isReason, type Lease, LEASES, NODES, type OwnerReference } from '@gantry/objects';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 
@@ -19,14 +19,24 @@ export interface HeartbeatOptions {
   readonly logger: Logger;
   /** Between two renewals; 1000 when absent. */
   readonly intervalMs?: number;
+  /** The uid of this node's Node as it was seen last; undefined before. */
+  readonly nodeUid: () => string | undefined;
+  /** Called when there is no Node of this agent. */
+  readonly onNodeGone: () => void;
   /** Called after the first renewal that succeeds again: the control plane may have marked this node as lost. */
   readonly onRecovered: () => void;
 }
 
-/** Renews the node's Lease every second, independently of all other work. */
+/**
+ * Renews the node's Lease every second, independently of all other work. Its owner is the Node, so that it goes with a Node that is removed
+ * for good. When the Node is removed and this agent lives, the Lease is made anew at once, without an owner until there is a Node again: one
+ * that names a Node which is gone is collected.
+ */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #lease: Lease | undefined;
+  /** The Node when the Lease was gone: `seenUid` is what `nodeUid` said then, `uid` what there was. */
+  #looked: { readonly seenUid: string | undefined; readonly uid: string | undefined } | undefined;
   #state: 'beating' | 'failing' = 'failing';
 
   constructor(options: HeartbeatOptions) {
@@ -56,7 +66,9 @@ export class Heartbeat {
   async #renew(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        this.#lease = await this.#write(this.#lease ?? (await this.#find(signal)), signal);
+        const known = this.#lease ?? (await this.#find(signal));
+        if (known === undefined) await this.#lookForNode(signal);
+        this.#lease = await this.#write(known, signal);
         return;
       } catch (error) {
         this.#lease = undefined;
@@ -67,18 +79,39 @@ export class Heartbeat {
 
   #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
     const { client, node, clock, intervalMs = INTERVAL_MS } = this.#options;
-    const key = { namespace: LEASE_NAMESPACE, name: node };
+    const key: Lease['metadata'] = { namespace: LEASE_NAMESPACE, name: node };
     const spec = {
       holderIdentity: node,
       leaseDurationSeconds: Math.ceil((DURATION_INTERVALS * intervalMs) / 1000),
       renewTime: formatMicroTime(clock.now()),
     };
-    if (lease !== undefined) {
-      const object: Lease = { ...lease, spec: { ...lease.spec, ...spec } };
-      return client.update(LEASES, object, signal);
-    }
-    const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
-    return client.create(LEASES, object, signal);
+    const { ownerReferences = [], ...metadata } = lease?.metadata ?? key;
+    const owners = this.#ownersOf(ownerReferences);
+    const object: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...metadata, ...(owners.length === 0 ? {} : { ownerReferences: owners }) },
+      spec: { ...lease?.spec, ...spec },
+    };
+    return lease === undefined ? client.create(LEASES, object, signal) : client.update(LEASES, object, signal);
+  }
+
+  /** The Node that there is, and owners that others have added. */
+  #ownersOf(references: readonly OwnerReference[]): OwnerReference[] {
+    const { node, nodeUid } = this.#options;
+    const seenUid = nodeUid();
+    const uid = this.#looked?.seenUid === seenUid ? this.#looked?.uid : seenUid;
+    const others = references.filter(({ apiVersion, kind }) => apiVersion !== 'v1' || kind !== 'Node');
+    return uid === undefined ? others : [{ apiVersion: 'v1', kind: 'Node', name: node, uid }, ...others];
+  }
+
+  /** A Lease that is gone may have been collected with a Node. What was seen of that one last is out of date then. */
+  async #lookForNode(signal: AbortSignal): Promise<void> {
+    const { client, node, nodeUid, onNodeGone } = this.#options;
+    const seenUid = nodeUid();
+    const found = await ignoreNotFound(client.get(NODES, { namespace: '', name: node }, signal));
+    this.#looked = { seenUid, uid: found?.metadata.uid };
+    if (found === undefined) onNodeGone();
   }
 
   #find(signal: AbortSignal): Promise<Lease | undefined> {

@@ -1,10 +1,19 @@
-import { ENGINE_EXTRA, ENGINE_LABEL, type Lease, NODE_USER_PREFIX, NODES_GROUP } from '@gantry/objects';
+import {
+  ENGINE_EXTRA,
+  ENGINE_LABEL,
+  type KubeObject,
+  type Lease,
+  NODE_USER_PREFIX,
+  NODES_GROUP,
+} from '@gantry/objects';
 import type { User } from '../user.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 
 export const NODE_LEASES = 'kube-node-lease';
 export const CUSTODIAN_LEASES = 'kube-system';
 const CUSTODIAN_LEASE_PREFIX = 'gantry-host-';
+/** For so long the registration of a Node counts as a heartbeat: an agent makes its Lease within a second. */
+const REGISTRATION_SECONDS = 10;
 
 /** The node that a user is the agent of; undefined for other users. Kubernetes' rule: the prefix and the group. */
 export function nodeOfUser({ name, groups }: User): string | undefined {
@@ -41,6 +50,23 @@ export function isCustodianOf(user: User, node: string, lookup: ObjectLookup): b
   if (own === undefined || own === node || engine === undefined || leaseName === undefined) return false;
   const lease: Lease | undefined = lookup.get('leases', CUSTODIAN_LEASES, leaseName);
   if (lease?.spec?.holderIdentity !== own) return false;
-  if (lookup.get('nodes', '', node)?.metadata.labels?.[ENGINE_LABEL] !== engine) return false;
-  return lookup.hasExpired(lookup.get('leases', NODE_LEASES, node));
+  const object = lookup.get('nodes', '', node);
+  if (object?.metadata.labels?.[ENGINE_LABEL] !== engine) return false;
+  return lookup.hasExpired(lookup.get('leases', NODE_LEASES, node) ?? leaseOfRegistration(object));
+}
+
+/**
+ * An agent that has registered its Node lives, though there is no Lease yet: that of an earlier Node may be collected after the new one is
+ * registered.
+ */
+function leaseOfRegistration({ metadata: { name = '', creationTimestamp } }: KubeObject): Lease {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: NODE_LEASES, name },
+    spec: {
+      ...(creationTimestamp === undefined ? {} : { renewTime: creationTimestamp }),
+      leaseDurationSeconds: REGISTRATION_SECONDS,
+    },
+  };
 }

@@ -18,6 +18,11 @@ const node = (name: string, engine: string): KubeObject => ({
   metadata: { name, labels: { 'gantry.dev/engine': engine } },
 });
 
+const registered = (name: string, creationTimestamp: string): KubeObject => {
+  const { metadata, ...rest } = node(name, 'one');
+  return { ...rest, metadata: { ...metadata, creationTimestamp } };
+};
+
 const pod = (name: string, nodeName: string, secret: string): KubeObject =>
   ({
     apiVersion: 'v1',
@@ -34,7 +39,17 @@ const pod = (name: string, nodeName: string, secret: string): KubeObject =>
     },
   }) as KubeObject;
 
-const nodes = [node('a-1', 'one'), node('a-2', 'one'), node('a-3', 'one'), node('b-1', 'two'), node('b-2', 'two')];
+const NOW = '2026-01-01T00:10:00Z';
+/** Without a Lease: one whose Lease was removed long ago, and one that was registered again just now. */
+const withoutLease = [registered('a-4', '2026-01-01T00:09:50Z'), registered('a-5', '2026-01-01T00:09:51Z')];
+const nodes = [
+  ...withoutLease,
+  node('a-1', 'one'),
+  node('a-2', 'one'),
+  node('a-3', 'one'),
+  node('b-1', 'two'),
+  node('b-2', 'two'),
+];
 const pods = [
   pod('mine', 'a-1', 'my-secret'),
   pod('neighbour', 'a-2', 'their-secret'),
@@ -97,7 +112,11 @@ const lookup: ObjectLookup = {
     };
     return from[resource].find((object) => object.metadata.name === name);
   },
-  hasExpired: (of) => of === undefined || expired.includes(of.metadata.name ?? ''),
+  hasExpired: (of) => {
+    const { renewTime, leaseDurationSeconds = 0 } = of?.spec ?? {};
+    if (renewTime !== undefined) return Date.parse(renewTime) + leaseDurationSeconds * 1000 <= Date.parse(NOW);
+    return of === undefined || expired.includes(of.metadata.name ?? '');
+  },
   ingressesIn: () => [],
   podsOnNode: (name) => pods.filter((p) => (p as { spec?: { nodeName?: string } }).spec?.nodeName === name),
 };
@@ -251,6 +270,11 @@ describe('a custodian', () => {
 
   it.each(acts)('is no agent that does not hold the Lease: %s %j', (verb, of) => {
     expect(allows(neighbour, verb, of)).toBe(false);
+  });
+
+  it('acts for no agent that has registered its Node and has no Lease yet', () => {
+    expect(allows(agent, 'delete', { path: 'nodes - a-4' })).toBe(true);
+    expect(allows(agent, 'delete', { path: 'nodes - a-5' })).toBe(false);
   });
 
   it('has the engine of its certificate, whatever the label of its Node says', () => {
