@@ -158,7 +158,6 @@ ${claim(suffix)}  storageClassName: ${name}
         user('missing', 'missing', 'true'),
         user('file', 'file', 'true'),
         user('agents', 'agents', 'true'),
-        user('part', 'local', 'true', ', subPath: file'),
       ].join(''),
     );
     await untilPhase('Succeeded', 'writer');
@@ -174,7 +173,6 @@ ${claim(suffix)}  storageClassName: ${name}
     await untilRefused('missing', `path "${folder}/missing" does not exist`);
     await untilRefused('file', `hostPath type check failed: ${folder}/local/file is not a directory`);
     await untilRefused('agents', `PersistentVolume "${name}-agents" is not a folder of this node`);
-    await untilRefused('part', 'this node mounts what lies on the host (hostPath, local) only as a whole');
     await kubectl(['delete', 'pod,pvc', '--all']);
     // It is an administrator's: what lies there stays.
     expect(await onHost(`cat ${folder}/made/file ${folder}/local/file`)).toBe('made\nafter');

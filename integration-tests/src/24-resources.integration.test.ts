@@ -38,6 +38,7 @@ test('paths of the host are what their type says, or are made, or are refused wi
   const folder = `/tmp/gantry-${namespace.name}`;
   const volume = (path: string, type: string) => `{ name: host, hostPath: { path: ${path}, type: ${type} } }`;
   const mount = '{ name: host, mountPath: /host }';
+  const part = (subPath: string) => `{ name: host, mountPath: /host, subPath: ${subPath} }`;
   try {
     const [node] = await cluster.nodes();
     const there = `  nodeName: ${node?.metadata.name}`;
@@ -46,9 +47,10 @@ test('paths of the host are what their type says, or are made, or are refused wi
         pod('device', 'test -c /host && echo yes > /host', volume('/dev/null', 'CharDevice'), mount, there) +
         pod('socket', 'test -S /host', volume('/var/run/docker.sock', 'Socket'), mount, there) +
         pod('no-file', 'true', volume('/tmp', 'File'), mount, there) +
-        pod('no-part', 'true', volume('/tmp', 'Directory'), '{ name: host, mountPath: /host, subPath: a }', there),
+        pod('part', 'test -S /host', volume('/var/run', 'Directory'), part('docker.sock'), there) +
+        pod('no-part', 'true', volume('/dev', 'Directory'), part('zero'), there),
     );
-    for (const name of ['maker', 'device', 'socket']) await untilSucceeded(name);
+    for (const name of ['maker', 'device', 'socket', 'part']) await untilSucceeded(name);
     await apply(
       pod(
         'reader',
@@ -60,7 +62,7 @@ test('paths of the host are what their type says, or are made, or are refused wi
     await untilSucceeded('reader');
     expect(await kubectl(['logs', 'reader'])).toContain('made\n');
     await untilDescribed('no-file', 'hostPath type check failed: /tmp is not a file');
-    await untilDescribed('no-part', 'this node mounts what lies on the host (hostPath, local) only as a whole');
+    await untilDescribed('no-part', 'failed to prepare subPath for volumeMount "host" of container "main"');
     await kubectl(['delete', 'pod', '--all']);
     expect(
       await cluster.docker(['run', '--rm', '-v', `${folder}:/host`, 'busybox:1.36', 'cat', '/host/a/b/file']),

@@ -22,7 +22,7 @@ import { bootstrapRequester } from './identity/bootstrap-client.ts';
 import { NodeCertificate } from './identity/node-certificate.ts';
 import { findSelf, type Self } from './identity/self.ts';
 import { enginePrivilege } from './node/engine-privilege.ts';
-import { hostNetwork, hostRoot, linuxHostFiles } from './mounts/linux-host-files.ts';
+import { hostMountNamespace, hostNetwork, hostRoot, linuxHostFiles } from './mounts/linux-host-files.ts';
 import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { HostShares } from './node/host-shares.ts';
@@ -63,7 +63,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const engine = config.hostName === '' ? found : { ...found, name: config.hostName };
   const self = await findSelf(config, engine, runtime.agents, signal);
   const hostFiles = linuxHostFiles(self.container === undefined ? async () => '/' : hostRoot);
-  const mounts = linuxMounts(self.container === undefined ? undefined : hostNetwork);
+  const onHost = { findNetwork: hostNetwork, mounts: { find: hostMountNamespace, shared: self.shared } };
+  const mounts = linuxMounts(self.container === undefined ? undefined : onHost);
   const owner = { cluster: config.clusterId, node: self.name };
   logger.info({ node: self.name, engine: engine.id, version: engine.version, address: self.address }, 'agent starts');
   if (self.container !== undefined) await checkPropagation(self.shared.path);

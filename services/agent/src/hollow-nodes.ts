@@ -208,7 +208,7 @@ function sharedServices(
       makeFolder: async () => undefined,
       makeFile: async () => undefined,
       usageOf: async () => ({ bytes: 0, inodes: 0 }),
-      groupOf: async () => undefined,
+      open: async () => undefined,
       giveToGroup: async () => undefined,
     },
     podNetwork: 'pods',

@@ -63,6 +63,15 @@ describe('the files of the host', () => {
     expect(readdirSync(base).sort()).toEqual(['outside', 'root']);
   });
 
+  it('are opened as the host resolves their path, to be bound in its namespace', async () => {
+    await using opened = await files.open('/var/run/file');
+    expect(opened).toMatchObject({ kind: 'file', namespace: 'host' });
+    expect((await opened?.stat())?.ino).toBe(statSync(join(root, 'run/file')).ino);
+    expect(await files.open('/nowhere')).toBeUndefined();
+    const unreachable = linuxHostFiles(async () => join(base, 'none'));
+    await expect(unreachable.open('/run')).rejects.toMatchObject({ code: 'FailedMount' });
+  });
+
   it('of a folder are counted together, without what links name', async () => {
     await writeFile(join(root, 'run/log'), Buffer.alloc(100_000));
     await symlink('log', join(root, 'run/again'));

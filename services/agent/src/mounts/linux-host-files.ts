@@ -13,15 +13,18 @@ const FILE_MODE = 0o644;
 
 /** The files of the host whose file system begins at what `findRoot` returns: a path of this process, such as `hostRoot`'s. */
 export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
+  const opened = async (path: string, missing: Missing) => {
+    await using root = await openOwned(`${await findRoot()}/.`, 'host');
+    return await openOnHost(root, path, missing);
+  };
   const visit = async <T>(path: string, missing: Missing, act: (found: OpenedPath | undefined) => Promise<T>) => {
     try {
-      await using root = await openOwned(`${await findRoot()}/.`);
-      const found = await openOnHost(root, path, missing);
+      const found = await opened(path, missing);
       if (found === undefined) return await act(undefined);
       await using _ = found;
       return await act(found);
     } catch (error) {
-      throw new AgentError('FailedMount', errorMessage(error), { cause: error });
+      throw unreachable(error);
     }
   };
   return {
@@ -38,8 +41,13 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
       visit(path, 'refuse', async (folder) =>
         folder === undefined ? { bytes: 0, inodes: 0 } : await usageOf(folder, until),
       ),
-    groupOf: (path) =>
-      visit(path, 'refuse', async (found) => (found === undefined ? undefined : (await found.stat()).gid)),
+    open: async (path) => {
+      try {
+        return await opened(path, 'refuse');
+      } catch (error) {
+        throw unreachable(error);
+      }
+    },
     giveToGroup: (path, to, change, signal) =>
       visit(path, 'refuse', async (folder) => {
         if (folder === undefined) throw new AgentError('FailedMount', `open ${path}: no such file or directory`);
@@ -60,6 +68,11 @@ export async function hostRoot(): Promise<string> {
 /** The host's network namespace: that of the same process. */
 export async function hostNetwork(): Promise<string> {
   return `/proc/${await hostProcess()}/ns/net`;
+}
+
+/** The host's mount namespace: that of the same process, in which the engine resolves what containers mount. */
+export async function hostMountNamespace(): Promise<string> {
+  return `/proc/${await hostProcess()}/ns/mnt`;
 }
 
 async function hostProcess(): Promise<number> {
@@ -84,6 +97,10 @@ async function namespaceOf(pid: number): Promise<string> {
 
 async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+}
+
+function unreachable(error: unknown): AgentError {
+  return new AgentError('FailedMount', errorMessage(error), { cause: error });
 }
 
 function kind(stats: Stats): HostFileKind {

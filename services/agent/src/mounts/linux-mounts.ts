@@ -1,9 +1,9 @@
-import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { release } from 'node:os';
-import { join } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
-import { bindEntry, mountOf, mountsBelow, mountTable } from './mount-table.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
+import { bindOpened, type HostNamespace } from './bind-opened.ts';
+import { mountOf, mountsBelow, mountTable } from './mount-table.ts';
 import { linuxNfs } from './linux-nfs.ts';
 import { runProgram, tryProgram } from './run-program.ts';
 
@@ -12,20 +12,31 @@ const NETWORK_FILE_SYSTEM = /^nfs4?$/;
 const UNMOUNT_MS = 60_000;
 /** The kernel asks no server for it. */
 const DETACH_MS = 10_000;
-/** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
-const FIRST_FD = 3;
-/** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
-const TABLE = 'table';
 /** Options of file systems in memory. The kernel knows `noswap` from 6.4 on. */
 const MEMORY_OPTIONS = ['nosuid', 'nodev'];
 const NOSWAP_KERNEL = [6, 4] as const;
 
+/** Where the engine's host is, for an agent that is in a container of it. */
+export interface EngineHost {
+  /** The path of its network namespace. */
+  readonly findNetwork: () => Promise<string>;
+  readonly mounts: HostNamespace;
+}
+
 /**
- * Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. Servers are reached from the network that `findNetwork` says,
- * without it from this process's own.
+ * Mounts by mount(8), in this process's mount namespace; what is opened on the host is bound in the host's, and servers are reached from
+ * the host's network. Needs CAP_SYS_ADMIN.
  */
-export function linuxMounts(findNetwork = async () => OWN_NETWORK): HostMounts {
-  return { network: linuxNfs(findNetwork), bind, mountMemory, checkMemory, isMounted, detach, remove };
+export function linuxMounts(host?: EngineHost): HostMounts {
+  return {
+    network: linuxNfs(host?.findNetwork ?? (async () => OWN_NETWORK)),
+    bind: (opened, folder) => bindOpened(opened, folder, host?.mounts),
+    mountMemory,
+    checkMemory,
+    isMounted,
+    detach,
+    remove,
+  };
 }
 
 /**
@@ -38,36 +49,6 @@ export async function checkPropagation(folder: string): Promise<void> {
     'FailedMount',
     `what is mounted in ${folder} (GANTRY_STATE_DIR) does not appear on the engine's host: bind the folder with the propagation rshared, as docker-compose.yml does`,
   );
-}
-
-async function bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
-  const paths = opened.map((_, index) => join(folder, String(index)));
-  for (const [index, { kind }] of opened.entries()) {
-    const path = paths[index] ?? '';
-    if (kind === 'folder') await mkdir(path);
-    else await writeFile(path, '', { flag: 'wx' });
-  }
-  // One process for all: a process for each costs more than the mounts.
-  const table = join(folder, TABLE);
-  await writeFile(table, paths.map((path, index) => bindEntry(`/proc/self/fd/${FIRST_FD + index}`, path)).join(''));
-  await runProgram(
-    'mount',
-    // mount(8) hands the descriptor to the kernel as it is, not the path that it has at the moment.
-    ['--no-canonicalize', '--all', '--fstab', table],
-    { fds: opened.map(({ fd }) => fd) },
-  );
-  await rm(table);
-  for (const [index, each] of opened.entries()) await checkSame(each, paths[index] ?? '');
-  return paths;
-}
-
-/** The last line of defence: the bound path is the object that was opened. */
-async function checkSame(opened: OpenedPath, path: string): Promise<void> {
-  const [wanted, found] = await Promise.all([opened.stat(), stat(path)]);
-  if (wanted.dev === found.dev && wanted.ino === found.ino) return;
-  throw new AgentError('FailedMount', `${path} does not show what was bound there`);
 }
 
 async function mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'> {

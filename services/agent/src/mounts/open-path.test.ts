@@ -49,6 +49,16 @@ describe('a path inside a volume', () => {
     expect(await readFile(`/proc/self/fd/${file.fd}`, 'utf8')).toBe('inside');
   });
 
+  it('is bound in the namespace that the volume belongs to', async () => {
+    await using host = await openOwned(volume, 'host');
+    for (const [from, namespace] of [[root, 'own'] as const, [host, 'host'] as const]) {
+      for (const subPath of ['folder/file', 'folder', '']) {
+        await using opened = await openBeneath(from, subPath, 'refuse');
+        expect(opened.namespace, subPath).toBe(namespace);
+      }
+    }
+  });
+
   it('is made when it is missing, with the mode of the root', async () => {
     await using opened = await openBeneath(root, 'new/deeper', 'create');
     expect(opened.kind).toBe('folder');

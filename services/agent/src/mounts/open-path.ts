@@ -31,9 +31,9 @@ export type Missing = 'create' | 'refuse';
 type Bounds = 'volume' | 'host';
 
 /** Opens a folder or file at a path in which no pod can change a component. Its last component must not be a link. */
-export async function openOwned(path: string): Promise<OpenedPath> {
+export async function openOwned(path: string, namespace: OpenedPath['namespace'] = 'own'): Promise<OpenedPath> {
   const { handle, stats } = await openName(path);
-  return await openedOrClosed(handle, stats, path);
+  return await openedOrClosed(handle, stats, path, namespace);
 }
 
 /**
@@ -109,7 +109,7 @@ class Walk {
     }
     const last = this.#folders.pop();
     const handle = last ?? (await open(`/proc/self/fd/${this.#root.fd}/.`, NAME_ONLY));
-    return opened(handle, 'folder');
+    return opened(handle, 'folder', this.#root.namespace);
   }
 
   async close(): Promise<void> {
@@ -131,8 +131,8 @@ class Walk {
       return undefined;
     }
     if (!stats.isSymbolicLink() && this.#names.length === 0) {
-      if (this.#bounds === 'host') return opened(handle, 'file');
-      return await openedOrClosed(handle, stats, this.#subPath);
+      if (this.#bounds === 'host') return opened(handle, 'file', this.#root.namespace);
+      return await openedOrClosed(handle, stats, this.#subPath, this.#root.namespace);
     }
     await handle.close();
     if (!stats.isSymbolicLink()) throw refused(this.#subPath, 'leads through a file');
@@ -205,16 +205,21 @@ async function openFolder(path: string, subPath: string) {
 }
 
 /** What was opened. A link or a device is closed and refused. */
-async function openedOrClosed(handle: FileHandle, stats: Stats, path: string): Promise<OpenedPath> {
+async function openedOrClosed(
+  handle: FileHandle,
+  stats: Stats,
+  path: string,
+  namespace: OpenedPath['namespace'],
+): Promise<OpenedPath> {
   if (stats.isSymbolicLink() || stats.isBlockDevice() || stats.isCharacterDevice()) {
     await handle.close();
     throw refused(path, stats.isSymbolicLink() ? 'is a link' : 'is a device');
   }
-  return opened(handle, stats.isDirectory() ? 'folder' : 'file');
+  return opened(handle, stats.isDirectory() ? 'folder' : 'file', namespace);
 }
 
-function opened(handle: FileHandle, kind: OpenedPath['kind']): OpenedPath {
-  return { fd: handle.fd, kind, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+function opened(handle: FileHandle, kind: OpenedPath['kind'], namespace: OpenedPath['namespace']): OpenedPath {
+  return { fd: handle.fd, kind, namespace, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
 }
 
 async function linkTarget(path: string, subPath: string): Promise<string> {

@@ -14,6 +14,7 @@ describeCrashMatrix<TestNode>('hollow runtime', async () => ({
   soon,
   look: async ({ hollow }) => (await hollow.observer.listPods(OWNER))[0],
   traces: async () => [],
+  hostFolder: () => '/host',
   image: 'nginx:1.27',
   parallel: 1,
 }));

@@ -1,3 +1,5 @@
+import type { OpenedPath } from './host-mounts.ts';
+
 /** What lies at a path of the engine's host. */
 export type HostFileKind = 'folder' | 'file' | 'socket' | 'character-device' | 'block-device' | 'other';
 
@@ -32,8 +34,8 @@ export interface HostFiles {
    * `until` is aborted, what was counted by then. Nothing when it does not exist.
    */
   usageOf(folder: string, until: AbortSignal): Promise<DiskUsage>;
-  /** The group of what lies at a path; undefined when nothing does. */
-  groupOf(path: string): Promise<number | undefined>;
+  /** Opens what lies at a path; undefined when nothing does. */
+  open(path: string): Promise<OpenedPath | undefined>;
   /** Gives a folder and everything in it to a group, as `giveToGroup` of `files/file-owner.ts` does. */
   giveToGroup(path: string, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void>;
 }

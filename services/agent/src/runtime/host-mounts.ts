@@ -6,6 +6,8 @@ export interface OpenedPath extends AsyncDisposable {
   /** The descriptor; it may be one that only names what was opened (O_PATH) and cannot be read. */
   readonly fd: number;
   readonly kind: 'folder' | 'file';
+  /** The mount namespace in which it can be bound: this process's own, or that of the engine's host. */
+  readonly namespace: 'own' | 'host';
   stat(): Promise<Stats>;
 }
 
@@ -14,7 +16,7 @@ export interface HostMounts {
   readonly network: NetworkMounts;
   /**
    * Binds each opened path below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
-   * AgentError 'FailedMount'; what was mounted until then stays until `remove`.
+   * AgentError 'FailedMount', also where this node may not mount what lies on its host; what was mounted until then stays until `detach`.
    */
   bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]>;
   /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists is kept as it is. AgentError 'FailedMount'. */

@@ -20,6 +20,8 @@ export interface CrashWorld<Node extends AssembledNode = AssembledNode> {
   readonly look: (node: Node) => Promise<PodState | undefined>;
   /** What the node has left on its host, by other means than the agent's. */
   readonly traces: (node: Node) => Promise<readonly string[]>;
+  /** A folder of its host that the end of the test removes, as a pod names it. */
+  readonly hostFolder: (node: Node) => string;
   /** An image with a shell. */
   readonly image: string;
   /** How many lives go on at once. */
@@ -121,7 +123,7 @@ async function live<Node extends AssembledNode>(
     node.work('uid-1');
   };
   await node.volumes.prepare();
-  await node.put(podOf(podName, world.image));
+  await node.put(podOf(podName, world.image, world.hostFolder(node)));
   await world.soon(node, () => node.pods.get('uid-1')).toBeDefined();
   calls.begin();
   node.work('uid-1', death);
@@ -170,7 +172,7 @@ async function foldersOf({ path }: AssembledNode): Promise<readonly string[]> {
 }
 
 /** A pod with a container of each kind, hooks, and volumes with mounts. The finalizer keeps its object. */
-function podOf(name: string, image: string): Pod {
+function podOf(name: string, image: string, hostFolder: string): Pod {
   const hook = { exec: { command: ['true'] } };
   const runs = (one: string, change: Partial<Container> = {}) =>
     container(one, { image, command: ['sh', '-c', 'trap "exit 0" TERM; sleep 3600 & wait'], ...change });
@@ -181,6 +183,7 @@ function podOf(name: string, image: string): Pod {
         { name: 'v', emptyDir: {} },
         { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
         { name: 'files', image: { reference: image } },
+        { name: 'host', hostPath: { path: hostFolder, type: 'DirectoryOrCreate' } },
       ],
       initContainers: [runs('setup', { command: ['true'] }), runs('side', { restartPolicy: 'Always' })],
       containers: [
@@ -190,6 +193,7 @@ function podOf(name: string, image: string): Pod {
             { name: 'v', mountPath: '/v', subPath: 'part' },
             { name: 'memory', mountPath: '/memory' },
             { name: 'files', mountPath: '/files' },
+            { name: 'host', mountPath: '/host', subPath: 'part' },
           ],
         }),
         // Its groups are read from the image.

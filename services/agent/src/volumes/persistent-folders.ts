@@ -143,10 +143,15 @@ export class PersistentFolders {
 
   async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, place: FilesPlace, group: number): Promise<void> {
     const { kind, path } = place;
-    const gid = kind === 'agent' ? (await stat(path)).gid : await this.#options.hostFiles.groupOf(path);
+    const gid = kind === 'agent' ? (await stat(path)).gid : await this.#groupOnHost(path);
     if (gid === group) return;
     const message = `The requested fsGroup is ${group}, but the volume ${metadata.name ?? ''} has GID ${gid}. The volume may not be shareable.`;
     this.#options.events.event(pod, 'Warning', 'AlreadyMountedVolume', message);
+  }
+
+  async #groupOnHost(path: string): Promise<number | undefined> {
+    await using opened = await this.#options.hostFiles.open(path);
+    return (await opened?.stat())?.gid;
   }
 
   async #give({ kind, path }: FilesPlace, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void> {

@@ -34,5 +34,11 @@ export async function openPodFile(path: string, text: string, write: 'once' | 'a
     await handle.close();
     throw error;
   }
-  return { fd: handle.fd, kind: 'file', stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+  return {
+    fd: handle.fd,
+    kind: 'file',
+    namespace: 'own',
+    stat: () => handle.stat(),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
 }

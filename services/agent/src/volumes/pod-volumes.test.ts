@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { BIND_COMPLETED, type Container, localPathOf, type Volume } from '@gantry/objects';
+import { BIND_COMPLETED, type Container, localPathOf, type Volume, type VolumeMount } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
@@ -200,38 +200,83 @@ describe('the volumes of pods', () => {
     expect(await pathsOf([other])).toEqual(bound);
   });
 
-  it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {
-    const withHost = pod({ volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] });
-    const part = container('main', { volumeMounts: [{ name: 'logs', mountPath: '/logs', subPath: 'mine' }] });
-    await expect(volumes.mounts(withHost, part, 0, new Map(), '', signal)).rejects.toThrow('only as a whole');
-  });
+  describe('on the host', () => {
+    let srv: string;
+    let opened: { readonly ino: number; readonly namespace: string }[];
+    let own: PodVolumes;
+    beforeEach(async () => {
+      srv = join(state, 'srv', 'c');
+      await mkdir(srv, { recursive: true });
+      await chmod(srv, 0o2770);
+      opened = [];
+      const hostFiles = linuxHostFiles(async () => state);
+      const persistent = new PersistentFolders({
+        folder: join(state, 'volumes'),
+        node: 'n',
+        source: boundClaims(reads, (name) => `/srv/${name}`),
+        events: { event: () => undefined },
+        hostFiles,
+      });
+      const bind: HostMounts['bind'] = async (paths) => {
+        opened = await Promise.all(
+          paths.map(async (each) => ({ ino: (await each.stat()).ino, namespace: each.namespace })),
+        );
+        return paths.map((_, index) => join(state, `${index}`));
+      };
+      own = new PodVolumes({ ...options, hostFiles, persistent, mounts: { ...linuxMounts(), bind } });
+    });
+    const CLAIM: Partial<Volume> = { persistentVolumeClaim: { claimName: 'c', readOnly: true } };
+    const HOST_PATH: Partial<Volume> = { hostPath: { path: '/srv/c' } };
+    const mountOf = async (source: Partial<Volume>, change: Partial<VolumeMount>) => {
+      const withHost = pod({ volumes: [{ name: 'data', ...source }], dnsPolicy: 'Default' });
+      await own.sync(withHost, '', signal);
+      const main = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', ...change }] });
+      const prepared = await own.mounts(withHost, main, 0, new Map([['WHO', 'mine']]), '', signal);
+      return prepared.mounts[0];
+    };
 
-  it("give the engine the path of an administrator's volume as a whole, and refuse a part of it", async () => {
-    const hostFiles = linuxHostFiles(async () => state);
-    const source = boundClaims(reads, (name) => `/srv/${name}`);
-    const persistent = new PersistentFolders({
-      folder: join(state, 'volumes'),
-      node: 'n',
-      source,
-      events: { event: () => undefined },
-      hostFiles,
+    it.each([
+      ['a path', HOST_PATH, 'read-write'],
+      ["an administrator's volume", CLAIM, 'read-only'],
+    ])('give the engine %s as a whole by its name there', async (_, source, access) => {
+      const whole = { containerPath: '/data', hostPath: '/srv/c', access, propagation: 'none' };
+      expect(await mountOf(source, {})).toEqual(whole);
+      expect(opened.map(({ namespace }) => namespace)).toEqual(['own', 'own']);
+      await own.release('uid-1');
+      expect(await readdir(join(state, 'srv'))).toEqual(['c']);
     });
-    const bind = (opened: readonly unknown[]) => Promise.resolve(opened.map((_, index) => `${index}`));
-    const own = new PodVolumes({ ...options, persistent, mounts: { ...linuxMounts(), bind } });
-    await mkdir(join(state, 'srv', 'c'), { recursive: true });
-    const withClaim = pod({
-      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly: true } }],
-      dnsPolicy: 'Default',
+
+    it.each([
+      ['a path', HOST_PATH, 'read-write'],
+      ["an administrator's volume", CLAIM, 'read-only'],
+    ])('give the engine a part of %s bound, by what was opened on the host', async (_, source, access) => {
+      await writeFile(join(srv, 'file'), '');
+      const part = { containerPath: '/data', hostPath: '/on/the/host/0', access, propagation: 'none' };
+      expect(await mountOf(source, { subPath: 'file' })).toEqual(part);
+      expect(opened[0]).toEqual({ ino: (await stat(join(srv, 'file'))).ino, namespace: 'host' });
+      expect(await mountOf(source, { subPathExpr: 'new/$(WHO)' })).toEqual(part);
+      const made = await stat(join(srv, 'new', 'mine'));
+      expect(opened[0]).toEqual({ ino: made.ino, namespace: 'host' });
+      // As the volume is, where kubelet makes one: for all who may use the volume.
+      expect(made.mode & 0o7777).toBe(0o2770);
     });
-    await own.sync(withClaim, '', signal);
-    const whole = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
-    const prepared = await own.mounts(withClaim, whole, 0, new Map(), '', signal);
-    const mount = { containerPath: '/data', hostPath: '/srv/c', access: 'read-only', propagation: 'none' };
-    expect(prepared.mounts[0]).toEqual(mount);
-    const part = container('main', { volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'mine' }] });
-    await expect(own.mounts(withClaim, part, 0, new Map(), '', signal)).rejects.toThrow('only as a whole');
-    await own.release('uid-1');
-    expect(await readdir(join(state, 'srv'))).toEqual(['c']);
+
+    it.each([
+      ['a path', HOST_PATH],
+      ["an administrator's volume", CLAIM],
+    ])('refuse a part of %s that a link leads out of it', async (_, source) => {
+      await writeFile(join(state, 'srv', 'other'), '');
+      await symlink('/srv', join(srv, 'root'));
+      await symlink('../other', join(srv, 'up'));
+      for (const subPath of ['root/other', 'root', 'up', 'root/new', '../other', '/srv']) {
+        await expect(mountOf(source, { subPath }), subPath).rejects.toMatchObject({
+          code: 'CreateContainerConfigError',
+        });
+      }
+      const message = 'failed to prepare subPath for volumeMount "data" of container "main"';
+      await expect(mountOf(source, { subPath: 'up' })).rejects.toThrow(message);
+      expect((await readdir(join(state, 'srv'))).toSorted()).toEqual(['c', 'other']);
+    });
   });
 
   it.each<[string, Partial<Volume>]>([

@@ -167,8 +167,7 @@ export class PodVolumes {
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
-      const hostPath =
-        hostPathOf(pod, mount, this.#claimedBy(pod, mount), environment) ?? this.#unboundPath(pod, mount, environment);
+      const hostPath = this.#unboundPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
@@ -258,20 +257,22 @@ export class PodVolumes {
   }
 
   /**
-   * The path of a volume that the engine gets as it is, not bound; undefined for any other. What a container of the pod mounts in one for
-   * others to see would appear in the bound path too, and to take that away would take it away from all. One of the network is not opened:
-   * this process would wait for its server. No pod can change a component of either.
+   * The path of a whole volume that the engine gets as it is, not bound; undefined for any other. What a container of the pod mounts in one
+   * for others to see would appear in the bound path too, and to take that away would take it away from all. One of the network is not
+   * opened: this process would wait for its server. One of the host has its name there. No pod can change a component of any of them.
    */
   #unboundPath(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
+    if (subPathOf(mount, environment) !== '') return undefined;
+    const ofHost = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
+    if (ofHost !== undefined) return ofHost;
     const isShared = allContainersOf(pod).some(({ container }) =>
       container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
     );
     const isUnbound = isShared || this.#serverOf(pod, mount) !== undefined;
-    if (!isUnbound || subPathOf(mount, environment) !== '') return undefined;
-    return this.#hostPath(this.#volumeFolder(pod, mount.name));
+    return isUnbound ? this.#hostPath(this.#volumeFolder(pod, mount.name)) : undefined;
   }
 
-  /** A volume's root is a folder of the agent; what lies in it may be the pod's. */
+  /** A volume's root is a folder of the agent, or at a path of the host; what lies in it may be the pod's. */
   async #open(
     pod: Pod,
     container: Container,
@@ -280,7 +281,11 @@ export class PodVolumes {
   ): Promise<OpenedPath> {
     const subPath = subPathOf(mount, environment);
     const isImage = pod.spec?.volumes?.some(({ name, image }) => name === mount.name && image !== undefined) === true;
-    const root = await openOwned(this.#volumeFolder(pod, mount.name));
+    const hostPath = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
+    const root =
+      hostPath === undefined
+        ? await openOwned(this.#volumeFolder(pod, mount.name))
+        : await openedOnHost(this.#options.hostFiles, hostPath);
     if (subPath === '') return root;
     await using _ = root;
     try {
@@ -341,6 +346,13 @@ export class PodVolumes {
   #hostPath(path: string): string {
     return join(this.#options.state.hostPath, relative(this.#options.state.path, path));
   }
+}
+
+/** The volume has been there when the pod got it. */
+async function openedOnHost(hostFiles: HostFiles, path: string): Promise<OpenedPath> {
+  const opened = await hostFiles.open(path);
+  if (opened !== undefined) return opened;
+  throw new AgentError('FailedMount', `path ${JSON.stringify(path)} does not exist`);
 }
 
 interface PodFile {

@@ -28,7 +28,13 @@ export async function openMessageFile(path: string): Promise<OpenedPath> {
     await handle.close();
     throw error;
   }
-  return { fd: handle.fd, kind: 'file', stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+  return {
+    fd: handle.fd,
+    kind: 'file',
+    namespace: 'own',
+    stat: () => handle.stat(),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
 }
 
 /** The end of the message that an ended container wrote, as kubelet reads it; '' without one. Never rejects. */

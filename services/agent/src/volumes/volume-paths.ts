@@ -1,25 +1,13 @@
 import type { Pod, VolumeMount } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { VolumePlace } from './persistent-folders.ts';
-import { subPathOf } from './sub-path.ts';
 import { pathOnHost } from './volume-types/host-path.ts';
 
-/**
- * The path on the host that the engine mounts by itself, by the place of the claim that the volume has; undefined for a volume of the
- * agent. AgentError 'CreateContainerConfigError' for a part of it: a pod that writes to the folder could lead the engine to any other path.
- */
-export function hostPathOf(
-  pod: Pod,
-  mount: VolumeMount,
-  claimed: VolumePlace | undefined,
-  environment: ReadonlyMap<string, string>,
-): string | undefined {
+/** The path of the engine's host that the volume is, by the place of the claim that it has; undefined for a volume of the agent. */
+export function hostPathOf(pod: Pod, mount: VolumeMount, claimed: VolumePlace | undefined): string | undefined {
+  if (claimed?.kind === 'host') return claimed.path;
   const hostPath = pod.spec?.volumes?.find(({ name }) => name === mount.name)?.hostPath;
-  const path = hostPath === undefined ? undefined : pathOnHost(hostPath);
-  const found = claimed?.kind === 'host' ? claimed.path : path;
-  if (found === undefined || subPathOf(mount, environment) === '') return found;
-  const message = `volumeMount "${mount.name}" has a subPath: this node mounts what lies on the host (hostPath, local) only as a whole`;
-  throw new AgentError('CreateContainerConfigError', message);
+  return hostPath === undefined ? undefined : pathOnHost(hostPath);
 }
 
 /** The server that the volume is on, whatever names it; undefined for one of this host. */

@@ -54,6 +54,12 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
     await linuxMounts().remove(volume.Mountpoint);
     await docker.getVolume(run).remove();
   });
+  // This process is in the namespaces of the host, and enters its mount namespace as an agent in a container does.
+  const shared = { path: volume.Mountpoint, hostPath: volume.Mountpoint };
+  const onHost = {
+    findNetwork: async () => '/proc/self/ns/net',
+    mounts: { find: async () => '/proc/self/ns/mnt', shared },
+  };
   const direct = connect(SOCKET);
   const engine = await direct.engine.info(new AbortController().signal);
   let started = 0;
@@ -71,7 +77,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
         client,
         runtime,
         observer: runtime.observer,
-        mounts: linuxMounts(),
+        mounts: linuxMounts(onHost),
         path,
         root: '/',
         node: () => nodeOf('n'),
@@ -103,6 +109,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
         .filter((line) => line.includes(`${path}/pods`) || line.includes(`${path}/binds`));
       return [...left.map(({ Names: names }) => names.join()), ...mounts];
     },
+    hostFolder: ({ path }) => join(path, 'host'),
     image: 'busybox:1.36',
     parallel: 4,
   };

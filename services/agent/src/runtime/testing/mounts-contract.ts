@@ -57,7 +57,13 @@ async function detachesWhatIsInUse(mounts: HostMounts, folder: string): Promise<
 async function openedPath(path: string, index: number): Promise<OpenedPath> {
   const handle = await open(path);
   const kind = index === 0 ? 'file' : 'folder';
-  return { fd: handle.fd, kind, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+  return {
+    fd: handle.fd,
+    kind,
+    namespace: 'own',
+    stat: () => handle.stat(),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
 }
 
 async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
