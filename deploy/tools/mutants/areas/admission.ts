@@ -10,6 +10,8 @@ const REFUSALS = [`${ADMISSION}/refusals.test.ts`];
 const ATTEMPTS = `${REGISTRY}/writing/attempts.ts`;
 const ATTEMPT_TESTS = [`${REGISTRY}/writing/attempts.test.ts`];
 
+const POD_RESOURCES_TESTS = ['packages/kinds/src/pod-spec/pod-resources.test.ts'];
+
 /** Admission checks, and the rules of every write: versions, preconditions, finalizers, limits. */
 export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
@@ -339,5 +341,29 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     replacement: 'return hostUsers !== true ? [] :',
     tests: ['packages/kinds/src/pod-spec/security-context.test.ts'],
     protects: 'what the engine masks of /proc: root of such a container could change the host',
+  },
+  {
+    name: 'a container may use more than its pod',
+    file: 'packages/kinds/src/pod-spec/pod-resources.ts',
+    text: 'compareAmounts(limit, ofPod) <= 0',
+    replacement: 'compareAmounts(limit, ofPod) <= 9',
+    tests: POD_RESOURCES_TESTS,
+    protects: 'a container that the engine would refuse to start in the control group of its pod',
+  },
+  {
+    name: 'a pod asks for less than its containers',
+    file: 'packages/kinds/src/pod-spec/pod-resources.ts',
+    text: 'compareAmounts(together, own) <= 0',
+    replacement: 'compareAmounts(together, own) <= 9',
+    tests: POD_RESOURCES_TESTS,
+    protects: 'nodes from pods that ask for more than the scheduler counts',
+  },
+  {
+    name: 'a resize takes a limit of the pod away',
+    file: 'packages/kinds/src/core/pod/resize.ts',
+    text: "const errors = validateRemoved(resources, before, 'spec.resources', 'pod-level resource');",
+    replacement: 'const errors: FieldError[] = [];',
+    tests: ['packages/kinds/src/core/pod/resize.test.ts'],
+    protects: 'a limit that the node could not take away',
   },
 ];

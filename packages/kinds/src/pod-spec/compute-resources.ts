@@ -90,15 +90,20 @@ export function validateAmount(name: string, amount: string, path: string): Fiel
   return errors;
 }
 
-export function validateResourceRequirements(resources: ResourceRequirements | undefined, path: string): FieldError[] {
+/** `validateName` holds the rules on the name of a resource: a container may ask for others than a pod as a whole. */
+export function validateResourceRequirements(
+  resources: ResourceRequirements | undefined,
+  path: string,
+  validateName: typeof validateResourceName = validateResourceName,
+): FieldError[] {
   const errors: FieldError[] = [];
   const { limits = {}, requests = {} } = resources ?? {};
   for (const [name, amount] of Object.entries(limits)) {
-    append(errors, validateResourceName(name, `${path}.limits[${name}]`));
+    append(errors, validateName(name, `${path}.limits[${name}]`));
     append(errors, validateAmount(name, amount, `${path}.limits[${name}]`));
   }
   for (const [name, amount] of Object.entries(requests)) {
-    append(errors, validateResourceName(name, `${path}.requests[${name}]`));
+    append(errors, validateName(name, `${path}.requests[${name}]`));
     append(errors, validateAmount(name, amount, `${path}.requests[${name}]`));
     append(errors, validateAgainstLimit(name, amount, memberOf(limits, name), path));
   }

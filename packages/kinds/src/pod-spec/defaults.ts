@@ -1,3 +1,5 @@
+import { isHugePages, isOvercommitAllowed } from './compute-resources.ts';
+import { amountsOfContainers, isResourceOfPods } from './pod-amounts.ts';
 import type {
   Container,
   HTTPGetAction,
@@ -51,7 +53,7 @@ export function defaultPodOnly(spec: PodSpec): void {
       for (const port of container.ports ?? []) port.hostPort = orElse(port.hostPort, port.containerPort);
     }
   }
-  defaultRequests(spec.resources);
+  defaultPodResources(spec);
 }
 
 /** A limit without a request is a request too. */
@@ -61,6 +63,29 @@ function defaultRequests(resources: ResourceRequirements | undefined): void {
   const requests = { ...resources.requests };
   for (const [name, amount] of limits) requests[name] ??= amount;
   resources.requests = requests;
+}
+
+/**
+ * What a pod that asks for something as a whole does not say: its limits of huge pages are those of its containers, and with limits its
+ * requests are those of its containers, or else its limits.
+ */
+function defaultPodResources(spec: PodSpec): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  const asked = [...Object.keys(resources.limits ?? {}), ...Object.keys(resources.requests ?? {})];
+  if (asked.length === 0) return;
+  const limits = { ...resources.limits };
+  for (const [name, amount] of Object.entries(amountsOfContainers(spec, 'limits'))) {
+    if (isHugePages(name) && resources.requests?.[name] === undefined) limits[name] ??= amount;
+  }
+  if (Object.keys(limits).length === 0) return;
+  const requests = { ...resources.requests };
+  for (const [name, amount] of Object.entries(amountsOfContainers(spec, 'requests'))) {
+    if (isResourceOfPods(name) && isOvercommitAllowed(name)) requests[name] ??= amount;
+  }
+  for (const [name, amount] of Object.entries(limits)) if (isResourceOfPods(name)) requests[name] ??= amount;
+  resources.limits = limits;
+  if (Object.keys(requests).length > 0) resources.requests = requests;
 }
 
 function containersOf(spec: PodSpec): Container[] {

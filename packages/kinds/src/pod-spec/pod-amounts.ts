@@ -20,11 +20,13 @@ function largestOf(left: Amounts, right: Amounts): Amounts {
   return largest;
 }
 
-/**
- * What a pod asks for or is limited to: its containers together, or while it starts what its init containers need, whichever
- * is more. What the pod says for itself counts instead, for cpu and memory.
- */
-export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
+/** Whether a pod may ask for it as a whole, in `spec.resources` (Kubernetes' SupportedPodLevelResources). */
+export function isResourceOfPods(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+}
+
+/** What the containers of a pod ask for or are limited to together, or while it starts its init containers, whichever is more. */
+export function amountsOfContainers(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
   const own = (container: Container): Amounts => container.resources?.[of] ?? {};
   let running: Amounts = (spec.containers ?? []).reduce<Amounts>((sum, one) => sumOf(sum, own(one)), {});
   let beside: Amounts = {};
@@ -37,11 +39,13 @@ export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
       starting = largestOf(starting, beside);
     } else starting = largestOf(starting, sumOf(amounts, beside));
   }
-  const said = spec.resources?.[of] ?? {};
-  const counted = Object.entries(said).filter(
-    ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
-  );
-  return { ...largestOf(running, starting), ...Object.fromEntries(counted) };
+  return largestOf(running, starting);
+}
+
+/** What a pod asks for or is limited to: its containers, and instead of that what the pod says for itself. */
+export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
+  const said = Object.entries(spec.resources?.[of] ?? {}).filter(([name]) => isResourceOfPods(name));
+  return { ...amountsOfContainers(spec, of), ...Object.fromEntries(said) };
 }
 
 /** The same with what the pod itself costs its node: its overhead adds to what is asked for, and to limits that it has. */

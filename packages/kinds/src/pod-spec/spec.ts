@@ -13,12 +13,13 @@ import {
   tooLong,
 } from '@gantry/objects';
 import { validateAffinity } from './affinity.ts';
-import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
+import { validateAmount } from './compute-resources.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { validateFileVolumes } from './env.ts';
 import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateEphemeralContainers } from './ephemeral-containers.ts';
 import { validateHostAliases, validatePodDns } from './dns.ts';
+import { validatePodResources } from './pod-resources.ts';
 import { validatePodSecurityContext } from './security-context.ts';
 import { validateTolerations } from './tolerations.ts';
 import { validateTopologySpread } from './topology-spread.ts';
@@ -40,7 +41,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateContainers(scope, `${path}.containers`),
     ...validateInitContainers(scope, `${path}.initContainers`),
     ...validateEphemeralContainers(scope, `${path}.ephemeralContainers`),
-    ...validateResourceRequirements(spec.resources, `${path}.resources`),
+    ...validatePodResources(spec, `${path}.resources`),
     ...validateHostPorts(spec, path),
     ...validateClosed(spec.restartPolicy, RESTART_POLICIES, `${path}.restartPolicy`),
     ...validateClosed(spec.dnsPolicy, DNS_POLICIES, `${path}.dnsPolicy`),

@@ -30,9 +30,7 @@ export function validateResize(object: Pod, old: Pod): FieldError[] {
     errors.push(invalid('spec', object.status?.qosClass ?? '', detail));
   }
   if (!isSupported(old)) errors.push(forbidden('spec', 'Pod running on node without support for resize'));
-  if (spec.resources !== undefined || before.resources !== undefined) {
-    append(errors, validateRemoved(spec.resources, before.resources, 'spec.resources'));
-  }
+  append(errors, validateOfPod(spec.resources, before.resources));
   const order = validateOrder(spec, before);
   append(errors, order);
   if (order.length > 0) return errors;
@@ -51,10 +49,25 @@ export function validateResize(object: Pod, old: Pod): FieldError[] {
     munged.initContainers = unsized(munged.initContainers, before.initContainers);
     append(errors, validateInit(munged.initContainers, spec, before));
   }
-  const whole = withoutSizes(munged.resources, before.resources);
+  const whole = withoutSizes(spec.resources, before.resources);
   if (whole === undefined) delete munged.resources;
   else munged.resources = whole;
   return errors.length > 0 || equalJson(munged, before) ? errors : [forbidden('spec', ONLY)];
+}
+
+/** What the pod asks for as a whole. */
+function validateOfPod(
+  resources: ResourceRequirements | undefined,
+  before: ResourceRequirements | undefined,
+): FieldError[] {
+  if (before !== undefined && resources === undefined) {
+    return [forbidden('spec.resources', 'pod-level resources cannot be removed')];
+  }
+  const errors = validateRemoved(resources, before, 'spec.resources', 'pod-level resource');
+  if (!equalJson(withoutSizes(resources, before), before)) {
+    errors.push(forbidden('spec', 'only cpu and memory resources are mutable at pod-level'));
+  }
+  return errors;
 }
 
 function validateInit(munged: readonly Container[], spec: PodSpec, before: PodSpec): FieldError[] {
@@ -101,10 +114,11 @@ function validateRemoved(
   resources: ResourceRequirements | undefined,
   before: ResourceRequirements | undefined,
   path: string,
+  what = 'resource',
 ): FieldError[] {
   return (['requests', 'limits'] as const).flatMap((list) => {
     const isRemoved = Object.keys(before?.[list] ?? {}).some((name) => resources?.[list]?.[name] === undefined);
-    return isRemoved ? [forbidden(`${path}.${list}`, `resource ${list} cannot be removed`)] : [];
+    return isRemoved ? [forbidden(`${path}.${list}`, `${what} ${list} cannot be removed`)] : [];
   });
 }
 
