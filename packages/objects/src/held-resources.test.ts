@@ -57,3 +57,32 @@ describe('what a container holds', () => {
     expect(held(of)).toEqual(expected);
   });
 });
+
+describe('what a pod holds as a whole', () => {
+  const of = (asked: string, actual?: string, pending?: string) => {
+    const amounts = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
+    const shown = actual === undefined ? undefined : { ...amounts(actual), requests: { cpu: actual, memory: '1Gi' } };
+    const pod: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', image: 'i' }], resources: amounts(asked) },
+      status: {
+        ...(shown === undefined ? {} : { resources: shown }),
+        ...(pending === undefined
+          ? {}
+          : { conditions: [{ type: 'PodResizePending', status: 'True', reason: pending }] }),
+      },
+    };
+    return withHeldResources(pod).spec?.resources;
+  };
+
+  it.each([
+    ['is what it asks for before its node says anything', of('1'), '1'],
+    ['is more while it grows', of('2', '1'), '2'],
+    ['stays while it shrinks', of('1', '2'), '2'],
+    ['is not what it can never get', of('9', '1', 'Infeasible'), '1'],
+  ])('%s', (_, found, cpu) => {
+    expect(found).toEqual({ requests: { cpu }, limits: { cpu } });
+  });
+});

@@ -1,10 +1,10 @@
-import type { Container, ContainerStatus, Pod } from './generated/types.ts';
+import type { Container, ContainerStatus, Pod, PodSpec, ResourceRequirements } from './generated/types.ts';
 import { compareQuantity, parseQuantity, QuantityError } from './quantity.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
 /**
- * The pod with what its containers hold while they are resized, as Kubernetes counts it for quotas and nodes: the most of what the
+ * The pod with what it and its containers hold while they are resized, as Kubernetes counts it for quotas and nodes: the most of what the
  * spec asks for, what the node has granted, and what the container runs with. What the node can never grant counts as not asked for.
  */
 export function withHeldResources(pod: Pod): Pod {
@@ -12,13 +12,39 @@ export function withHeldResources(pod: Pod): Pod {
   const reported = new Map<string, ContainerStatus>();
   for (const one of [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])])
     if (one.resources !== undefined) reported.set(one.name, one);
-  if (spec === undefined || reported.size === 0) return pod;
+  if (spec === undefined || (reported.size === 0 && status?.resources === undefined)) return pod;
   const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   const asked = pending?.reason === 'Infeasible' ? 'never' : 'counts';
   const held = (container: Container) => heldBy(container, reported.get(container.name), asked);
   const containers = spec.containers.map(held);
   const initContainers = spec.initContainers?.map((one) => (one.restartPolicy === 'Always' ? held(one) : one));
-  return { ...pod, spec: { ...spec, containers, ...(initContainers === undefined ? {} : { initContainers }) } };
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      ...heldByPod(spec, status?.resources, asked),
+      containers,
+      ...(initContainers === undefined ? {} : { initContainers }),
+    },
+  };
+}
+
+/** What the pod holds as a whole, of what its spec says as a whole: the status names everything that its containers have, too. */
+function heldByPod(
+  { resources: own }: PodSpec,
+  actual: ResourceRequirements | undefined,
+  asked: 'counts' | 'never',
+): Pick<PodSpec, 'resources'> {
+  if (own === undefined || actual === undefined) return {};
+  const held = { ...own };
+  for (const list of ['requests', 'limits'] as const) {
+    const wanted = own[list];
+    if (wanted === undefined) continue;
+    const said = Object.entries(actual[list] ?? {}).filter(([name]) => wanted[name] !== undefined);
+    const known = Object.fromEntries(said);
+    held[list] = asked === 'counts' ? most(wanted, known) : { ...wanted, ...known };
+  }
+  return { resources: held };
 }
 
 function heldBy(container: Container, status: ContainerStatus | undefined, asked: 'counts' | 'never'): Container {

@@ -124,7 +124,9 @@ export {
   NO_AMOUNTS,
   addAmounts,
   parseAmounts,
+  podLimits,
   podRequests,
+  resourcesOfPod,
   subtractAmounts,
 } from './pod-requests.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';

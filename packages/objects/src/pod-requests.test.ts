@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec } from './generated/types.ts';
-import { podRequests } from './pod-requests.ts';
+import { podLimits, podRequests, resourcesOfPod } from './pod-requests.ts';
 
 const container = (name: string, cpu: string, restartPolicy?: string): Container => ({
   name,
@@ -43,4 +43,26 @@ describe('the resources of a pod', () => {
       memory: 2 ** 20,
     });
   });
+});
+
+describe('the limits of a pod', () => {
+  const limited = (limits: Record<string, string>): Container => ({ name: 'c', image: 'i', resources: { limits } });
+
+  it('are those of its containers, or its own, with the overhead of what is limited', () => {
+    const containers = [limited({ cpu: '1', memory: '1Mi' }), limited({ cpu: '500m' })];
+    const overhead = { cpu: '50m', memory: '1Mi' };
+    expect(podLimits(podOf({ containers, overhead }))).toEqual({ cpu: 1550, memory: 2 ** 21 });
+    expect(podLimits(podOf({ containers: [limited({})], overhead }))).toEqual({});
+    const resources = { limits: { cpu: '1', 'ephemeral-storage': '1Gi' } };
+    expect(podLimits(podOf({ containers, resources }))).toEqual({ cpu: 1000, memory: 2 ** 20 });
+  });
+});
+
+it('a pod says for itself what its requests or limits name', () => {
+  const of = (resources: PodSpec['resources']) => [
+    ...resourcesOfPod(podOf({ containers: [], ...(resources === undefined ? {} : { resources }) })),
+  ];
+  expect(of(undefined)).toEqual([]);
+  expect(of({ requests: {}, limits: { 'ephemeral-storage': '1' } })).toEqual([]);
+  expect(of({ requests: { cpu: '1' }, limits: { cpu: '1', memory: '1' } })).toEqual(['cpu', 'memory']);
 });

@@ -43,24 +43,43 @@ function maxAmounts(a: Amounts, b: Amounts): Amounts {
  * request; plus overhead.
  */
 export function podRequests(pod: Pod): Amounts {
-  const spec = pod.spec;
-  const own = Object.entries(spec?.resources?.requests ?? {}).filter(([name]) => isResourceOfPods(name));
-  const total = { ...containersRequest(pod), ...parseAmounts(Object.fromEntries(own)) };
-  return spec?.overhead === undefined ? total : addAmounts(total, parseAmounts(spec.overhead));
+  const { overhead } = pod.spec ?? {};
+  const total = amountsOf(pod, 'requests');
+  return overhead === undefined ? total : addAmounts(total, parseAmounts(overhead));
+}
+
+/** What a pod is limited to, as Kubernetes' PodLimits counts it; its overhead adds to limits that it has. */
+export function podLimits(pod: Pod): Amounts {
+  const total = amountsOf(pod, 'limits');
+  const overhead = Object.entries(parseAmounts(pod.spec?.overhead)).filter(([name]) => (total[name] ?? 0) > 0);
+  return addAmounts(total, Object.fromEntries(overhead));
+}
+
+/** The names of what a pod says for itself as a whole, in `spec.resources`. */
+export function resourcesOfPod({ spec }: Pod): ReadonlySet<string> {
+  const { requests = {}, limits = {} } = spec?.resources ?? {};
+  return new Set([...Object.keys(requests), ...Object.keys(limits)].filter(isResourceOfPods));
+}
+
+function amountsOf(pod: Pod, of: 'requests' | 'limits'): Amounts {
+  const own = Object.entries(pod.spec?.resources?.[of] ?? {}).filter(([name]) => isResourceOfPods(name));
+  return { ...amountsOfContainers(pod, of), ...parseAmounts(Object.fromEntries(own)) };
 }
 
 /** The larger of the containers with the sidecars, and the largest init container with the sidecars started before it. */
-function containersRequest({ spec }: Pod): Amounts {
+function amountsOfContainers({ spec }: Pod, of: 'requests' | 'limits'): Amounts {
+  const own = ({ resources }: Container): Amounts =>
+    resources?.[of] === undefined ? NO_AMOUNTS : parseAmounts(resources[of]);
   let running = NO_AMOUNTS;
-  for (const container of spec?.containers ?? []) running = addAmounts(running, requestsOf(container));
+  for (const container of spec?.containers ?? []) running = addAmounts(running, own(container));
   let sidecars = NO_AMOUNTS;
   let initPeak = NO_AMOUNTS;
   for (const container of spec?.initContainers ?? []) {
-    const own = requestsOf(container);
+    const amounts = own(container);
     if (container.restartPolicy === 'Always') {
-      sidecars = addAmounts(sidecars, own);
+      sidecars = addAmounts(sidecars, amounts);
       initPeak = maxAmounts(initPeak, sidecars);
-    } else initPeak = maxAmounts(initPeak, addAmounts(sidecars, own));
+    } else initPeak = maxAmounts(initPeak, addAmounts(sidecars, amounts));
   }
   return maxAmounts(addAmounts(running, sidecars), initPeak);
 }
@@ -68,8 +87,4 @@ function containersRequest({ spec }: Pod): Amounts {
 /** Whether `spec.resources` may say it for the pod as a whole (Kubernetes' SupportedPodLevelResources). */
 function isResourceOfPods(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
-}
-
-function requestsOf(container: Container): Amounts {
-  return container.resources?.requests === undefined ? NO_AMOUNTS : parseAmounts(container.resources.requests);
 }
