@@ -216,11 +216,6 @@ const REFUSED: Readonly<Record<string, RefusedPod>> = {
     event: 'Failed',
     message: /cannot load seccomp profile "none.json"/,
   },
-  'pod-limits': {
-    spec: { resources: { limits: { memory: '64Mi' } } },
-    rejected: 'PodLevelResourcesNotSupported',
-    message: /this node does not enforce spec\.resources\.limits of a pod/,
-  },
   'unsafe-sysctl': {
     context: { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] },
     rejected: 'SysctlForbidden',

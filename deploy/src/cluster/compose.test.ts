@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Shell } from '../machine/shell.ts';
 import { openProject } from './compose.ts';
 
@@ -50,8 +54,30 @@ test.each(['removeProxy', 'removePodEgress'] as const)('%s fails where the engin
 
 test('what agents have mounted is unmounted with a limit for each, also where it is forced', async () => {
   const { project, commands } = machine([]);
-  await project.unmountState();
+  await project.cleanHost();
   const unmounts = commands.at(-1)?.match(/.*\bumount\b.*/g) ?? [];
   expect(unmounts).toHaveLength(2);
   for (const line of unmounts) expect(line).toMatch(/^ *timeout --signal=KILL 60 umount /);
 });
+
+test.each(['', 'memory'])(
+  'control groups of its own pods are removed, and fails where one is in use: %s',
+  async (hierarchy) => {
+    const folder = await mkdtemp(join(tmpdir(), 'groups-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { project, commands } = machine([]);
+    await project.cleanHost();
+    const script = commands.at(-1)?.replace(/^.*?(?=for parent)/s, '') ?? '';
+    const env = { PATH: process.env['PATH'], GANTRY_CGROUP_DIR: folder, GANTRY_CLUSTER_ID: 'gantry-a' };
+    const parent = join(folder, hierarchy, 'docker');
+    const kept = [`gantry-ab-${'0'.repeat(12)}-podu`, `gantry-a-b-${'0'.repeat(12)}-podu`, 'gantry-a-podu'];
+    const own = `gantry-a-${'0'.repeat(12)}-podu`;
+    for (const name of [...kept, own]) await mkdir(join(parent, name), { recursive: true });
+    await mkdir(join(parent, own, 'container'));
+    const run = () => spawnSync('sh', ['-c', script], { env }).status;
+    expect(run()).toBe(1);
+    await rm(join(parent, own, 'container'), { recursive: true });
+    expect([run(), run()]).toEqual([0, 0]);
+    expect((await readdir(parent)).toSorted()).toEqual(kept.toSorted());
+  },
+);

@@ -33,8 +33,11 @@ export interface Project {
   down(volumes: 'remove' | 'keep', onLine: (line: string) => void): Promise<void>;
   /** Removes a service's containers, and the volumes that each of them has for itself. */
   removeService(service: string): Promise<void>;
-  /** Unmounts what agents have mounted in their state volume: the engine cannot remove a volume before that. Needs no agent. */
-  unmountState(): Promise<void>;
+  /**
+   * Unmounts what agents have mounted in their state volume, since the engine cannot remove a volume before that, and removes the control
+   * groups of pods, which have no processes any more. Needs no agent.
+   */
+  cleanHost(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them; also where the service has no container. */
   removePodEgress(onLine: (line: string) => void): Promise<void>;
   /** Removes the rules of Services from this host's packet filter, and the service that writes them; also where it has no container. */
@@ -62,6 +65,13 @@ const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/ga
       timeout --signal=KILL 60 umount --no-canonicalize --force "$path"
   done
 if grep ' /var/lib/gantry/' /proc/self/mountinfo >&2; then exit 1; fi`;
+
+/** In an agent's container: removes the control groups of pods (services/agent/src/docker/options/pod-group-name.ts has their form). */
+const REMOVE_GROUPS = `for parent in "$GANTRY_CGROUP_DIR"/docker "$GANTRY_CGROUP_DIR"/*/docker; do
+  for group in "$parent/$GANTRY_CLUSTER_ID"-????????????-pod*; do
+    if test -d "$group"; then rmdir "$group" || exit 1; fi
+  done
+done`;
 
 /** Services that the user may scale. */
 const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'dns', 'agent'] as const;
@@ -134,10 +144,10 @@ export function openProject(
       // Those that are gone already are no failure.
       if (volumes.length > 0) await mustRun(shell, 'docker', ['volume', 'rm', '-f', ...volumes]);
     },
-    unmountState: async () => {
+    cleanHost: async () => {
       const volume = ['volume', 'ls', '-q', '--filter', `name=^${clusterId}_agent-state$`];
       if ((await mustRun(shell, 'docker', volume)).trim() === '') return;
-      const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', UNMOUNT_STATE];
+      const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', `${UNMOUNT_STATE}\n${REMOVE_GROUPS}`];
       await mustRun(shell, 'docker', [...base, ...command], options());
     },
     // Rules outlive their service where its container was killed, or was removed by `docker compose down`: whether there is a container

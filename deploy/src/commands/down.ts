@@ -29,10 +29,10 @@ await runCommand(async () => {
   await progress.step("pods' containers", async (note) => {
     note(`${await removePodLeftovers(shell, systemClock, settings.clusterId, note)} removed`);
   });
-  await progress.step("pods' memory", async (note) => {
+  await progress.step("pods' memory and control groups", async (note) => {
     try {
-      await project.unmountState();
-      note('unmounted');
+      await project.cleanHost();
+      note('removed');
     } catch (error) {
       // An engine that refuses an agent's container never ran one. Otherwise the next step names the volume that is in use.
       note(errorMessage(error));

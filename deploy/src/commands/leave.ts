@@ -28,9 +28,9 @@ await runCommand(async () => {
     note(`${await removePodLeftovers(shell, systemClock, clusterId, note)} removed`),
   );
   if (valueIn(stored, 'GANTRY_POD_CIDR') !== '') {
-    await progress.step("pods' memory", async (note) => {
+    await progress.step("pods' memory and control groups", async (note) => {
       try {
-        await project.unmountState();
+        await project.cleanHost();
       } catch (error) {
         // An engine that refuses an agent's container never ran one. Otherwise the next step names the volume that is in use.
         note(errorMessage(error));

@@ -39,7 +39,7 @@ const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
   ['unreliable, its authors say', /\[Flaky\]/],
   ['of a feature that is off by default', /\[(?:Alpha|Feature:OffByDefault|FeatureGate:[^\]]*\] \[Alpha)\]/],
   [
-    'of what agents refuse: limits of a whole pod, users of its own',
+    "of what agents do not have: kubelet's control groups of all pods, users of their own",
     /\[(?:Feature:PodLevelResources|Feature:UserNamespacesSupport|FeatureGate:InPlacePodLevelResources[A-Za-z]*)\]/,
   ],
   [

@@ -24,7 +24,7 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
       containers: () => Promise.resolve(containers),
       up: () => Promise.resolve(),
       down: () => Promise.resolve(),
-      unmountState: () => Promise.resolve(),
+      cleanHost: () => Promise.resolve(),
       removePodEgress: () => Promise.resolve(),
       removeProxy: () => Promise.resolve(),
       removeService: () => Promise.resolve(),

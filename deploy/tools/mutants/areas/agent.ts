@@ -300,8 +300,8 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'a memory limit may be set below the usage',
     file: `${AGENT}/pods/perform-action.ts`,
-    text: 'await checkMemoryDecreases(context);',
-    replacement: '',
+    text: 'await checkMemoryDecreases(context);\n    await runtime.containers',
+    replacement: 'await runtime.containers',
     tests: [`${AGENT}/pods/memory-decrease.test.ts`],
     protects:
       'a container from the kernel, which kills it where control groups of version 2 get less memory than is in use',

@@ -85,7 +85,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a control group is read at a path that an id names',
     file: 'services/agent/src/docker/cgroup-stats.ts',
-    text: "if (!ID.test(id)) return 'gone';",
+    text: 'if (!ID.test(id)) return undefined;',
     replacement: '',
     tests: ['services/agent/src/docker/cgroup-stats.test.ts'],
     protects: 'other files of the host',

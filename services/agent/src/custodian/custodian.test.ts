@@ -175,6 +175,17 @@ describe('a host custodian with an agent that comes back', () => {
     expect(reported).toEqual([['Node', 'host-2', 'DeletingNode', message]]);
   });
 
+  it('removes with a node the control groups of its pods, and no other', async () => {
+    const owner = (node: string) => ({ cluster: 'c', node });
+    for (const node of ['host-1', 'host-2']) {
+      await runtime.podGroups.updatePodGroup({ owner: owner(node), uid: 'u' }, {});
+    }
+    lead();
+    await wait();
+    expect(await runtime.podGroups.listPodGroups(owner('host-2'))).toEqual([]);
+    expect(await runtime.podGroups.listPodGroups(owner('host-1'))).toEqual(['u']);
+  });
+
   it.each([
     ['of the engine that has no name', 'ab'.repeat(32), ['ab'.repeat(32)]],
     ['that has a name', 'cluster_pki-ca', []],

@@ -288,6 +288,7 @@ export class Custodian {
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
     const { client, agents, statePath } = this.#options;
     if (this.#removals.has(node)) return;
+    if ((await this.#removeGroups(node)) === 'in-use') return;
     const lease = this.#heartbeats.get(node)?.lease;
     const key = { namespace: LEASE_NAMESPACE, name: node };
     if (lease !== undefined) await ignoreNotFound(client.delete(LEASES, key, versionOf(lease), signal));
@@ -299,6 +300,18 @@ export class Custodian {
     this.#missing.delete(node);
     const removal = this.#removeFolder(node, state).finally(() => this.#removals.delete(node));
     this.#removals.set(node, removal);
+  }
+
+  /**
+   * Nothing of the node's pods runs any more; the kernel may be about to take the last process out of a group. The Node goes afterwards, so
+   * that the next round, or another custodian, repeats this.
+   */
+  async #removeGroups(node: string): Promise<'removed' | 'in-use'> {
+    const { runtime, cluster } = this.#options;
+    const owner = { cluster, node };
+    const uids = await runtime.podGroups.listPodGroups(owner);
+    const removed = await Promise.all(uids.map((uid) => runtime.podGroups.removePodGroup({ owner, uid })));
+    return removed.every(Boolean) ? 'removed' : 'in-use';
   }
 
   /** What acts for the node ends first. Never rejects. */

@@ -41,6 +41,38 @@ it.each([
   expect(await read(OTHER)).toBe('gone');
 });
 
+const IN_POD = `docker/gantry-0123456789ab-pod1a/${ID}`;
+
+it.each([
+  ['version 2', unified(IN_POD), unified(`docker/${OTHER}`), `${IN_POD}/cgroup.procs`],
+  ['version 1', legacy(IN_POD), legacy(`docker/${OTHER}`), `cpuacct/${IN_POD}/cgroup.procs`],
+])(
+  'finds a container in the group of its pod, before and after others: %s',
+  async (_name, inPod, beside, processes) => {
+    const files = { ...inPod, ...beside, [processes]: '7\n' };
+    for (const first of [ID, OTHER]) {
+      const groups = groupReader(await folderWith(files));
+      expect(await groups.read(first)).toEqual(NUMBERS);
+      for (const id of [ID, OTHER, ID]) expect(await groups.read(id)).toEqual(NUMBERS);
+      expect(await groups.processesOf(ID)).toEqual([7]);
+    }
+    const root = await folderWith(inPod);
+    expect(await groupReader(root).read(ID)).toEqual(NUMBERS);
+    expect(await groupReader(root).read(OTHER)).toBe('unknown');
+  },
+);
+
+it('misses a container of a pod that has gone, and finds it when it is elsewhere', async () => {
+  const root = await folderWith(unified(IN_POD));
+  const groups = groupReader(root);
+  expect(await groups.read(ID)).toEqual(NUMBERS);
+  await rm(join(root, IN_POD), { recursive: true });
+  expect(await groups.read(ID)).toBe('gone');
+  await mkdir(join(root, 'docker', ID));
+  for (const [name, content] of Object.entries(unified(`docker/${ID}`))) await writeFile(join(root, name), content);
+  expect(await groups.read(ID)).toEqual(NUMBERS);
+});
+
 it.each([
   ['version 2', { ...unified(`docker/${ID}`), [`docker/${ID}/pids.current`]: '12\n' }],
   ['version 1', { ...legacy(`docker/${ID}`), [`pids/docker/${ID}/pids.current`]: '12\n' }],

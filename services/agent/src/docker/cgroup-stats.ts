@@ -1,7 +1,8 @@
-import { access, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
 import { legacyDeviceIo, unifiedDeviceIo } from './device-io.ts';
+import { ENGINE_GROUP, POD_GROUP } from './options/pod-group-name.ts';
 import { LEGACY_MEMORY, type MemoryCounters, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
 
 /** What control groups say of a container. */
@@ -22,9 +23,12 @@ export interface GroupReader {
   hasGroups(): Promise<boolean>;
 }
 
-/** Where engines put a container's group: with `--exec-opt native.cgroupdriver=cgroupfs`, and with `systemd`. */
+/**
+ * Where engines put a container's group: with `--exec-opt native.cgroupdriver=cgroupfs`, and with `systemd`. With the first one, some are in
+ * groups of pods.
+ */
 const FOLDERS: readonly ((id: string) => string)[] = [
-  (id) => join('docker', id),
+  (id) => join(ENGINE_GROUP, id),
   (id) => join('system.slice', `docker-${id}.scope`),
 ];
 /** What the root of a hierarchy has, in the two versions. */
@@ -36,6 +40,8 @@ interface Version {
   readonly read: (root: string, folder: string) => Promise<GroupStats>;
   readonly deviceIo: (root: string, folder: string) => Promise<readonly DeviceIo[]>;
   readonly processes: (root: string, folder: string) => string;
+  /** The folder of the engine's groups, with which those of pods are found. */
+  readonly engineGroup: string;
 }
 
 const VERSIONS: readonly Version[] = [
@@ -43,6 +49,7 @@ const VERSIONS: readonly Version[] = [
     read: readUnified,
     deviceIo: async (root, folder) => unifiedDeviceIo(await readFile(join(root, folder, 'io.stat'), 'utf8')),
     processes: (root, folder) => join(root, folder, 'cgroup.procs'),
+    engineGroup: ENGINE_GROUP,
   },
   {
     read: readLegacy,
@@ -51,6 +58,7 @@ const VERSIONS: readonly Version[] = [
       return legacyDeviceIo(await file('io_service_bytes'), await file('io_serviced'));
     },
     processes: (root, folder) => join(root, 'cpuacct', folder, 'cgroup.procs'),
+    engineGroup: join('cpuacct', ENGINE_GROUP),
   },
 ];
 
@@ -58,38 +66,53 @@ const VERSIONS: readonly Version[] = [
 export function groupReader(root: string): GroupReader {
   const places = VERSIONS.flatMap((version) => FOLDERS.map((folder) => ({ ...version, folder })));
   let known: (typeof places)[number] | undefined;
+  /** Containers in groups of pods, by their ids. */
+  const inPods = new Map<string, string>();
+  /** What is read of the first place where the container is found. */
+  const find = async <T>(
+    id: string,
+    readIn: (place: (typeof places)[number], folder: string) => Promise<T>,
+  ): Promise<T | undefined> => {
+    if (!ID.test(id)) return undefined;
+    for (const place of known === undefined ? places : [known]) {
+      const found = await attempt(readIn(place, inPods.get(id) ?? place.folder(id)));
+      if (found !== undefined) {
+        known = place;
+        return found;
+      }
+      inPods.delete(id);
+      for (const folder of await foldersInPods(root, place, id)) {
+        const inPod = await attempt(readIn(place, folder));
+        if (inPod === undefined) continue;
+        known = place;
+        inPods.set(id, folder);
+        return inPod;
+      }
+    }
+    return undefined;
+  };
   return {
     read: async (id) => {
-      if (!ID.test(id)) return 'gone';
-      for (const place of known === undefined ? places : [known]) {
-        const stats = await attempt(place.read(root, place.folder(id)));
-        if (stats === undefined) continue;
-        known = place;
-        return stats;
-      }
-      return known === undefined ? 'unknown' : 'gone';
+      const stats = await find(id, (place, folder) => place.read(root, folder));
+      if (stats !== undefined) return stats;
+      return known === undefined && ID.test(id) ? 'unknown' : 'gone';
     },
-    readDeviceIo: async (id) => {
-      if (!ID.test(id)) return undefined;
-      for (const { deviceIo, folder } of known === undefined ? places : [known]) {
-        const found = await attempt(deviceIo(root, folder(id)));
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
+    readDeviceIo: (id) => find(id, ({ deviceIo }, folder) => deviceIo(root, folder)),
     processesOf: async (id) => {
-      if (!ID.test(id)) return [];
-      for (const { processes, folder } of known === undefined ? places : [known]) {
-        const text = await attempt(readFile(processes(root, folder(id)), 'utf8'));
-        if (text !== undefined) return text.split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]));
-      }
-      return [];
+      const text = await find(id, ({ processes }, folder) => readFile(processes(root, folder), 'utf8'));
+      return (text ?? '').split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]));
     },
     hasGroups: async () => {
       const found = await Promise.all(ROOT_FILES.map((name) => attempt(access(join(root, name)).then(() => name))));
       return found.some((name) => name !== undefined);
     },
   };
+}
+
+/** Where a container may be that is in the group of a pod. */
+async function foldersInPods(root: string, { engineGroup }: Version, id: string): Promise<readonly string[]> {
+  const names = (await attempt(readdir(join(root, engineGroup)))) ?? [];
+  return names.flatMap((name) => (POD_GROUP.test(name) ? [join(ENGINE_GROUP, name, id)] : []));
 }
 
 /** A group ends with its container, between two of its files too. */

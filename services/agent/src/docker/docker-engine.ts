@@ -6,12 +6,13 @@ import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { withoutLabels } from './options/identity.ts';
+import type { PodGroups } from './pod-groups.ts';
 
 /** Kubelet calls a runtime down that has not answered for 30 s; the node is checked every 5 s. */
 const PING_MS = 15_000;
 
 /** The engine's information about itself, and the probe of its privilege. */
-export function dockerEngine(calls: EngineCalls): EngineRuntime {
+export function dockerEngine(calls: EngineCalls, groups: Pick<PodGroups, 'support'>): EngineRuntime {
   return {
     info: async (signal) => {
       try {
@@ -30,6 +31,7 @@ export function dockerEngine(calls: EngineCalls): EngineRuntime {
           architecture: String(info['Architecture']),
           recursiveReadOnly: recursiveReadOnlyOf(String(info['ServerVersion']), String(info['KernelVersion'])),
           ...securityOf(info['SecurityOptions']),
+          podGroups: await groups.support(String(info['CgroupDriver'])),
           runtimes: Object.keys((info['Runtimes'] as object | undefined) ?? {}),
         };
       } catch (error) {

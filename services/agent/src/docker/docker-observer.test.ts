@@ -7,6 +7,7 @@ import { groupReader } from './cgroup-stats.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { Inspections } from './inspections.ts';
+import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 
 const { signal } = new AbortController();
@@ -38,7 +39,7 @@ async function observeEnded() {
   };
   const calls = new EngineCalls(docker, new ManualClock());
   const links = new PodLinks(calls, groupReader('/nonexistent'));
-  const observer = new DockerObserver(calls, new Inspections(calls), links);
+  const observer = new DockerObserver(calls, new Inspections(calls), links, new PodGroups('/nonexistent'));
   const events = observer.watch('c', signal)[Symbol.asyncIterator]();
   expect((await events.next()).value).toBe('connected');
   return {

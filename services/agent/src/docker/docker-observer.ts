@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { PodFilter, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
+import type { PodFilter, PodState, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { podStates } from './container-state.ts';
 import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { Inspections } from './inspections.ts';
+import { groupParent, isGroupUid } from './options/pod-group-name.ts';
+import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
 
@@ -25,14 +27,16 @@ export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
   readonly #links: PodLinks;
+  readonly #groups: Pick<PodGroups, 'find'>;
   /**
    * Containers in which the kernel killed a process for its memory, by the engine's events. Engine 20.10 shows it in an inspection only
    * if it heard of it before it heard of the container's end, and the two come in any order.
    */
   readonly #outOfMemory = new Set<string>();
 
-  constructor(calls: EngineCalls, inspections: Inspections, links: PodLinks) {
+  constructor(calls: EngineCalls, inspections: Inspections, links: PodLinks, groups: Pick<PodGroups, 'find'>) {
     this.#calls = calls;
+    this.#groups = groups;
     this.#inspections = inspections;
     this.#links = links;
   }
@@ -50,13 +54,23 @@ export class DockerObserver implements RuntimeObserver {
       const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
       const inspected = found.filter((container) => container !== undefined);
       const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
-      return podStates(inspected, {
+      const states = podStates(inspected, {
         unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
         outOfMemory: this.#outOfMemory,
       });
+      const parents = new Set(inspected.map(({ HostConfig: { CgroupParent: parent = '' } }) => parent));
+      return await Promise.all(states.map((state) => this.#withGroup(state, parents)));
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
+  }
+
+  /** The pod with its control group, if containers of it were created in one. */
+  async #withGroup(state: PodState, parents: ReadonlySet<string>): Promise<PodState> {
+    const pod = { owner: state.owner, uid: state.identity.uid };
+    if (!isGroupUid(pod.uid) || !parents.has(groupParent(pod))) return state;
+    const group = await this.#groups.find(pod);
+    return group === undefined ? state : { ...state, group };
   }
 
   async *watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {

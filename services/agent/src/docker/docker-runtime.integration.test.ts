@@ -189,6 +189,35 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   }
 });
 
+it('containers of a pod use no more memory together than the pod has, though each has as much for itself', async () => {
+  await using test = await dockerUnderTest('/sys/fs/cgroup');
+  const { cluster, runtime, sandboxImage } = test;
+  const { signal } = new AbortController();
+  const owner = { cluster, node: 'node-a' };
+  const resources = { cpuShares: 2, memoryBytes: 64 * 2 ** 20 };
+  const sandbox = plainSandbox({ owner, pod: POD, image: sandboxImage, resources });
+  // Where systemd has the groups, pods have none.
+  if ((await runtime.engine.info(signal)).podGroups !== 'supported') {
+    await expect(runtime.sandboxes.createSandbox(sandbox, signal)).rejects.toBeDefined();
+    return;
+  }
+  const sandboxId = await runtime.sandboxes.createSandbox(sandbox, signal);
+  const command = ['sh', '-c', 'x=$(head -c 45000000 /dev/zero | tr "\\0" x); sleep 3600'];
+  for (const name of ['one', 'two']) {
+    const change = { owner, pod: POD, sandboxId, image: test.image, name, command, resources, group: 'pod' } as const;
+    const id = await runtime.containers.createContainer(plainContainer(change), signal);
+    await runtime.containers.startContainer(id, signal);
+  }
+  const states = async () => (await runtime.observer.listPods({ cluster }, signal))[0]?.containers ?? [];
+  await test.eventually(async () => (await states()).some(({ state }) => state === 'exited'));
+  expect((await states()).find(({ state }) => state === 'exited')).toMatchObject({ exitCode: 137, endedBy: 'oom' });
+  const all = [...(await states()).map(({ id }) => id), sandboxId];
+  for (const id of all) await runtime.containers.removeContainer(id, signal);
+  const grouped = { owner, uid: POD.uid };
+  await test.eventually(() => runtime.podGroups.removePodGroup(grouped));
+  expect(await runtime.podGroups.listPodGroups(owner)).toEqual([]);
+});
+
 it('measures how memory is used and CPU time is cut, and what passes the networks of pods', async () => {
   await using test = await dockerUnderTest('/sys/fs/cgroup');
   const { cluster, runtime, sandboxImage } = test;

@@ -21,6 +21,7 @@ import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
 import { Inspections } from './inspections.ts';
+import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
@@ -56,18 +57,20 @@ export function connectDocker(
   const inspections = new Inspections(calls);
   const groups = groupReader(cgroupDir);
   const links = new PodLinks(calls, groups);
+  const podGroups = new PodGroups(cgroupDir);
   return {
-    sandboxes: dockerSandboxes(calls, links),
+    sandboxes: dockerSandboxes(calls, links, podGroups),
+    podGroups,
     containers: dockerContainers(calls, execs, inspections, privilege),
     pauses: dockerPauses(calls),
     images: dockerImages(calls),
     imageVolumes: dockerImageVolumes(calls),
     imageFiles: dockerImageFiles(calls),
-    observer: new DockerObserver(calls, inspections, links),
+    observer: new DockerObserver(calls, inspections, links, podGroups),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groups, clock),
     streams: dockerStreams(calls, execs, clock),
-    engine: dockerEngine(calls),
+    engine: dockerEngine(calls, podGroups),
     agents: dockerAgentContainers(calls),
     forwarders: dockerForwarders(calls),
   };

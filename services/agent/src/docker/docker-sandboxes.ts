@@ -1,12 +1,20 @@
+import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { PodBridge } from './pod-bridge.ts';
+import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
 
+const ELSEWHERE = "the engine has not put the sandbox into the pod's control group, whose limits would not hold";
+
 /** Sandboxes as pause containers. Where it can, the agent connects them to their network. */
-export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRuntime {
+export function dockerSandboxes(
+  calls: EngineCalls,
+  links: PodLinks,
+  groups: Pick<PodGroups, 'updatePodGroup' | 'holds'>,
+): SandboxRuntime {
   const bridgeOf = async ({ network }: SandboxSpec, signal: AbortSignal) =>
     network.kind === 'pod' && network.nameServer === 'network' ? links.bridge(network.name, signal) : undefined;
   const start = async (id: string, spec: SandboxSpec, bridge: PodBridge | undefined, signal: AbortSignal) => {
@@ -28,6 +36,8 @@ export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRun
       try {
         const bridge = await bridgeOf(spec, signal);
         if (spec.network.kind === 'pod' && bridge !== undefined) await links.checkFree(bridge, spec.network.address);
+        const pod = { owner: spec.owner, uid: spec.pod.uid };
+        if (spec.resources !== undefined) await groups.updatePodGroup(pod, spec.resources);
         const options = sandboxOptions(spec, bridge);
         const { id } = await calls.change(signal, (docker, abortSignal) =>
           docker.createContainer({ ...options, abortSignal }),
@@ -35,6 +45,8 @@ export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRun
         try {
           created?.(id);
           await start(id, spec, bridge, signal);
+          if (spec.resources !== undefined && !(await groups.holds(pod, id)))
+            throw new AgentError('Runtime', ELSEWHERE);
         } catch (error) {
           // The sandbox goes although the caller may have left: its address would stay in use.
           await remove(id, new AbortController().signal);

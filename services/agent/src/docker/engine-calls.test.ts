@@ -21,6 +21,7 @@ const FORWARDER = {
   ...{ cluster: 'c', namespace: 'd', name: 's', uid: 'u', hash: 'h', image: 'i', network: 'n' },
   ...{ target: '10.128.10.0', ports: [], closedRange: '10.128.4.0-10.128.9.255' },
 };
+const GROUPED = { owner: OWNER, uid: 'u' };
 const LOG = { follow: false, timestamps: false };
 
 async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
@@ -46,6 +47,20 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     updateContainer: (runtime, signal) => runtime.containers.updateContainer('id', {}, signal),
     removeContainer: (runtime, signal) => runtime.containers.removeContainer('id', signal),
     exec: (runtime, signal) => runtime.containers.exec('id', ['true'], signal),
+  },
+  // They ask the kernel alone.
+  podGroups: {
+    updatePodGroup: (runtime, signal) =>
+      runtime.podGroups.updatePodGroup(GROUPED, {}).catch(() => runtime.engine.info(signal)),
+    readPodMemory: async (runtime, signal) => {
+      if ((await runtime.podGroups.readPodMemory(GROUPED)) === undefined) await runtime.engine.info(signal);
+    },
+    removePodGroup: async (runtime, signal) => {
+      if (await runtime.podGroups.removePodGroup(GROUPED)) await runtime.engine.info(signal);
+    },
+    listPodGroups: async (runtime, signal) => {
+      if ((await runtime.podGroups.listPodGroups(OWNER)).length === 0) await runtime.engine.info(signal);
+    },
   },
   pauses: { unpause: (runtime, signal) => runtime.pauses.unpause('id', signal) },
   images: {

@@ -5,6 +5,8 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageFilesSpec } from '../runtime/image-files.ts';
 import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import type { LogOptions } from '../runtime/logs.ts';
+import type { GroupedPod } from '../runtime/pod-groups.ts';
+import type { Owner } from '../runtime/labels.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
@@ -59,6 +61,8 @@ export class HollowRuntime implements Runtime {
   readonly #options: HollowOptions;
   readonly #sandboxes = new Map<string, HollowSandbox>();
   readonly #containers = new Map<string, HollowContainer>();
+  /** By nodes and uids of pods. */
+  readonly #groups = new Map<string, ResourceLimits>();
   /** By ids. */
   readonly #imageHolds = new Map<string, ImageVolumeSpec>();
   readonly #watchers = new Set<(event: RuntimeEvent) => void>();
@@ -120,6 +124,7 @@ export class HollowRuntime implements Runtime {
       }
       const address = spec.network.kind === 'pod' ? spec.network.address : '';
       this.#checkFree(address);
+      if (spec.resources !== undefined) this.#groups.set(groupKey({ ...spec, uid: spec.pod.uid }), spec.resources);
       const id = this.#id();
       const createdAt = this.#options.clock.now();
       const sandbox: HollowSandbox = {
@@ -150,6 +155,27 @@ export class HollowRuntime implements Runtime {
     removeSandbox: async (id: string): Promise<void> => {
       const sandbox = this.#sandboxes.get(id);
       if (this.#sandboxes.delete(id) && sandbox !== undefined) this.#emit(sandbox.spec, 'removed');
+    },
+  };
+
+  readonly podGroups = {
+    updatePodGroup: async (pod: GroupedPod, limits: ResourceLimits): Promise<void> =>
+      void this.#groups.set(groupKey(pod), limits),
+    readPodMemory: async (pod: GroupedPod): Promise<number | undefined> => {
+      if (!this.#groups.has(groupKey(pod))) return undefined;
+      const inside = [...this.#containers.values()].filter(({ spec }) => spec.pod.uid === pod.uid);
+      const used = [...this.#measure(inside.map(({ state }) => state.id)).values()];
+      return used.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+    },
+    removePodGroup: async (pod: GroupedPod): Promise<boolean> => {
+      const all = [...this.#sandboxes.values(), ...this.#containers.values()];
+      const isUsed = all.some(({ spec, state }) => spec.pod.uid === pod.uid && state.state === 'running');
+      if (!isUsed) this.#groups.delete(groupKey(pod));
+      return !isUsed;
+    },
+    listPodGroups: async (owner: Owner): Promise<readonly string[]> => {
+      const prefix = groupKey({ owner, uid: '' });
+      return [...this.#groups.keys()].flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
     },
   };
 
@@ -314,6 +340,7 @@ export class HollowRuntime implements Runtime {
       appArmor: 'enabled',
       recursiveReadOnly: 'supported',
       seccomp: 'default-profile',
+      podGroups: 'supported',
       runtimes: ['runc'],
       ...this.#options.engine,
     }),
@@ -388,8 +415,14 @@ export class HollowRuntime implements Runtime {
           .map(({ state }) => state)
           .sort((a, b) => b.attempt - a.attempt),
         imageHolds: holds.filter(same).map(({ id }) => id),
+        ...this.#groupOf(spec),
       };
     });
+  }
+
+  #groupOf({ owner, pod }: Pick<SandboxSpec, 'owner' | 'pod'>): Pick<PodState, 'group'> {
+    const limits = this.#groups.get(groupKey({ owner, uid: pod.uid }));
+    return limits === undefined ? {} : { group: { limits, precision: { cpuShares: 1, memoryBytes: 1 } } };
   }
 
   async *#watch(_cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
@@ -445,4 +478,8 @@ function withoutActivity<T extends Pick<ContainerState, 'activity'>>({
   ...state
 }: T): Omit<T, 'activity'> {
   return state;
+}
+
+function groupKey({ owner: { cluster, node }, uid }: GroupedPod): string {
+  return `${cluster}/${node}/${uid}`;
 }

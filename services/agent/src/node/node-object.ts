@@ -134,7 +134,12 @@ function registered(observed: NodeFacts): {
 }
 
 /** Kubelet's features that the scheduler and the API server ask for before a pod may need them, by name. */
-const DECLARED_FEATURES = ['RestartAllContainersOnContainerExits'];
+function declaredFeatures({ podGroups }: EngineInfo): string[] {
+  return [
+    ...(podGroups === 'supported' ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
+    'RestartAllContainersOnContainerExits',
+  ];
+}
 
 /** The desired status; conditions and fields of other owners are kept. */
 export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
@@ -150,7 +155,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
     ...resourceStatus(host, shares, reserved, old),
     conditions: nodeConditions(observed, old.conditions ?? [], now),
     daemonEndpoints: { kubeletEndpoint: { Port: AGENT_PORT } },
-    declaredFeatures: DECLARED_FEATURES,
+    declaredFeatures: declaredFeatures(engine),
     features: { supplementalGroupsPolicy: true },
     images: [...images],
     runtimeHandlers: ['', ...engine.runtimes.toSorted()].map((name) => ({

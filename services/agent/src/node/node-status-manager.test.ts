@@ -178,7 +178,10 @@ describe('the node status with concurrent writes of other clients', () => {
   it('shows its images, its handlers and what it cannot do', () => {
     expect(node()?.status?.images).toEqual([{ names: ['nginx:latest'], sizeBytes: 7 }]);
     expect(node()?.status?.features).toEqual({ supplementalGroupsPolicy: true });
-    expect(node()?.status?.declaredFeatures).toEqual(['RestartAllContainersOnContainerExits']);
+    expect(node()?.status?.declaredFeatures).toEqual([
+      'InPlacePodLevelResourcesVerticalScaling',
+      'RestartAllContainersOnContainerExits',
+    ]);
     const features = { recursiveReadOnlyMounts: true, userNamespaces: false };
     expect(node()?.status?.runtimeHandlers).toContainEqual({ name: '', features });
   });

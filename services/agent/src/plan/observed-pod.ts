@@ -1,6 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
+import type { PodGroupState } from '../runtime/pod-groups.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { reportedStatus } from '../spec/reported-status.ts';
@@ -16,6 +17,8 @@ export interface ObservedPod {
   readonly sandboxes: readonly SandboxState[];
   readonly memory: PodMemory;
   readonly now: Instant;
+  /** The pod's control group. */
+  readonly group?: PodGroupState;
 }
 
 /** The same with the sandbox that runs. */

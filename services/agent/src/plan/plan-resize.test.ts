@@ -16,7 +16,7 @@ const SMALL = sizes('100m', '64Mi');
 const LARGE = sizes('200m', '128Mi');
 const sized = (resources: Container['resources'], change: Partial<Container> = {}) =>
   container('main', { resources, ...change });
-const STATE = podState([sandbox()], [running({ resources: resourceLimits(sized(SMALL)) })]);
+const STATE = podState([sandbox()], [running({ resources: resourceLimits(pod(), sized(SMALL)) })]);
 const granted: Partial<ContainerStatus> = {
   containerID: 'docker://main-0',
   allocatedResources: SMALL?.requests,
@@ -37,7 +37,7 @@ const resizeOf = (object: Pod, memory = MOUNTED, state = STATE) =>
 describe('a resize of a running container', () => {
   it('changes what the engine holds it to, without a restart', () => {
     expect(actions(resizing()).actions).toEqual([
-      { kind: 'updateContainer', id: 'main-0', name: 'main', resources: resourceLimits(sized(LARGE)) },
+      { kind: 'updateContainer', id: 'main-0', name: 'main', resources: resourceLimits(pod(), sized(LARGE)) },
     ]);
     expect(actions(pod({ containers: [sized(SMALL)] })).actions).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe('a resize of a running container', () => {
   });
 
   it('is not asked for again at once when the engine has taken or refused it', () => {
-    const last = { containerId: 'main-0', resources: resourceLimits(sized(LARGE)), retryAt: NOW + 4_000 };
+    const last = { containerId: 'main-0', resources: resourceLimits(pod(), sized(LARGE)), retryAt: NOW + 4_000 };
     const plan = actions(resizing(), { ...MOUNTED, updates: new Map([['main', last]]) });
     expect([plan.actions, plan.requeueAt]).toEqual([[], NOW + 4_000]);
     const other = { ...last, resources: {} };
@@ -65,7 +65,7 @@ describe('a resize of a running container', () => {
     const [status] = statusOf(resizing()).containerStatuses ?? [];
     expect(status).toMatchObject({ allocatedResources: LARGE?.requests, resources: SMALL });
     expect(resizeOf(resizing())).toMatchObject([{ type: 'PodResizeInProgress', status: 'True' }]);
-    const done = podState([sandbox()], [running({ resources: resourceLimits(sized(LARGE)) })]);
+    const done = podState([sandbox()], [running({ resources: resourceLimits(pod(), sized(LARGE)) })]);
     expect(resizeOf(resizing(), MOUNTED, done)).toEqual([]);
     expect(statusOf(resizing(), MOUNTED, done).containerStatuses).toMatchObject([{ resources: LARGE }]);
   });

@@ -1,7 +1,9 @@
+import type { Pod } from '@gantry/objects';
 import type { ContainerState, ResourceLimits } from '../runtime/containers.ts';
 import { ownContainersOf, type PodContainer } from '../spec/pod-containers.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import type { PodInSandbox } from './observed-pod.ts';
+import { nextGroupLimits } from './pod-group.ts';
 import type { PlanDraft } from './pod-plan.ts';
 
 /** How often a resize that the node has no room for is judged again. */
@@ -9,14 +11,19 @@ const RETRY_DEFERRED_MS = 10_000;
 
 const FIELDS = ['cpuShares', 'cpuQuotaMicros', 'memoryBytes'] as const;
 
-/** Gives running containers the resources of their spec, as far as their policy does not ask for a restart. */
+/**
+ * Gives the pod's control group and running containers the resources of their spec, as far as a container's policy does not ask for a
+ * restart. No container has more than its pod at any time, which the kernel would refuse.
+ */
 export function planResize(draft: PlanDraft, observed: PodInSandbox): void {
-  const { memory, now } = observed;
+  const { pod, memory, now } = observed;
   if (memory.resize.kind === 'deferred') draft.requeue(now + RETRY_DEFERRED_MS);
-  for (const { running, item } of resized(observed)) {
-    if (memory.stopping.has(running.id) || resizeRestarts(running, item)) continue;
+  const changing = resized(observed);
+  if (planGroup(draft, observed, changing.length === 0 ? 'as-wanted' : 'to-change') === 'changes') return;
+  for (const { running, item } of changing) {
+    if (memory.stopping.has(running.id) || resizeRestarts(pod, running, item)) continue;
     const { id, name } = running;
-    const resources = resourceLimits(item.container);
+    const resources = resourceLimits(pod, item.container);
     const last = memory.updates.get(name);
     const isRepeated = last?.containerId === id && isSame(last.resources, resources, ...FIELDS);
     if (isRepeated && now < last.retryAt) draft.requeue(last.retryAt);
@@ -24,9 +31,23 @@ export function planResize(draft: PlanDraft, observed: PodInSandbox): void {
   }
 }
 
+function planGroup(
+  draft: PlanDraft,
+  { pod, group, memory, now }: PodInSandbox,
+  containers: 'as-wanted' | 'to-change',
+): 'changes' | 'stays' {
+  const resources = nextGroupLimits(pod, group, containers);
+  if (resources === undefined) return 'stays';
+  const last = memory.groupUpdate;
+  if (last !== undefined && isSame(last.resources, resources, ...FIELDS) && now < last.retryAt) {
+    draft.requeue(last.retryAt);
+  } else draft.actions.push({ kind: 'updatePodGroup', resources });
+  return 'changes';
+}
+
 /** Whether the container has to be restarted for its new resources. */
-export function resizeRestarts(running: ContainerState, { container }: PodContainer): boolean {
-  const wanted = resourceLimits(container);
+export function resizeRestarts(pod: Pod, running: ContainerState, { container }: PodContainer): boolean {
+  const wanted = resourceLimits(pod, container);
   const changed = [
     ...(isSame(wanted, running.resources, 'cpuShares', 'cpuQuotaMicros') ? [] : ['cpu']),
     ...(isSame(wanted, running.resources, 'memoryBytes') ? [] : ['memory']),
@@ -44,7 +65,7 @@ export function resized({ pod, containers }: Pick<PodInSandbox, 'pod' | 'contain
   return ownContainersOf(pod).flatMap((item) => {
     const running = containers.find(({ name }) => name === item.container.name);
     if (running?.state !== 'running') return [];
-    const wanted = resourceLimits(item.container);
+    const wanted = resourceLimits(pod, item.container);
     return isSame(wanted, running.resources, ...FIELDS) ? [] : [{ running, item }];
   });
 }

@@ -24,6 +24,8 @@ function brief(action: PodAction): string {
       ].join(' ');
     case 'updateContainer':
       return `update ${action.id} to ${JSON.stringify(action.resources)}`;
+    case 'updatePodGroup':
+      return `update the pod to ${JSON.stringify(action.resources)}`;
     case 'signalContainer':
       return `signal ${action.id} in ${action.graceSeconds}`;
     case 'createSandbox':

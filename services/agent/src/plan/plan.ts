@@ -49,7 +49,8 @@ export function computePodActions(
   if (memory.predecessor === 'present') return draft.finish(goal);
   const deadline = activeDeadline(pod);
   if (deadline !== undefined) draft.requeue(deadline);
-  const observed = { pod: grantedPod(pod, memory.resize), containers, sandboxes, memory, now };
+  const group = state?.group === undefined ? {} : { group: state.group };
+  const observed = { pod: grantedPod(pod, memory.resize), containers, sandboxes, memory, now, ...group };
   if (planRestartOfAll(draft, observed)) return draft.finish(goal);
   const sandbox = sandboxes.find((candidate) => candidate.state === 'running');
   if (sandbox === undefined) planSandbox(draft, observed);

@@ -14,13 +14,17 @@ export interface Stopping {
   readonly killAt: Instant;
 }
 
-/** An update of a container's resources: not repeated before `retryAt`, since the engine may show it late. */
-export interface UpdateAttempt {
-  readonly containerId: string;
+/** An update of the resources of a pod as a whole: not repeated before `retryAt`. */
+export interface GroupUpdateAttempt {
   readonly resources: ResourceLimits;
   readonly retryAt: Instant;
-  /** Why the engine refused it. */
+  /** Why it was refused. */
   readonly failure?: BackOffEntry;
+}
+
+/** The same of a container's resources, which the engine may show late. */
+export interface UpdateAttempt extends GroupUpdateAttempt {
+  readonly containerId: string;
 }
 
 /** That this node evicts a pod. */
@@ -57,6 +61,8 @@ export interface PodMemory {
   readonly resize: ResizeVerdict;
   /** Container name → its last update. */
   readonly updates: ReadonlyMap<string, UpdateAttempt>;
+  /** The last update of the pod's control group. */
+  readonly groupUpdate?: GroupUpdateAttempt;
   /** Whether something of an earlier pod of the same name is left, for which a static pod waits; set before each plan. */
   readonly predecessor: 'absent' | 'present';
   /** Whether and why this node evicts the pod; set before each plan. */

@@ -68,6 +68,12 @@ export interface UpdateContainer {
   readonly resources: ResourceLimits;
 }
 
+/** Holds the pod as a whole to other resources. */
+export interface UpdatePodGroup {
+  readonly kind: 'updatePodGroup';
+  readonly resources: ResourceLimits;
+}
+
 /** One action of a plan. */
 export type PodAction =
   | { readonly kind: 'mountVolumes' }
@@ -76,6 +82,7 @@ export type PodAction =
   | StopContainer
   | SignalContainer
   | UpdateContainer
+  | UpdatePodGroup
   | Unpause
   | { readonly kind: 'stopSandbox'; readonly id: string }
   | { readonly kind: 'removeContainer'; readonly id: string }

@@ -66,8 +66,8 @@ const STOP_RULES: readonly StopRule[] = [
       graceSeconds: probe?.terminationGracePeriodSeconds,
     };
   },
-  function resizeNeedsRestart(running, item) {
-    if (item === undefined || item.role === 'ephemeral' || !resizeRestarts(running, item)) return undefined;
+  function resizeNeedsRestart(running, item, { pod }) {
+    if (item === undefined || item.role === 'ephemeral' || !resizeRestarts(pod, running, item)) return undefined;
     return { reason: 'Killing', message: `Container ${running.name} resize requires restart` };
   },
   function postStartFailed(running, _item, { memory }) {

@@ -20,6 +20,7 @@ async function imageNode(): Promise<{ readonly node: TestNode; readonly calls: s
   const calls: string[] = [];
   const wrap = (hollow: HollowRuntime): Runtime => ({
     sandboxes: hollow.sandboxes,
+    podGroups: hollow.podGroups,
     containers: hollow.containers,
     pauses: hollow.pauses,
     observer: hollow.observer,

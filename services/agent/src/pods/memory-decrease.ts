@@ -1,7 +1,7 @@
 import { resized, resizeRestarts } from '../plan/plan-resize.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import { grantedPod } from '../spec/resize.ts';
-import { resourceLimits } from '../spec/resources.ts';
+import { podResources, resourceLimits } from '../spec/resources.ts';
 import type { ActionContext } from './action-context.ts';
 
 interface Decrease {
@@ -18,10 +18,11 @@ interface Decrease {
 export async function checkMemoryDecreases(context: ActionContext): Promise<void> {
   const { services, step } = context;
   const decreases = decreasesOf(context);
-  if (decreases.length === 0) return;
+  const ofPod = await decreaseOfPod(context);
+  if (decreases.length === 0 && ofPod.length === 0) return;
   const ids = decreases.map(({ id }) => id);
   const stats = await services.runtime.stats.readStats(ids, step);
-  const refusals = decreases.flatMap(({ id, name, limit }) => {
+  const ofContainers = decreases.flatMap(({ id, name, limit }) => {
     const usage = stats.get(id)?.memoryUsageBytes;
     if (usage === undefined) return [`missing container ${JSON.stringify(name)} memory usage`];
     if (usage < limit) return [];
@@ -29,10 +30,23 @@ export async function checkMemoryDecreases(context: ActionContext): Promise<void
       `attempting to set container ${JSON.stringify(name)} memory limit (${limit}) below current usage (${usage})`,
     ];
   });
+  const refusals = [...ofPod, ...ofContainers];
   if (refusals.length === 0) return;
   const [first] = refusals;
   const why = refusals.length === 1 ? first : `[${refusals.join(', ')}]`;
   throw new AgentError('Runtime', `cannot decrease memory limits: ${why}`);
+}
+
+/** What is wrong with a smaller limit of the pod as a whole. */
+async function decreaseOfPod({ uid, pod, state, memory, services }: ActionContext): Promise<readonly string[]> {
+  const group = state?.group;
+  if (pod === undefined || group === undefined) return [];
+  const limit = podResources(grantedPod(pod, memory.resize))?.memoryBytes;
+  const { limits, precision } = group;
+  if (limit === undefined || limit > (limits.memoryBytes ?? Infinity) - precision.memoryBytes) return [];
+  const usage = await services.runtime.podGroups.readPodMemory({ owner: services.owner, uid });
+  if (usage === undefined) return ['missing pod memory usage'];
+  return usage < limit ? [] : [`attempting to set pod memory limit (${limit}) below current usage (${usage})`];
 }
 
 /** Running containers whose limit is to become smaller, or that get one. */
@@ -41,8 +55,8 @@ function decreasesOf({ pod, state, memory }: ActionContext): readonly Decrease[]
   const changing = resized({ pod: grantedPod(pod, memory.resize), containers: state?.containers ?? [] });
   return changing.flatMap(({ running, item }) => {
     const { id, name, resources } = running;
-    const limit = resourceLimits(item.container).memoryBytes;
+    const limit = resourceLimits(pod, item.container).memoryBytes;
     if (limit === undefined || limit >= (resources.memoryBytes ?? Number.POSITIVE_INFINITY)) return [];
-    return resizeRestarts(running, item) ? [] : [{ id, name, limit }];
+    return resizeRestarts(pod, running, item) ? [] : [{ id, name, limit }];
   });
 }

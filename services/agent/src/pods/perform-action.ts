@@ -2,8 +2,9 @@ import { errorMessage } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
-import type { PodAction, StartContainer, Unpause, UpdateContainer } from '../plan/pod-plan.ts';
+import type { PodAction, StartContainer, Unpause, UpdateContainer, UpdatePodGroup } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
+import { grantedPod } from '../spec/resize.ts';
 import type { ActionContext } from './action-context.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { checkMemoryDecreases } from './memory-decrease.ts';
@@ -16,8 +17,10 @@ const UPDATE_SHOWN_MS = 5_000;
 
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
-  const { pod, services, step } = context;
+  const { services, step, memory } = context;
   const { runtime, removals } = services;
+  // What waits for room takes no effect on what is started meanwhile.
+  const pod = context.pod === undefined ? undefined : grantedPod(context.pod, memory.resize);
   switch (action.kind) {
     case 'mountVolumes':
       if (pod !== undefined) await mountVolumes(pod, context);
@@ -36,6 +39,9 @@ export async function performAction(action: PodAction, context: ActionContext): 
       return;
     case 'updateContainer':
       await updateContainer(action, context);
+      return;
+    case 'updatePodGroup':
+      await updatePodGroup(action, context);
       return;
     case 'unpause':
       await unpause(action, context);
@@ -106,15 +112,33 @@ async function updateContainer({ id, name, resources }: UpdateContainer, context
   }
 }
 
+/** Holds the pod to other resources; what is refused is tried again later. */
+async function updatePodGroup({ resources }: UpdatePodGroup, context: ActionContext): Promise<void> {
+  const { uid, memory, services, step } = context;
+  const { runtime, owner, clock, random, logger } = services;
+  try {
+    await checkMemoryDecreases(context);
+    await runtime.podGroups.updatePodGroup({ owner, uid }, resources);
+    memory.groupUpdate = { resources, retryAt: clock.now() + UPDATE_SHOWN_MS };
+  } catch (error) {
+    step.throwIfAborted();
+    const failure = backOffAfter(error, memory.groupUpdate?.failure, clock.now(), random);
+    memory.groupUpdate = { resources, retryAt: failure.retryAt, failure };
+    logger.warn({ pod: uid, reason: errorMessage(error) }, 'resources of a pod were not changed');
+  }
+}
+
 /** Keeps the sandbox's address out of use for a while after its end. */
 function restAddress(sandboxId: string, { state, services }: ActionContext): void {
   services.addresses.rest(state?.sandboxes.find(({ id }) => id === sandboxId)?.address ?? '');
 }
 
-/** Removes the pod's folders and, by its uid, its object. */
+/** Removes the pod's folders, its control group and, by its uid, its object. */
 async function release({ uid, pod, memory, services, step }: ActionContext): Promise<void> {
-  const { volumes, client } = services;
+  const { volumes, client, runtime, owner } = services;
   await volumes.release(uid);
+  // The kernel may be about to take the last process out of it: a later sweep removes it then.
+  await runtime.podGroups.removePodGroup({ owner, uid });
   if (pod === undefined) return;
   const { name = '', namespace = '' } = pod.metadata;
   const request = { gracePeriodSeconds: 0, uid };

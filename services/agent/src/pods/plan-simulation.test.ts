@@ -106,6 +106,8 @@ class Simulation {
         return containers.stopContainer(action.id, 0, signal);
       case 'updateContainer':
         return containers.updateContainer(action.id, action.resources);
+      case 'updatePodGroup':
+        return this.runtime.podGroups.updatePodGroup({ owner: OWNER, uid: 'uid-1' }, action.resources);
       case 'unpause':
         return this.runtime.pauses.unpause(action.id);
       case 'stopSandbox':

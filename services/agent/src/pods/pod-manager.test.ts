@@ -40,6 +40,7 @@ function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
         return runtime.sandboxes.createSandbox(spec, ...rest);
       },
     },
+    podGroups: runtime.podGroups,
     containers: runtime.containers,
     pauses: runtime.pauses,
     images: runtime.images,

@@ -136,5 +136,14 @@ export class PodManager {
       if (worker === undefined || epoch === undefined) this.#notify(uid, signal);
       else if (pods.knows(uid)) worker.relisted(states.get(uid), epoch);
     }
+    await this.#sweepGroups(new Set([...known, ...states.keys()]));
+  }
+
+  /** Removes control groups that an agent has left which was killed before it made anything else of the pod. */
+  async #sweepGroups(present: ReadonlySet<string>): Promise<void> {
+    const { runtime, owner } = this.#services;
+    for (const uid of await runtime.podGroups.listPodGroups(owner)) {
+      if (!present.has(uid) && !this.#workers.has(uid)) await runtime.podGroups.removePodGroup({ owner, uid });
+    }
   }
 }

@@ -178,7 +178,8 @@ export class PodWorker {
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     // Cleaning up for another node only deletes.
     if (pod !== undefined && mode === 'run') this.#memory.rejection = await admission.judge(pod, state, step);
-    if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
+    const { allocatable } = this.#services.facts;
+    if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), allocatable, state);
     this.#memory.predecessor = await this.#predecessor(pod, state, step);
     this.#memory.eviction = evictions.evictionOf(this.#uid);
     this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';

@@ -14,7 +14,7 @@ const resizing = (asked: string, granted: string, generation: number): Pod =>
     { containerStatuses: [reportedStatus({ allocatedResources: { memory: '1Mi', cpu: granted } })] },
     { generation },
   );
-const runs = (amount: string) => podState([sandbox()], [running({ resources: resourceLimits(cpu(amount)) })]);
+const runs = (amount: string) => podState([sandbox()], [running({ resources: resourceLimits(pod(), cpu(amount)) })]);
 const fits: Pick<PodMemory, 'resize' | 'updates'> = { resize: { kind: 'fits' }, updates: new Map() };
 const deferred = (message: string) => ({ ...fits, resize: { kind: 'deferred' as const, reason: 'OutOfcpu', message } });
 const summary = (amount: string, generation: number, error = '') =>

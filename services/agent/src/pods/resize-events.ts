@@ -1,11 +1,12 @@
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Container, Pod } from '@gantry/objects';
 import { resized } from '../plan/plan-resize.ts';
+import { isGroupResized } from '../plan/pod-group.ts';
 import type { PodMemory } from '../plan/pod-memory.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { asksForResize, grantedPod } from '../spec/resize.ts';
 
-type ResizeMemory = Pick<PodMemory, 'resize' | 'updates'>;
+type ResizeMemory = Pick<PodMemory, 'resize' | 'updates' | 'groupUpdate'>;
 
 /** The Events of a pod's resizes, as kubelet records them: each change once. */
 export class ResizeEvents {
@@ -22,23 +23,27 @@ export class ResizeEvents {
   }
 
   /** Takes a pod as it is planned for. */
-  observe(pod: Pod, state: PodState | undefined, { resize, updates }: ResizeMemory): void {
+  observe(pod: Pod, state: PodState | undefined, { resize, updates, groupUpdate }: ResizeMemory): void {
     const { generation = 0 } = pod.metadata;
-    const isAsked = asksForResize(pod);
+    const isAsked = resize.kind === 'infeasible' || asksForResize(pod);
     this.#observePending(pod, isAsked, resize);
     if (isAsked && resize.kind === 'fits' && this.#started !== generation) {
       this.#started = generation;
       this.#recorder.event(pod, 'Normal', 'ResizeStarted', messageOf('Pod resize started', pod));
     }
-    const changing = resized({ pod: grantedPod(pod, resize), containers: state?.containers ?? [] });
-    const failure = changing.flatMap(({ running }) => updates.get(running.name)?.failure ?? [])[0]?.message ?? '';
+    const granted = grantedPod(pod, resize);
+    const changing = resized({ pod: granted, containers: state?.containers ?? [] });
+    const isGroupChanging = isGroupResized(granted, state?.group);
+    const ofGroup = isGroupChanging ? [groupUpdate?.failure ?? []].flat() : [];
+    const ofContainers = changing.flatMap(({ running }) => updates.get(running.name)?.failure ?? []);
+    const failure = [...ofGroup, ...ofContainers][0]?.message ?? '';
     if (failure !== '' && failure !== this.#failed) {
       this.#recorder.event(pod, 'Warning', 'ResizeError', messageOf('Pod resize error', pod, failure));
     }
     this.#failed = failure;
     // An agent that has begun after the resize finds its condition.
     const hasBegun = this.#started !== undefined || isInProgress(pod);
-    if (isAsked || changing.length > 0 || !hasBegun) return;
+    if (isAsked || isGroupChanging || changing.length > 0 || !hasBegun) return;
     if (this.#completed !== generation) {
       this.#recorder.event(pod, 'Normal', 'ResizeCompleted', messageOf('Pod resize completed', pod));
     }
@@ -56,7 +61,8 @@ export class ResizeEvents {
     this.#deferred = generation;
     if (isPending(pod, generation)) return;
     const message = messageOf(`Pod resize ${resize.reason}`, pod, resize.message);
-    this.#recorder.event(pod, 'Warning', 'ResizeDeferred', message);
+    const reason = resize.kind === 'deferred' ? 'ResizeDeferred' : 'ResizeInfeasible';
+    this.#recorder.event(pod, 'Warning', reason, message);
   }
 }
 

@@ -1,5 +1,11 @@
 import type { BackOffEntry } from '../plan/back-off.ts';
-import { emptyMemory, type PodMemory, type Stopping, type UpdateAttempt } from '../plan/pod-memory.ts';
+import {
+  emptyMemory,
+  type GroupUpdateAttempt,
+  type PodMemory,
+  type Stopping,
+  type UpdateAttempt,
+} from '../plan/pod-memory.ts';
 import type { PreparedContainer } from './start-container.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
@@ -29,6 +35,7 @@ export interface WorkerMemory extends PodMemory {
   rejection: PodMemory['rejection'];
   resize: PodMemory['resize'];
   readonly updates: Map<string, UpdateAttempt>;
+  groupUpdate?: GroupUpdateAttempt;
   predecessor: PodMemory['predecessor'];
   eviction: PodMemory['eviction'];
   remains: PodMemory['remains'];

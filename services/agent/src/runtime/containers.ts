@@ -13,7 +13,7 @@ export interface MountSpec {
   readonly propagation: 'none' | 'from-host' | 'both';
 }
 
-/** Control group values of a container; an absent one is not limited. */
+/** Control group values of a container or a pod; an absent one is not limited. */
 export interface ResourceLimits {
   readonly cpuShares?: number;
   readonly cpuQuotaMicros?: number;
@@ -90,6 +90,8 @@ export interface ContainerProcess {
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceLimits;
+  /** Whether it is in the control group of its pod or where the engine puts containers. */
+  readonly group: 'engine' | 'pod';
   /** How many processes and threads it may have at a time. */
   readonly processLimit: number | 'unlimited';
   readonly oomScoreAdj: number;

@@ -15,6 +15,11 @@ export interface EngineInfo {
   readonly seccomp: 'default-profile' | 'unconfined' | 'unavailable';
   /** Whether it can make read-only what is mounted inside a mount. */
   readonly recursiveReadOnly: 'supported' | 'unsupported';
+  /**
+   * Whether a pod can have a control group of its own. `driver`: the engine leaves its groups to systemd. `unreachable`: the agent does not
+   * find them, or may not write there.
+   */
+  readonly podGroups: 'supported' | 'driver' | 'unreachable';
   /** Names of the low-level runtimes, which RuntimeClasses call handlers. */
   readonly runtimes: readonly string[];
 }

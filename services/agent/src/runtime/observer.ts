@@ -1,5 +1,6 @@
 import type { ContainerState } from './containers.ts';
 import type { Owner, PodIdentity } from './labels.ts';
+import type { PodGroupState } from './pod-groups.ts';
 import type { SandboxState } from './sandboxes.ts';
 
 /** Everything of one pod that exists in the engine, newest attempts first. */
@@ -11,6 +12,8 @@ export interface PodState {
   readonly containers: readonly ContainerState[];
   /** Ids of containers, never those of the pod's spec, that keep the images of its volumes. */
   readonly imageHolds: readonly string[];
+  /** Its control group; absent: it has none. */
+  readonly group?: PodGroupState;
 }
 
 /** A container of the cluster changed: list this pod again. */

@@ -6,6 +6,7 @@ import type { ImageVolumeRuntime } from './image-volumes.ts';
 import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
 import type { PauseRuntime } from './pauses.ts';
+import type { PodGroupRuntime } from './pod-groups.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
 import type { StatsRuntime } from './stats.ts';
 import type { StreamRuntime } from './streams.ts';
@@ -13,6 +14,7 @@ import type { StreamRuntime } from './streams.ts';
 /** The container runtime port: CRI's nouns, one small interface and one file each. `docker` and `hollow` implement it. */
 export interface Runtime {
   readonly sandboxes: SandboxRuntime;
+  readonly podGroups: PodGroupRuntime;
   readonly containers: ContainerRuntime;
   readonly pauses: PauseRuntime;
   readonly images: ImageRuntime;

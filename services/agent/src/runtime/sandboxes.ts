@@ -1,4 +1,5 @@
 import type { Instant } from '@gantry/base';
+import type { ResourceLimits } from './containers.ts';
 import type { Owner, PodIdentity } from './labels.ts';
 
 /** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */
@@ -29,6 +30,8 @@ export interface SandboxSpec {
   readonly sysctls: Readonly<Record<string, string>>;
   readonly oomScoreAdj: number;
   readonly graceSeconds: number;
+  /** What the pod as a whole is held to, in a control group of its own; absent: it has none. */
+  readonly resources?: ResourceLimits;
 }
 
 /** Whose name server answers in a pod: the engine's, or only one on the network. */

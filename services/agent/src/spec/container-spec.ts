@@ -8,7 +8,7 @@ import { oomScore } from './oom-score.ts';
 import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { processOf } from './process.ts';
-import { resourceLimits } from './resources.ts';
+import { groupResources, resourceLimits } from './resources.ts';
 import { containerSecurity, type SecurityFindings } from './security.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */
@@ -52,7 +52,8 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     ...processOf(container, input.environment, image),
     ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
     mounts,
-    resources: resourceLimits(container),
+    resources: resourceLimits(pod, container),
+    group: groupResources(pod, input.engine) === undefined ? 'engine' : 'pod',
     processLimit: input.processLimit,
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
     security: containerSecurity(pod, container, image, input.engine, input),

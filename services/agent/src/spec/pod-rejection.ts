@@ -12,11 +12,17 @@ export interface PodRejection {
 }
 
 /** What agents read of an engine before they run a pod. */
-type EngineFeatures = Pick<EngineInfo, 'kernel' | 'appArmor'>;
+type EngineFeatures = Pick<EngineInfo, 'kernel' | 'appArmor' | 'podGroups'>;
 
 type Rule = (pod: Pod, engine: EngineFeatures) => PodRejection | undefined;
 
 const OS = 'linux';
+
+/** Why pods have no control groups of their own. */
+const NO_GROUPS: Readonly<Record<Exclude<EngineInfo['podGroups'], 'supported'>, string>> = {
+  driver: 'its engine leaves control groups to systemd',
+  unreachable: "its agent cannot write the engine's control groups",
+};
 
 /** In kubelet's order, with its reasons and messages: pkg/kubelet/sysctl, pkg/kubelet/lifecycle, pkg/security/apparmor. */
 const RULES: readonly Rule[] = [
@@ -41,11 +47,10 @@ const RULES: readonly Rule[] = [
     if (appArmor === 'enabled' || needsNone) return undefined;
     return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
   },
-  // Containers of a pod share no control group: the engine takes a parent for them, but nothing gives that a limit. Requests are no
-  // reason: the scheduler and evictions do what they ask.
-  function limitsOfPod({ spec }) {
-    if (Object.keys(spec?.resources?.limits ?? {}).length === 0) return undefined;
-    const message = 'this node does not enforce spec.resources.limits of a pod: set limits of its containers';
+  // Requests are no reason: the scheduler and evictions do what they ask.
+  function limitsOfPod({ spec }, { podGroups }) {
+    if (podGroups === 'supported' || Object.keys(spec?.resources?.limits ?? {}).length === 0) return undefined;
+    const message = `this node does not enforce spec.resources.limits of a pod, since ${NO_GROUPS[podGroups]}: set limits of its containers`;
     return { reason: 'PodLevelResourcesNotSupported', message };
   },
 ];

@@ -1,4 +1,5 @@
 import { type Container, equalJson, hasEnded, type Pod, podRequests } from '@gantry/objects';
+import type { PodState } from '../runtime/observer.ts';
 import { ownContainersOf } from './pod-containers.ts';
 import type { NodeFacts } from './field-values.ts';
 import type { PodRejection } from './pod-rejection.ts';
@@ -6,10 +7,16 @@ import { reportedStatus } from './reported-status.ts';
 import { shortageRejection } from './shortage.ts';
 
 /**
- * Whether new resources of a pod take effect: one that the node has no room for yet is deferred. The API refuses one for which the node
- * never has room.
+ * Whether new resources of a pod take effect: one that the node has no room for yet is deferred, one that it cannot carry out is
+ * infeasible. The API refuses one for which the node never has room.
  */
-export type ResizeVerdict = { readonly kind: 'fits' } | ({ readonly kind: 'deferred' } & PodRejection);
+export type ResizeVerdict = { readonly kind: 'fits' } | ({ readonly kind: 'deferred' | 'infeasible' } & PodRejection);
+
+const NO_GROUP: ResizeVerdict = {
+  kind: 'infeasible',
+  reason: 'Infeasible',
+  message: 'the containers of the pod were started without limits of the pod as a whole, and stay without them',
+};
 
 /** What a pod requests, its overhead included, in thousandths of a CPU and bytes. */
 function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number } {
@@ -17,8 +24,11 @@ function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number }
   return { cpu, memory };
 }
 
-/** Whether the resources of a pod's containers differ from those that the node has granted. */
+/** Whether the resources of a pod or its containers differ from those that the node has granted. */
 export function asksForResize(pod: Pod): boolean {
+  const own = pod.spec?.resources?.requests ?? {};
+  const ofPod = pod.status?.resources;
+  if (ofPod !== undefined && !equalJson(ofPod.requests ?? {}, own)) return true;
   return ownContainersOf(pod).some(({ container }) => {
     const granted = reportedStatus(pod, container.name)?.allocatedResources;
     return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
@@ -31,7 +41,13 @@ type Requests = ReturnType<typeof requestsOf>;
  * Judges new resources of a pod by what the node's other pods have been granted, in kubelet's words. Of pods that wait for new
  * resources, those that come before it are judged first, and have what they get.
  */
-export function judgeResize(pod: Pod, others: readonly Pod[], allocatable: NodeFacts['allocatable']): ResizeVerdict {
+export function judgeResize(
+  pod: Pod,
+  others: readonly Pod[],
+  allocatable: NodeFacts['allocatable'],
+  state?: Pick<PodState, 'sandboxes' | 'group'>,
+): ResizeVerdict {
+  if (lacksGroup(pod, state)) return NO_GROUP;
   if (!asksForResize(pod)) return FITS;
   const { cpuMillis, memoryBytes } = allocatable();
   const capacity = { cpu: cpuMillis, memory: memoryBytes };
@@ -43,6 +59,12 @@ export function judgeResize(pod: Pod, others: readonly Pod[], allocatable: NodeF
     if (verdictOf(other, rest, capacity).kind === 'fits') granted.set(other, requestsOf(other));
   }
   return verdictOf(pod, [...granted.values()], capacity);
+}
+
+/** Whether a pod has got limits as a whole that its sandbox has no control group for. */
+function lacksGroup({ spec }: Pod, state: Pick<PodState, 'sandboxes' | 'group'> | undefined): boolean {
+  if (Object.keys(spec?.resources?.limits ?? {}).length === 0 || state?.group !== undefined) return false;
+  return state?.sandboxes.some((sandbox) => sandbox.state === 'running') === true;
 }
 
 function verdictOf(pod: Pod, others: readonly Requests[], capacity: Requests): ResizeVerdict {
@@ -92,12 +114,16 @@ const DEFERRED: ResizeVerdict = { kind: 'deferred', reason: '', message: '' };
 /** The pod with the resources that are in force: its own, or while a resize is deferred those that were granted before. */
 export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
-  const { containers, initContainers, ...rest } = pod.spec;
+  const { containers, initContainers, resources, ...rest } = pod.spec;
+  // Without a control group the pod never has what it asks for as a whole.
+  const own = verdict.kind === 'infeasible' ? undefined : resources;
+  const ofPod = resources === undefined ? undefined : (pod.status?.resources ?? own);
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));
   return {
     ...pod,
     spec: {
       ...rest,
+      ...(ofPod === undefined ? {} : { resources: ofPod }),
       containers: granted(containers),
       ...(initContainers === undefined ? {} : { initContainers: granted(initContainers) }),
     },

@@ -1,38 +1,66 @@
-import { type Container, type Pod, quantityMilli, quantityValue } from '@gantry/objects';
+import {
+  type Container,
+  type Pod,
+  podLimits,
+  podRequests,
+  quantityMilli,
+  quantityValue,
+  resourcesOfPod,
+} from '@gantry/objects';
 import type { ResourceLimits } from '../runtime/containers.ts';
-import { ownContainersOf, type ContainerRole } from './pod-containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import { ownContainersOf } from './pod-containers.ts';
 
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const MIN_QUOTA_MICROS = 1000;
 
-/** A container's requests and limits as control group values, translated like kubelet does. */
-export function resourceLimits(container: Container): ResourceLimits {
+/** A container's requests and limits as control group values, translated like kubelet does. Without a limit it has that of its pod. */
+export function resourceLimits(pod: Pick<Pod, 'spec'>, container: Container): ResourceLimits {
   const { requests = {}, limits = {} } = container.resources ?? {};
-  const requested = requests['cpu'] ?? limits['cpu'];
-  const cpu = limits['cpu'];
-  const memory = limits['memory'];
-  const shares = requested === undefined ? MIN_SHARES : Math.floor((quantityMilli(requested) * 1024) / 1000);
-  return {
-    cpuShares: Math.min(MAX_SHARES, Math.max(MIN_SHARES, shares)),
-    ...(cpu === undefined || quantityMilli(cpu) === 0
-      ? {}
-      : { cpuQuotaMicros: Math.max(MIN_QUOTA_MICROS, quantityMilli(cpu) * 100) }),
-    ...(memory === undefined || quantityValue(memory) === 0 ? {} : { memoryBytes: quantityValue(memory) }),
-  };
+  const ofPod = pod.spec?.resources?.limits ?? {};
+  const cpu = quantityMilli(limits['cpu'] ?? '0') || quantityMilli(ofPod['cpu'] ?? '0');
+  const memory = quantityValue(limits['memory'] ?? '0') || quantityValue(ofPod['memory'] ?? '0');
+  const requested = requests['cpu'] === undefined ? cpu : quantityMilli(requests['cpu']);
+  return { cpuShares: sharesOf(requested), ...limitsOf(cpu, memory) };
 }
 
 /**
- * The memory that a pod's containers may use together, in bytes: the most that run at a time, init containers or main ones, with
- * the sidecars. 0, without a limit, unless every container has one.
+ * What a pod as a whole is held to, as kubelet's ResourceConfigForPod says: for a pod that says something for itself. Undefined for others,
+ * whose containers are held to their own resources alone.
  */
+export function podResources(pod: Pod): ResourceLimits | undefined {
+  const own = resourcesOfPod(pod);
+  if (!own.has('cpu') && !own.has('memory')) return undefined;
+  const limits = podLimits(pod);
+  const declared = (name: 'cpu' | 'memory') => (isLimited(pod, name) ? (limits[name] ?? 0) : 0);
+  return { cpuShares: sharesOf(podRequests(pod)['cpu'] ?? 0), ...limitsOf(declared('cpu'), declared('memory')) };
+}
+
+/** What the pod's control group is held to; undefined where it has none. */
+export function groupResources(pod: Pod, { podGroups }: Pick<EngineInfo, 'podGroups'>): ResourceLimits | undefined {
+  return podGroups === 'supported' ? podResources(pod) : undefined;
+}
+
+/** A pod is limited by its own limit, or where every container has one. */
+function isLimited(pod: Pod, name: 'cpu' | 'memory'): boolean {
+  const isPositive = (amount: string | undefined) => quantityMilli(amount ?? '0') > 0;
+  if (isPositive(pod.spec?.resources?.limits?.[name])) return true;
+  return ownContainersOf(pod).every(({ container }) => isPositive(container.resources?.limits?.[name]));
+}
+
+/** The memory that a pod's containers may use together, in bytes: 0, without a limit, unless it has one or every container has. */
 export function memoryLimitOf(pod: Pod): number {
-  const containers = ownContainersOf(pod).map(({ role, container }) => ({
-    role,
-    bytes: resourceLimits(container).memoryBytes ?? 0,
-  }));
-  if (containers.some(({ bytes }) => bytes === 0)) return 0;
-  const bytesOf = (wanted: ContainerRole) => containers.flatMap(({ role, bytes }) => (role === wanted ? [bytes] : []));
-  const sum = (all: readonly number[]) => all.reduce((total, bytes) => total + bytes, 0);
-  return sum(bytesOf('sidecar')) + Math.max(sum(bytesOf('main')), ...bytesOf('init'));
+  return isLimited(pod, 'memory') ? (podLimits(pod)['memory'] ?? 0) : 0;
+}
+
+function sharesOf(milliCpu: number): number {
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milliCpu * 1024) / 1000)));
+}
+
+function limitsOf(milliCpu: number, memoryBytes: number): Pick<ResourceLimits, 'cpuQuotaMicros' | 'memoryBytes'> {
+  return {
+    ...(milliCpu === 0 ? {} : { cpuQuotaMicros: Math.max(MIN_QUOTA_MICROS, milliCpu * 100) }),
+    ...(memoryBytes === 0 ? {} : { memoryBytes }),
+  };
 }

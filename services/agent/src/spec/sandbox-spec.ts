@@ -8,6 +8,7 @@ import { kernelHostname } from './hostname.ts';
 import { graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { sandboxOomScore } from './oom-score.ts';
+import { groupResources } from './resources.ts';
 import { dottedSysctl } from './sysctls.ts';
 
 /** The pod, the attempt and the network of its sandbox. */
@@ -18,7 +19,7 @@ export interface SandboxSpecInput {
   readonly image: ImageInfo;
   readonly network: SandboxSpec['network'];
   readonly privilege: EnginePrivilege;
-  readonly engine: Pick<EngineInfo, 'seccomp'>;
+  readonly engine: Pick<EngineInfo, 'seccomp' | 'podGroups'>;
   /** The handler of the pod's RuntimeClass. */
   readonly runtime?: string;
 }
@@ -26,6 +27,7 @@ export interface SandboxSpecInput {
 /** A pod's sandbox as the runtime takes it. */
 export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
   const { owner, pod, attempt, image, network, privilege, engine, runtime } = input;
+  const resources = groupResources(pod, engine);
   const sysctls = pod.spec?.securityContext?.sysctls ?? [];
   return {
     owner,
@@ -44,5 +46,6 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [dottedSysctl(name), value])),
     oomScoreAdj: sandboxOomScore(privilege),
     graceSeconds: graceSecondsOf(pod),
+    ...(resources === undefined ? {} : { resources }),
   };
 }

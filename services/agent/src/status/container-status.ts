@@ -2,7 +2,13 @@ import { formatTime } from '@gantry/base';
 import { equalJson } from '@gantry/objects';
 import { recursiveReadOnlyOf } from '../spec/recursive-read-only.ts';
 import { resourceLimits } from '../spec/resources.ts';
-import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/objects';
+import type {
+  ContainerState as ApiState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Container,
+  Pod,
+} from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
@@ -13,6 +19,7 @@ import type { EngineInfo } from '../runtime/engine.ts';
 
 /** The facts from which a container's status is computed. */
 export interface ContainerObservation {
+  readonly pod: Pick<Pod, 'spec'>;
   readonly container: Container;
   readonly role: ContainerRole;
   /** Attempts in the engine, newest first. */
@@ -167,10 +174,10 @@ function lostState(containerID: string): ContainerStateTerminated {
 
 /** What was granted, and what the engine holds the container to: during a resize, what it was held to before. */
 function resourcesOf(observed: ContainerObservation, running: ContainerState | undefined): Partial<ContainerStatus> {
-  const { container, previous } = observed;
+  const { pod, container, previous } = observed;
   if (running?.state !== 'running') return {};
   const { requests, limits } = container.resources ?? {};
-  const isApplied = equalJson(resourceLimits(container), running.resources);
+  const isApplied = equalJson(resourceLimits(pod, container), running.resources);
   const before = isApplied || previous?.containerID !== containerId(running) ? undefined : previous.resources;
   return {
     ...(requests === undefined ? {} : { allocatedResources: requests }),

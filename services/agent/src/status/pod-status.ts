@@ -18,6 +18,7 @@ import { type ConditionDraft, podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
 import { limitMessages } from './limit-messages.ts';
 import { podPhase } from './phase.ts';
+import { podResourcesStatus } from './pod-resources.ts';
 import { resizeConditions } from './resize-conditions.ts';
 
 /** The facts from which a pod's status is computed. */
@@ -61,6 +62,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     hostIP: observed.nodeAddress,
     hostIPs: [{ ip: observed.nodeAddress }],
     startTime: old.startTime ?? formatTime(now),
+    ...(plan.goal === 'run' ? podResourcesStatus(pod, state?.group) : {}),
     ...failure,
     ...(wasRejected(observed) ? {} : containerStatuses({ init, main, ephemeral })),
   };
@@ -149,6 +151,7 @@ function statuses(
   const hasInit = (observed.pod.spec?.initContainers ?? []).length > 0;
   const statuses = containers.map(({ container, role }) =>
     containerStatus({
+      pod: observed.pod,
       container,
       role,
       attempts: observed.state?.containers.filter((state) => state.name === container.name) ?? [],

@@ -12,6 +12,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'message',
   'podIP',
   'podIPs',
+  'allocatedResources',
+  'resources',
   'containerStatuses',
   'initContainerStatuses',
   'ephemeralContainerStatuses',

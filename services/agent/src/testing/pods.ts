@@ -24,6 +24,7 @@ export const ENGINE: EngineInfo = {
   appArmor: 'enabled',
   seccomp: 'default-profile',
   recursiveReadOnly: 'supported',
+  podGroups: 'supported',
   runtimes: ['runc'],
 };
 
@@ -81,7 +82,7 @@ export function running(change: Partial<ContainerState> = {}): ContainerState {
     createdAt: NOW - 60_000,
     startedAt: NOW - 60_000,
     restartDelayMs: 0,
-    resources: resourceLimits(container(name)),
+    resources: resourceLimits(pod(), container(name)),
     ...change,
   };
 }

@@ -29,6 +29,7 @@ const SPEC: ContainerSpec = {
   terminal: 'tty',
   mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only', propagation: 'none' }],
   resources: { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 2 ** 26 },
+  group: 'pod',
   processLimit: 1000,
   oomScoreAdj: 100,
   security: {
@@ -89,6 +90,7 @@ describe('the engine’s options for a container', () => {
         IpcMode: 'container:sandbox-0',
         PidMode: 'container:sandbox-0',
         RestartPolicy: { Name: 'no' },
+        CgroupParent: expect.stringMatching(/^\/docker\/c-[0-9a-f]{12}-poduid-1$/) as string,
         CpuShares: 512,
         CpuPeriod: 100_000,
         CpuQuota: 50_000,

@@ -1,5 +1,6 @@
 import type Docker from 'dockerode';
 import type { ResourceLimits } from '../../runtime/containers.ts';
+import { groupParent } from './pod-group-name.ts';
 import type { OptionGroup } from './option-group.ts';
 
 /** The kernel's smallest share, for containers without a request. */
@@ -26,8 +27,9 @@ export function resourcesOf({ CpuShares, CpuQuota, Memory }: Docker.HostConfig):
 }
 
 /** CPU, memory, processes and the OOM score. */
-export const resourceOptions: OptionGroup = ({ resources, oomScoreAdj, processLimit }) => ({
+export const resourceOptions: OptionGroup = ({ owner, pod, group, resources, oomScoreAdj, processLimit }) => ({
   host: {
+    ...(group === 'pod' ? { CgroupParent: groupParent({ owner, uid: pod.uid }) } : {}),
     PidsLimit: processLimit === 'unlimited' ? -1 : processLimit,
     OomScoreAdj: oomScoreAdj,
     CpuShares: resources.cpuShares ?? MIN_CPU_SHARES,

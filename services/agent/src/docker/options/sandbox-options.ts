@@ -1,6 +1,7 @@
 import type Docker from 'dockerode';
 import { LABEL, SANDBOX_NAME } from '../../runtime/labels.ts';
 import type { PodNetwork, SandboxSpec } from '../../runtime/sandboxes.ts';
+import { groupParent } from './pod-group-name.ts';
 import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
 import { MIN_CPU_SHARES } from './resources.ts';
@@ -48,6 +49,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
       LogConfig: LOG_CONFIG,
       OomScoreAdj: spec.oomScoreAdj,
       CpuShares: MIN_CPU_SHARES,
+      ...(spec.resources === undefined ? {} : { CgroupParent: groupParent({ owner: spec.owner, uid: spec.pod.uid }) }),
       // The engine writes what stands before the address as it is: all names of an address on its line, as in kubelet's files.
       ExtraHosts: spec.hostAliases
         .filter(({ hostnames }) => hostnames.length > 0)

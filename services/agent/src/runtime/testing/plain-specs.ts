@@ -40,6 +40,7 @@ export function plainContainer({
     terminal: 'none',
     mounts: [],
     resources: {},
+    group: 'engine',
     processLimit: 1000,
     oomScoreAdj: 0,
     security: {

@@ -314,6 +314,46 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(missing).rejects.toSatisfy((error) => isAgentError(error, 'NotFound'));
     });
 
+    it('holds a pod as a whole to limits in a control group of its own, which lasts until it is removed', async () => {
+      const { podGroups, sandboxes, observer, stats, engine } = test.runtime;
+      const grouped = { owner: owner(), uid: 'pod-1' };
+      expect(await podGroups.listPodGroups(owner())).toEqual([]);
+      // The smallest and the largest share are the same in both versions of control groups.
+      const limits = { cpuShares: 2, cpuQuotaMicros: 50_000, memoryBytes: 128 * 2 ** 20 };
+      if ((await engine.info(signal)).podGroups !== 'supported') {
+        await expect(sandboxes.createSandbox(sandbox({ resources: limits }), signal)).rejects.toBeDefined();
+        expect(await list()).toBeUndefined();
+        return;
+      }
+      const sandboxId = await sandboxes.createSandbox(sandbox({ resources: limits }), signal);
+      const resources = { cpuShares: 10, cpuQuotaMicros: 50_000, memoryBytes: 64 * 2 ** 20 };
+      const spec = container(sandboxId, FOREVER, { group: 'pod', resources });
+      const id = await test.runtime.containers.createContainer(spec, signal);
+      await test.runtime.containers.startContainer(id, signal);
+      const held = async () => (await list())?.group?.limits;
+      expect(await held()).toEqual(limits);
+      expect((await stats.readStats([id], signal)).get(id)?.processes).toBeGreaterThan(0);
+      expect(await podGroups.readPodMemory(grouped)).toBeGreaterThanOrEqual(0);
+      const more = { cpuShares: 262_144, cpuQuotaMicros: 100_000, memoryBytes: 192 * 2 ** 20 };
+      await podGroups.updatePodGroup(grouped, more);
+      expect(await held()).toEqual(more);
+      // A container of another pod is in no group.
+      const network = { kind: 'host' } as const;
+      await sandboxes.createSandbox(sandbox({ pod: pod('pod-2'), network }), signal);
+      expect((await observer.listPods({ cluster: test.cluster, podUid: 'pod-2' }, signal))[0]?.group).toBeUndefined();
+
+      expect(await podGroups.listPodGroups(owner())).toEqual(['pod-1']);
+      expect(await podGroups.listPodGroups({ ...owner(), node: 'node-b' })).toEqual([]);
+      expect(await podGroups.removePodGroup(grouped)).toBe(false);
+      await test.runtime.containers.removeContainer(id, signal);
+      await sandboxes.removeSandbox(sandboxId, signal);
+      expect(await podGroups.listPodGroups(owner())).toEqual(['pod-1']);
+      await test.eventually(() => podGroups.removePodGroup(grouped));
+      expect(await podGroups.removePodGroup(grouped)).toBe(true);
+      expect(await podGroups.listPodGroups(owner())).toEqual([]);
+      expect(await podGroups.readPodMemory(grouped)).toBeUndefined();
+    });
+
     it('reads logs whole and by their tail', async () => {
       const { id } = await running(
         'echo one; echo two; echo three; trap "exit 0" TERM; while true; do sleep 0.1; done',

@@ -1,0 +1,227 @@
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage } from '@gantry/base';
+import { isThere, namesIn, readIfThere } from '../files/if-there.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ResourceLimits } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { Owner } from '../runtime/labels.ts';
+import type { GroupedPod, PodGroupRuntime, PodGroupState } from '../runtime/pod-groups.ts';
+import { ENGINE_GROUP, groupPrefix, isGroupUid, podGroup } from './options/pod-group-name.ts';
+
+const PERIOD_MICROS = 100_000;
+/** Pages of the largest kind that a kernel counts in. */
+const PAGE_BYTES = 2 ** 16;
+/** An unlimited group of version 1 shows the largest number of pages. */
+const UNLIMITED_BYTES = 2 ** 62;
+/** Shares from 2 to 262144 are weights from 1 to 10000, as the engine's runtime translates those of containers. */
+const SHARES_PER_WEIGHT = 262_142 / 9999;
+
+/** One version of control groups. `group` is the path of a group below the root. */
+interface Version {
+  /** Where a group with limits has a folder, below the root. */
+  readonly folders: (group: string) => readonly string[];
+  /** Whether the engine's group can have groups with limits. */
+  readonly canLimit: (root: string) => Promise<boolean>;
+  /** The folder that tells whether there is a group: it is removed at last. */
+  readonly mark: (group: string) => string;
+  /** A file in that folder. */
+  readonly usage: string;
+  readonly read: (root: string, group: string) => Promise<PodGroupState>;
+  /** Writes limits one after the other: a smaller one before a larger one that depends on it. */
+  readonly write: (root: string, group: string, limits: ResourceLimits) => Promise<void>;
+  /** The folders of a group, in the order in which they are removed. */
+  readonly all: (root: string, group: string) => Promise<readonly string[]>;
+}
+
+const LEGACY: Version = {
+  folders: (group) => [join('cpu', group), join('memory', group)],
+  canLimit: async () => true,
+  mark: (group) => join('memory', group),
+  usage: 'memory.usage_in_bytes',
+  read: async (root, group) => {
+    const number = async (...path: readonly string[]) => Number(await readFile(join(root, ...path), 'utf8'));
+    const quota = await number('cpu', group, 'cpu.cfs_quota_us');
+    const memory = await number('memory', group, 'memory.limit_in_bytes');
+    return {
+      limits: {
+        cpuShares: await number('cpu', group, 'cpu.shares'),
+        ...(quota > 0 ? { cpuQuotaMicros: quota } : {}),
+        ...(memory < UNLIMITED_BYTES ? { memoryBytes: memory } : {}),
+      },
+      precision: { cpuShares: 1, memoryBytes: PAGE_BYTES },
+    };
+  },
+  write: async (root, group, { cpuShares, cpuQuotaMicros = -1, memoryBytes = -1 }) => {
+    const cpu = (name: string, value: number) => write(join(root, 'cpu', group, name), value);
+    const memory = (name: string, value: number) => write(join(root, 'memory', group, name), value);
+    if (cpuShares !== undefined) await cpu('cpu.shares', cpuShares);
+    await cpu('cpu.cfs_period_us', PERIOD_MICROS);
+    await cpu('cpu.cfs_quota_us', cpuQuotaMicros);
+    // Kernels before 5.11 count what is in groups of a group only where they are told to.
+    if ((await readIfThere(join(root, 'memory', group, 'memory.use_hierarchy')))?.trim() === '0') {
+      await memory('memory.use_hierarchy', 1);
+    }
+    const before = Number(await readFile(join(root, 'memory', group, 'memory.limit_in_bytes'), 'utf8'));
+    const withSwap = 'memory.memsw.limit_in_bytes';
+    // Memory with swap is never less than memory. A kernel that does not count swap has no such file.
+    const hasSwap = await isThere(join(root, 'memory', group, withSwap));
+    const isMore = memoryBytes === -1 || memoryBytes > before;
+    if (hasSwap && isMore) await memory(withSwap, memoryBytes);
+    await memory('memory.limit_in_bytes', memoryBytes);
+    if (hasSwap && !isMore) await memory(withSwap, memoryBytes);
+  },
+  all: async (root, group) => {
+    const hierarchies = (await readdir(root)).filter((name) => name !== 'memory').toSorted();
+    return [...hierarchies, 'memory'].map((name) => join(root, name, group));
+  },
+};
+
+const UNIFIED: Version = {
+  folders: (group) => [group],
+  canLimit: async (root) => {
+    const enabled = (await readIfThere(join(root, ENGINE_GROUP, 'cgroup.subtree_control')))?.split(/\s+/) ?? [];
+    return enabled.includes('cpu') && enabled.includes('memory');
+  },
+  mark: (group) => group,
+  usage: 'memory.current',
+  read: async (root, group) => {
+    const text = async (name: string) => (await readFile(join(root, group, name), 'utf8')).trim();
+    const weight = Number(await text('cpu.weight'));
+    const [quota = 'max'] = (await text('cpu.max')).split(' ');
+    const memory = await text('memory.max');
+    return {
+      limits: {
+        cpuShares: Math.round(2 + (weight - 1) * SHARES_PER_WEIGHT),
+        ...(quota === 'max' ? {} : { cpuQuotaMicros: Number(quota) }),
+        ...(memory === 'max' ? {} : { memoryBytes: Number(memory) }),
+      },
+      precision: { cpuShares: Math.ceil(SHARES_PER_WEIGHT), memoryBytes: PAGE_BYTES },
+    };
+  },
+  write: async (root, group, { cpuShares, cpuQuotaMicros = 'max', memoryBytes = 'max' }) => {
+    const file = (name: string) => join(root, group, name);
+    if (cpuShares !== undefined) {
+      await write(file('cpu.weight'), 1 + Math.floor((cpuShares - 2) / SHARES_PER_WEIGHT));
+    }
+    await write(file('cpu.max'), `${cpuQuotaMicros} ${PERIOD_MICROS}`);
+    await write(file('memory.max'), memoryBytes);
+    if (await isThere(file('memory.swap.max'))) await write(file('memory.swap.max'), memoryBytes === 'max' ? 'max' : 0);
+  },
+  all: async (root, group) => [join(root, group)],
+};
+
+/** Errors of a group that is not there, and of one that something is in. */
+const ABSENT = ['ENOENT', 'ENOTDIR'];
+const IN_USE = ['EBUSY', 'ENOTEMPTY'];
+
+/** Control groups of pods as folders below `root`, the engine's `/sys/fs/cgroup`. */
+export class PodGroups implements PodGroupRuntime {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Whether groups of pods can be made for an engine with this driver of control groups. */
+  async support(driver: string): Promise<EngineInfo['podGroups']> {
+    // Systemd owns the groups of its slices, and takes back what others have written into them.
+    if (driver !== 'cgroupfs') return 'driver';
+    const version = await this.#version();
+    if (version === undefined || !(await version.canLimit(this.#root))) return 'unreachable';
+    const folders = version.folders(ENGINE_GROUP).map((folder) => join(this.#root, folder));
+    return (await Promise.all(folders.map(isWritable))).every(Boolean) ? 'supported' : 'unreachable';
+  }
+
+  /** What a pod's group is held to; undefined where there is none. */
+  async find(pod: GroupedPod): Promise<PodGroupState | undefined> {
+    const version = await this.#version();
+    try {
+      return await version?.read(this.#root, podGroup(pod));
+    } catch (error) {
+      if (hasCode(error, ABSENT)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether a container is in its pod's group: an engine that is not on this host would put it elsewhere. */
+  async holds(pod: GroupedPod, containerId: string): Promise<boolean> {
+    const version = await this.#version();
+    return version !== undefined && (await isThere(join(this.#root, version.mark(podGroup(pod)), containerId)));
+  }
+
+  async updatePodGroup(pod: GroupedPod, limits: ResourceLimits): Promise<void> {
+    const group = podGroup(pod);
+    const version = await this.#version();
+    if (version === undefined) throw new AgentError('Runtime', `no control groups in ${this.#root}`);
+    try {
+      for (const folder of version.folders(group)) await makeFolder(join(this.#root, folder));
+      await version.write(this.#root, group, limits);
+    } catch (error) {
+      throw new AgentError('Runtime', `the pod's control group was not set: ${errorMessage(error)}`, { cause: error });
+    }
+  }
+
+  async readPodMemory(pod: GroupedPod): Promise<number | undefined> {
+    const version = await this.#version();
+    if (version === undefined) return undefined;
+    const text = await readIfThere(join(this.#root, version.mark(podGroup(pod)), version.usage));
+    return text === undefined ? undefined : Number(text);
+  }
+
+  async removePodGroup(pod: GroupedPod): Promise<boolean> {
+    const version = await this.#version();
+    if (version === undefined || !isGroupUid(pod.uid)) return true;
+    // Of nearly all pods there is none.
+    if (!(await isThere(join(this.#root, version.mark(podGroup(pod)))))) return true;
+    for (const folder of await version.all(this.#root, podGroup(pod))) {
+      try {
+        await rmdir(folder);
+      } catch (error) {
+        if (hasCode(error, IN_USE)) return false;
+        if (!hasCode(error, ABSENT)) throw error;
+      }
+    }
+    return true;
+  }
+
+  async listPodGroups(owner: Owner): Promise<readonly string[]> {
+    const version = await this.#version();
+    if (version === undefined) return [];
+    const prefix = groupPrefix(owner);
+    const names = await namesIn(join(this.#root, version.mark(ENGINE_GROUP)), ABSENT);
+    return names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  }
+
+  async #version(): Promise<Version | undefined> {
+    if (await isThere(join(this.#root, 'cgroup.controllers'))) return UNIFIED;
+    return (await isThere(join(this.#root, 'memory'))) ? LEGACY : undefined;
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (!hasCode(error, ['EEXIST'])) throw error;
+  }
+}
+
+async function isWritable(folder: string): Promise<boolean> {
+  try {
+    await access(folder, constants.W_OK);
+    return true;
+  } catch {
+    // Whatever the reason, no group can be made there.
+    return false;
+  }
+}
+
+async function write(file: string, value: number | string): Promise<void> {
+  await writeFile(file, String(value));
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
+}

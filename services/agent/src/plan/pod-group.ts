@@ -1,0 +1,46 @@
+import type { Pod } from '@gantry/objects';
+import type { ResourceLimits } from '../runtime/containers.ts';
+import type { PodGroupState } from '../runtime/pod-groups.ts';
+import { podResources } from '../spec/resources.ts';
+
+/** Whether a pod's control group is held to something else than its spec says. One without a group is held to nothing. */
+export function isGroupResized(pod: Pod, group: PodGroupState | undefined): boolean {
+  const wanted = podResources(pod);
+  return wanted !== undefined && group !== undefined && !isHeld(wanted, group);
+}
+
+/**
+ * What a pod's control group is to be held to next; undefined where it stays as it is. `containers` says whether all containers have the
+ * resources of the spec: until then the group has the larger of both, since no container may have more than its pod.
+ */
+export function nextGroupLimits(
+  pod: Pod,
+  group: PodGroupState | undefined,
+  containers: 'as-wanted' | 'to-change',
+): ResourceLimits | undefined {
+  const wanted = podResources(pod);
+  if (wanted === undefined || group === undefined) return undefined;
+  const next = containers === 'as-wanted' ? wanted : largerOf(wanted, group.limits);
+  return isHeld(next, group) ? undefined : next;
+}
+
+function isHeld(wanted: ResourceLimits, { limits, precision }: PodGroupState): boolean {
+  return (
+    isClose(wanted.cpuShares, limits.cpuShares, precision.cpuShares) &&
+    wanted.cpuQuotaMicros === limits.cpuQuotaMicros &&
+    isClose(wanted.memoryBytes, limits.memoryBytes, precision.memoryBytes)
+  );
+}
+
+function isClose(one: number | undefined, other: number | undefined, precision: number): boolean {
+  return one === other || (one !== undefined && other !== undefined && Math.abs(one - other) < precision);
+}
+
+/** Field by field; no limit is the largest. */
+function largerOf(one: ResourceLimits, other: ResourceLimits): ResourceLimits {
+  const limits = (['cpuQuotaMicros', 'memoryBytes'] as const).flatMap((field) => {
+    const [left, right] = [one[field], other[field]];
+    return left === undefined || right === undefined ? [] : [[field, Math.max(left, right)] as const];
+  });
+  return { cpuShares: Math.max(one.cpuShares ?? 0, other.cpuShares ?? 0), ...Object.fromEntries(limits) };
+}

@@ -1,0 +1,149 @@
+import { type Container, type Pod, PODS, type ResourceRequirements } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { container, pod } from '../testing/pods.ts';
+import { OWNER, soon, startNode } from '../testing/start-node.ts';
+import { PodManager } from './pod-manager.ts';
+
+const MIB = 2 ** 20;
+const whole = (cpu: string, memory: string): ResourceRequirements => ({
+  requests: { cpu, memory },
+  limits: { cpu, memory },
+});
+const SMALL = whole('1', '100Mi');
+const LARGE = whole('2', '200Mi');
+
+/** Notes what pods and containers are held to, in the order in which that is done. */
+function noted(calls: string[]): (hollow: HollowRuntime) => Runtime {
+  return (hollow) => {
+    const { podGroups, containers } = hollow;
+    return {
+      ...{
+        sandboxes: hollow.sandboxes,
+        pauses: hollow.pauses,
+        images: hollow.images,
+        imageVolumes: hollow.imageVolumes,
+        imageFiles: hollow.imageFiles,
+      },
+      ...{ observer: hollow.observer, logs: hollow.logs, stats: hollow.stats, streams: hollow.streams },
+      engine: hollow.engine,
+      podGroups: {
+        ...podGroups,
+        updatePodGroup: (one, limits) => {
+          calls.push(`pod ${JSON.stringify(limits)}`);
+          return podGroups.updatePodGroup(one, limits);
+        },
+      },
+      containers: {
+        ...containers,
+        updateContainer: (id, limits) => {
+          calls.push(`container ${JSON.stringify(limits)}`);
+          return containers.updateContainer(id, limits);
+        },
+      },
+    };
+  };
+}
+
+/** A running pod that uses 80 MiB, `set` to change that, and what of it can be read. */
+async function startPod(resources: ResourceRequirements | undefined, main: Partial<Container> = {}) {
+  const use = { mib: 80 };
+  const calls: string[] = [];
+  const usage = () => ({ cpuMillis: 0, memoryBytes: use.mib * MIB });
+  const node = await startNode({ behaviour: { usage }, wrap: noted(calls) });
+  const containers = [container('main', main)];
+  const { metadata } = await node.put(pod({ containers, ...(resources === undefined ? {} : { resources }) }));
+  const { uid = '' } = metadata;
+  await node.clock.advance(10);
+  node.work(uid);
+  const read = (): Pod | undefined => node.client.all(PODS)[0];
+  await soon(node, () => read()?.status?.phase).toBe('Running');
+  const change = async (spec: Partial<Pod['spec']>) => {
+    const { spec: before = { containers }, ...rest } = read() ?? pod();
+    await node.client.update(PODS, { ...rest, spec: { ...before, ...spec } }, node.stop.signal);
+  };
+  const state = async () => (await node.hollow.observer.listPods({ cluster: 'c' }))[0];
+  const held = async () => [(await state())?.group?.limits, (await state())?.containers[0]?.resources];
+  const condition = (type: string) => read()?.status?.conditions?.find((one) => one.type === type);
+  return { node, uid, use, calls, read, change, state, held, condition };
+}
+
+const SMALL_LIMITS = { cpuShares: 1024, cpuQuotaMicros: 100_000, memoryBytes: 100 * MIB };
+const LARGE_LIMITS = { cpuShares: 2048, cpuQuotaMicros: 200_000, memoryBytes: 200 * MIB };
+
+it('a pod that says something for itself has a control group from its sandbox on, and its status says what it holds', async () => {
+  const { held, read } = await startPod(SMALL);
+  expect(await held()).toEqual([SMALL_LIMITS, SMALL_LIMITS]);
+  await expect.poll(() => read()?.status).toMatchObject({ resources: SMALL, allocatedResources: SMALL.requests });
+});
+
+it('other pods have none, and their status says nothing of it', async () => {
+  const { held, read } = await startPod(undefined, { resources: SMALL });
+  expect(await held()).toEqual([undefined, SMALL_LIMITS]);
+  expect(read()?.status).not.toHaveProperty('resources');
+  expect(read()?.status).not.toHaveProperty('allocatedResources');
+});
+
+it('a resize gives a pod more before its containers, and less after them', async () => {
+  const { node, calls, held, change, condition, read } = await startPod(SMALL);
+  await change({ resources: LARGE });
+  await soon(node, held).toEqual([LARGE_LIMITS, LARGE_LIMITS]);
+  const [large, small] = [JSON.stringify(LARGE_LIMITS), JSON.stringify(SMALL_LIMITS)];
+  expect(calls.splice(0)).toEqual([`pod ${large}`, `container ${large}`]);
+  await soon(node, () => condition('PodResizeInProgress')).toBeUndefined();
+  await soon(node, () => read()?.status).toMatchObject({ resources: LARGE, allocatedResources: LARGE.requests });
+  expect(node.events.some((event) => event.startsWith('Normal ResizeCompleted'))).toBe(true);
+  await change({ resources: SMALL });
+  await soon(node, held).toEqual([SMALL_LIMITS, SMALL_LIMITS]);
+  expect(calls).toEqual([`container ${small}`, `pod ${small}`]);
+});
+
+it('a pod is not given less memory than it uses', async () => {
+  const { node, use, held, change, condition, read } = await startPod(SMALL, { resources: whole('1', '60Mi') });
+  await change({ resources: whole('1', '80Mi') });
+  const size = 80 * MIB;
+  const message = `cannot decrease memory limits: attempting to set pod memory limit (${size}) below current usage (${size})`;
+  await soon(node, () => condition('PodResizeInProgress')).toMatchObject({ status: 'True', reason: 'Error', message });
+  expect((await held())[0]).toEqual(SMALL_LIMITS);
+  expect(read()?.status?.resources?.limits).toEqual(SMALL.limits);
+  expect(node.events.filter((event) => event.startsWith('Warning ResizeError'))).toHaveLength(1);
+  use.mib = 79;
+  await node.clock.advance(2_000);
+  await soon(node, async () => (await held())[0]?.memoryBytes).toBe(size);
+  await soon(node, () => condition('PodResizeInProgress')).toBeUndefined();
+});
+
+it('a pod that was started without a group gets no limits as a whole, and is told so', async () => {
+  const { node, held, change, condition } = await startPod(undefined, { resources: whole('1', '60Mi') });
+  const before = await held();
+  await change({ resources: SMALL });
+  await soon(node, () => condition('PodResizePending')).toMatchObject({ status: 'True', reason: 'Infeasible' });
+  expect(await held()).toEqual(before);
+  expect(node.events.filter((event) => event.startsWith('Warning ResizeInfeasible'))).toHaveLength(1);
+});
+
+it('a group goes with its pod', async () => {
+  const { node, uid, read } = await startPod(SMALL);
+  expect(await node.runtime.podGroups.listPodGroups(OWNER)).toEqual([uid]);
+  const { metadata } = read() ?? pod();
+  const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  await node.client.delete(PODS, key, { gracePeriodSeconds: 0 }, node.stop.signal);
+  await soon(node, () => node.runtime.podGroups.listPodGroups(OWNER)).toEqual([]);
+});
+
+it('a group that an agent has left without a pod is removed, and no other', async () => {
+  const node = await startNode();
+  const { uid = '' } = (await node.put(pod({ resources: SMALL }))).metadata;
+  const other = { cluster: 'c', node: 'another' };
+  for (const one of [
+    { owner: OWNER, uid: 'left' },
+    { owner: other, uid: 'theirs' },
+  ]) {
+    await node.hollow.podGroups.updatePodGroup(one, {});
+  }
+  void new PodManager(node.services).run(node.stop.signal);
+  await soon(node, () => node.hollow.podGroups.listPodGroups(OWNER)).toEqual([uid]);
+  expect(await node.hollow.podGroups.listPodGroups(other)).toEqual(['theirs']);
+  await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
+});

@@ -1,0 +1,30 @@
+import type { ResourceLimits } from './containers.ts';
+import type { Owner } from './labels.ts';
+
+/** A pod whose containers share a control group. */
+export interface GroupedPod {
+  readonly owner: Owner;
+  readonly uid: string;
+}
+
+/** What a pod's control group is held to. */
+export interface PodGroupState {
+  readonly limits: ResourceLimits;
+  /** By how much they may differ from what was asked for: the kernel counts whole pages, and in version 2 weights. */
+  readonly precision: { readonly cpuShares: number; readonly memoryBytes: number };
+}
+
+/**
+ * Control groups of pods as a whole. `createSandbox` makes them, for sandboxes with `resources`. A group lasts until it is removed, whether or
+ * not something is in it.
+ */
+export interface PodGroupRuntime {
+  /** Holds a pod's group to other limits; it is made where it is missing. AgentError 'Runtime' when the kernel refuses them. */
+  updatePodGroup(pod: GroupedPod, limits: ResourceLimits): Promise<void>;
+  /** What the pod has in use; undefined where it has no group. */
+  readPodMemory(pod: GroupedPod): Promise<number | undefined>;
+  /** Idempotent. A group that something is in stays: false. */
+  removePodGroup(pod: GroupedPod): Promise<boolean>;
+  /** The uids of pods of a node that have a group. */
+  listPodGroups(owner: Owner): Promise<readonly string[]>;
+}
