@@ -1,6 +1,7 @@
 import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ContainerSpec, ContainerState, ExecResult, ResourceLimits } from '../runtime/containers.ts';
+import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
+import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageFilesSpec } from '../runtime/image-files.ts';
 import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';

@@ -1,5 +1,6 @@
 import type { Pod } from '@gantry/objects';
-import type { ContainerState, ResourceLimits } from '../runtime/containers.ts';
+import type { ContainerState } from '../runtime/containers.ts';
+import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import { ownContainersOf, type PodContainer } from '../spec/pod-containers.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import type { PodInSandbox } from './observed-pod.ts';

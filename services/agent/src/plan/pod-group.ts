@@ -1,5 +1,5 @@
 import type { Pod } from '@gantry/objects';
-import type { ResourceLimits } from '../runtime/containers.ts';
+import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { PodGroupState } from '../runtime/pod-groups.ts';
 import { podResources } from '../spec/resources.ts';
 

@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
-import type { ResourceLimits } from '../runtime/containers.ts';
+import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { ResizeVerdict } from '../spec/resize.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';

@@ -1,5 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Owner, PodIdentity } from './labels.ts';
+import type { ResourceLimits } from './resource-limits.ts';
 import type { RunState } from './sandboxes.ts';
 
 /** One bind mount of a container. */
@@ -11,13 +12,6 @@ export interface MountSpec {
   readonly access: 'read-write' | 'read-only' | 'recursively-read-only';
   /** Whether later mounts of the host appear in it, and its own on the host. */
   readonly propagation: 'none' | 'from-host' | 'both';
-}
-
-/** Control group values of a container or a pod; an absent one is not limited. */
-export interface ResourceLimits {
-  readonly cpuShares?: number;
-  readonly cpuQuotaMicros?: number;
-  readonly memoryBytes?: number;
 }
 
 /** The ids that a container's first process begins with; `groups` has its own group, too. */

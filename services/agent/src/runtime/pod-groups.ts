@@ -1,4 +1,4 @@
-import type { ResourceLimits } from './containers.ts';
+import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner } from './labels.ts';
 
 /** A pod whose containers share a control group. */

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { ResourceLimits } from './containers.ts';
+import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner, PodIdentity } from './labels.ts';
 
 /** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */

@@ -7,7 +7,7 @@ import {
   quantityValue,
   resourcesOfPod,
 } from '@gantry/objects';
-import type { ResourceLimits } from '../runtime/containers.ts';
+import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { ownContainersOf } from './pod-containers.ts';
 

@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import type { ResourceLimits } from '../../runtime/containers.ts';
+import type { ResourceLimits } from '../../runtime/resource-limits.ts';
 import { groupParent } from './pod-group-name.ts';
 import type { OptionGroup } from './option-group.ts';
 
