@@ -67,7 +67,7 @@ export class PodManager {
   #start(uid: string, signal: AbortSignal): void {
     const worker = new PodWorker(uid, this.#services, () => this.#isFollowing);
     this.#workers.set(uid, worker);
-    // Most pods are new, and nobody else makes containers for this node: the first step needs no list.
+    // Most pods are new, and no other process makes containers for this node: the first step needs no list.
     if (this.#isComplete && !this.#reported.has(uid)) worker.relisted(undefined, worker.epoch);
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
