@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { formatTime, systemClock } from '@gantry/base';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { formatProduct, formatReadme } from '../conformance/archive.ts';
-import { areasWithResults, formatBeyondPage } from '../conformance/beyond-page.ts';
+import { areasToWrite, formatBeyondPage } from '../conformance/beyond-page.ts';
 import { removeCluster, startCluster } from '../conformance/cluster.ts';
 import type { OnInterrupt } from '../conformance/ginkgo.ts';
 import { ensureImages } from '../conformance/images.ts';
 import { formatJunit } from '../conformance/junit.ts';
+import { formatKeptResults, laterResults, parseKeptResults } from '../conformance/kept-results.ts';
 import { type Options, parseOptions, USAGE } from '../conformance/options.ts';
 import { formatPage } from '../conformance/page.ts';
 import { ensureProgram, type Program } from '../conformance/program.ts';
@@ -17,7 +18,7 @@ import { runTests } from '../conformance/run-tests.ts';
 import { selectTests } from '../conformance/selection.ts';
 import { Store } from '../conformance/store.ts';
 import { isConformance } from '../conformance/test-list.ts';
-import { type DatedResult, mergeResults } from '../conformance/test-result.ts';
+import type { DatedResult } from '../conformance/test-result.ts';
 import { parseRules } from '../conformance/waits-for.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress } from '../machine/progress.ts';
@@ -29,6 +30,7 @@ const SHOW_EVERY_MS = 30_000;
 const clock = systemClock;
 const environment = inheritedEnvironment();
 const { root } = readCommandConfig(environment);
+const keptFile = join(root, 'deploy/conformance/beyond-results.jsonl');
 const store = new Store(join(root, '.gantry/conformance-official'));
 const shell = createShell(root, environment);
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -42,14 +44,14 @@ await runCommand(async () => {
   const progress = createProgress(clock, (text) => process.stdout.write(text));
   const program = await progress.step('official program', (note) => ensureProgram(root, shell, note));
   if (options.mode === 'list') {
-    for (const { name } of selectTests(program.tests, options.choice, store.readResults(program.release))) print(name);
+    for (const { name } of selectTests(program.tests, options.choice, readResults(program))) print(name);
     return 0;
   }
   if (options.mode === 'page') {
-    const results = store.readResults(program.release);
+    const results = readResults(program);
     const isSuiteRun = program.tests.some((test) => isConformance(test) && results.has(test.name));
     if (isSuiteRun) print(`  page: ${writePage(program, results, 'docs')}`);
-    print(`  page: ${writeBeyondPage(program, results, 'some')}`);
+    print(`  page: ${writeBeyondPage(program, results, 'all')}`);
     return 0;
   }
   await progress.step('Docker Engine', async (note) => {
@@ -97,7 +99,7 @@ function startRun(options: Options, program: Program): RunState {
     if (stored === undefined || remaining(stored).length === 0) throw new CommandError('no run was interrupted here');
     return stored;
   }
-  const selected = selectTests(program.tests, options.choice, store.readResults(program.release));
+  const selected = selectTests(program.tests, options.choice, readResults(program));
   if (selected.length === 0) throw new CommandError('no test matches');
   store.clearRun(program.release);
   const startedAt = formatTime(clock.now());
@@ -112,11 +114,11 @@ function report(program: Program, run: RunState, interruptions: number): number 
   writeFileSync(join(store.archive, 'junit_01.xml'), formatJunit(store.cases(), selected));
   writeFileSync(join(store.archive, 'PRODUCT.yaml'), formatProduct(product));
   writeFileSync(join(store.archive, 'README.md'), formatReadme(product));
-  const results = mergeResults(store.readResults(release), run.results.values());
-  store.writeResults(release, results);
+  store.writeResults(release, store.readResults(release));
+  const results = readResults(program);
   const isWhole = tests.filter(isConformance).every(({ name }) => results.has(name));
   const file = writePage(program, results, isWhole ? 'docs' : 'store');
-  const beyondFile = writeBeyondPage(program, results, 'all');
+  const beyondFile = writeBeyondPage(program, results, 'without loss');
 
   const count = (outcome: string) => [...run.results.values()].filter((result) => result.outcome === outcome).length;
   const left = remaining(run).length;
@@ -148,13 +150,24 @@ function writePage(program: Program, results: ReadonlyMap<string, DatedResult>, 
   return file;
 }
 
-/** Writes the page beyond conformance anew for the areas of which `some` or `all` tests have results. Gives its file. */
-function writeBeyondPage(program: Program, results: ReadonlyMap<string, DatedResult>, how: 'some' | 'all'): string {
+/** The last results of all tests: those of this checkout, and those beyond conformance that the repository keeps. */
+function readResults({ release }: Program): ReadonlyMap<string, DatedResult> {
+  const kept = existsSync(keptFile) ? readFileSync(keptFile, 'utf8') : '';
+  return laterResults(parseKeptResults(kept, release), store.readResults(release));
+}
+
+/** Writes what the repository keeps beyond conformance: the results, and the sections of the page that follow from them. Gives the page's file. */
+function writeBeyondPage(
+  program: Program,
+  results: ReadonlyMap<string, DatedResult>,
+  which: Parameters<typeof areasToWrite>[3],
+): string {
   const { release, tests } = program;
+  writeFileSync(keptFile, formatKeptResults(release, tests, results));
   const rules = parseRules(readFileSync(join(root, 'deploy/conformance/waits-for.json'), 'utf8'));
   const file = join(root, 'docs/conformance-beyond.md');
   const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-  const areas = areasWithResults(tests, results, how);
+  const areas = areasToWrite(tests, results, before, which);
   writeFileSync(file, formatBeyondPage({ release, tests, results, rules, areas, before }));
   return file;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { areasWithResults, formatBeyondPage } from './beyond-page.ts';
+import { areasToWrite, formatBeyondPage } from './beyond-page.ts';
 import type { OfficialTest } from './test-list.ts';
 import type { DatedResult, TestResult } from './test-result.ts';
 import { parseRules } from './waits-for.ts';
@@ -78,12 +78,19 @@ test('of another release nothing is kept', () => {
   expect(page([], [], before)).not.toContain('## sig-storage');
 });
 
-test('an area has some or all of its results, those of conformance not counted', () => {
+test('an area with results is written anew, those of conformance not counted', () => {
   const results = new Map([
     result('[sig-node] Pods should run [Conformance]', 'passed'),
     result('[sig-auth] tokens should expire', 'passed'),
     ...STORAGE,
   ]);
-  expect([...areasWithResults(TESTS, results, 'some')]).toEqual(['sig-auth', 'sig-storage']);
-  expect([...areasWithResults(TESTS, results, 'all')]).toEqual(['sig-storage']);
+  expect([...areasToWrite(TESTS, results, undefined, 'without loss')]).toEqual(['sig-auth', 'sig-storage']);
+});
+
+test('an area of which the page has results of more tests is written anew only when all are asked for', () => {
+  const before = page(STORAGE, ['sig-storage']);
+  const [one, two, three] = STORAGE as [(typeof STORAGE)[0], (typeof STORAGE)[0], (typeof STORAGE)[0]];
+  expect([...areasToWrite(TESTS, new Map([one, two]), before, 'without loss')]).toEqual([]);
+  expect([...areasToWrite(TESTS, new Map([one, two]), before, 'all')]).toEqual(['sig-storage']);
+  expect([...areasToWrite(TESTS, new Map([one, two, three]), before, 'without loss')]).toEqual(['sig-storage']);
 });

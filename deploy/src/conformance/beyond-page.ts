@@ -38,17 +38,28 @@ export function formatBeyondPage({ release, tests, results, rules, areas, before
   return `${[introduction.join('\n').trimEnd(), ...sections].join('\n\n')}\n`;
 }
 
-/** The claimed areas of which tests beyond conformance have results: `some` of them, or `all`. */
-export function areasWithResults(
+/**
+ * The claimed areas with results of tests beyond conformance. Of those of which the page has results of more tests only with `all`: these
+ * results are lost when the section is written anew.
+ */
+export function areasToWrite(
   tests: readonly OfficialTest[],
   results: ReadonlyMap<string, DatedResult>,
-  how: 'some' | 'all',
+  before: string | undefined,
+  which: 'without loss' | 'all',
 ): ReadonlySet<string> {
-  const has = ({ name }: OfficialTest) => results.has(name);
-  const areas = byArea(tests.filter(isClaimedBeyondConformance));
-  return new Set(
-    areas.filter(([, members]) => (how === 'all' ? members.every(has) : members.some(has))).map(([area]) => area),
-  );
+  const sections = sectionsOf(before ?? '');
+  const areas = byArea(tests.filter(isClaimedBeyondConformance)).filter(([area, members]) => {
+    const count = members.filter(({ name }) => results.has(name)).length;
+    return count > 0 && (which === 'all' || count >= countedIn(sections.get(area) ?? ''));
+  });
+  return new Set(areas.map(([area]) => area));
+}
+
+/** Of how many tests a section has results. */
+function countedIn(section: string): number {
+  const [, ...counts] = /^\| sig-[a-z-]+ \| (\d+) \| (\d+) \| (\d+) \|/m.exec(section) ?? [];
+  return counts.reduce((sum, count) => sum + Number(count), 0);
 }
 
 function section(
