@@ -4,19 +4,18 @@
  * engine under a cluster (`restart`). The first argument chooses one of them, further ones its files. GANTRY_ENGINE_PATH has the folders of
  * the engine's programs.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { restartUnderCluster } from './engine-restart.ts';
 import { HostLab } from './host-lab.ts';
 import { kubectlVersions } from './kubectl-versions.ts';
-import { runProgram } from './process.ts';
+import { listedImages, serviceImages } from './lab-images.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** Not that of the hosts' tests. */
 const NUMBER = 8;
 /** testcontainers looks for the engine's own network. */
 const BRIDGE = '10.231.200.1/24';
-const BUILD_MS = 600_000;
 const HOME = join(ROOT, '.gantry/engine-matrix');
 const PARTS = ['docker', 'mounts', 'eviction', 'volumes'].map((folder) => `services/agent/src/${folder}`);
 /** What a user does with pods: start, roll out, repair, volumes, lives of containers, streams, attacks. */
@@ -56,7 +55,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
 /** Starts a cluster on the lab's engine, and removes it afterwards. */
 async function withCluster(run: Run, use: (env: Readonly<Record<string, string>>) => Promise<boolean>) {
   const env = { GANTRY_HOME: HOME, GANTRY_TEST_HOME: HOME };
-  await lab.load(await serviceImages());
+  await lab.load(await serviceImages(ROOT));
   try {
     return (await run('up', [], env)) && (await use(env));
   } finally {
@@ -75,7 +74,7 @@ if (path === undefined) throw new Error('GANTRY_ENGINE_PATH is not set: use `npm
 await using lab = await HostLab.create(NUMBER, { path: `${path}:${process.env['PATH']}`, bridge: BRIDGE });
 const version = await lab.must('docker', ['version', '-f', '{{.Server.Version}}, API {{.Server.APIVersion}}']);
 process.stdout.write(`the engine under test: ${version}\n`);
-await lab.load(await listedImages());
+await lab.load(await listedImages(ROOT));
 const run: Run = async (script, args, env = {}) =>
   (await lab.runInside(join(ROOT, 'deploy/bin', script), args, env)) === 0;
 for (const [suite, runSuite] of Object.entries(SUITES)) {
@@ -83,19 +82,4 @@ for (const [suite, runSuite] of Object.entries(SUITES)) {
   const passed = await runSuite(run, files);
   process.stdout.write(`${suite} ${passed ? 'passed' : 'FAILED'} on engine ${version}\n`);
   if (!passed) process.exitCode = 1;
-}
-
-/** The images of the services, built by this machine's engine: the lab's has no way to the packages that they are made of. */
-async function serviceImages(): Promise<readonly string[]> {
-  const { code, stdout, stderr } = await runProgram(join(ROOT, 'deploy/bin/ensure-service-image'), [], {
-    timeoutMs: BUILD_MS,
-  });
-  if (code !== 0) throw new Error(`the image of the services was not built: ${stderr}`);
-  return stdout.trim().split('\n');
-}
-
-/** The images that a cluster and the tests need: where no registry answers, only this machine's engine has them. */
-async function listedImages(): Promise<readonly string[]> {
-  const lines = (await readFile(join(ROOT, 'deploy/images/list.txt'), 'utf8')).split('\n');
-  return lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(' ')[0] ?? '');
 }

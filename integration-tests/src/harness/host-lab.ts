@@ -18,6 +18,11 @@ mount --rbind "$groups" /sys/fs/cgroup
 exec "$@"
 `;
 
+/** Mounts appear in the namespaces of its containers, as where systemd has mounted the root, and not in this machine's. */
+const START_SHARED = `
+mount --make-rshared /
+${START}`;
+
 /** Where clients look for an engine unless told otherwise. */
 const USUAL_SOCKET = '/run/docker.sock';
 
@@ -26,6 +31,11 @@ export interface HostLabOptions {
   readonly path?: string;
   /** The address and prefix of the engine's own bridge, if it is to have one. */
   readonly bridge?: string;
+  /**
+   * `own`: it has its own first process, which its containers may enter where they could not enter this machine's, and its root is mounted
+   * shared. All its processes end with it.
+   */
+  readonly processes?: 'own' | 'shared';
 }
 
 export type LinkState = 'up' | 'down';
@@ -51,7 +61,7 @@ export class HostLab implements AsyncDisposable {
   private constructor(number: number, folder: string, options: HostLabOptions) {
     this.#name = `gth${process.pid}-${number}`;
     this.#folder = folder;
-    this.#options = { path: process.env['PATH'] ?? '', bridge: 'none', ...options };
+    this.#options = { path: process.env['PATH'] ?? '', bridge: 'none', processes: 'shared', ...options };
     this.address = `10.231.${number}.2`;
     this.#gateway = HostLab.gateway(number);
     this.socket = join(folder, 'docker.sock');
@@ -133,7 +143,7 @@ export class HostLab implements AsyncDisposable {
    * Its output is this process's. Returns its exit code.
    */
   async runInside(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
-    const inside = ['--target', String(this.#engine?.pid), '--net', '--mount', '--', program, ...args];
+    const inside = [...(await this.#insideArguments()), program, ...args];
     const child = spawn('nsenter', inside, { stdio: 'inherit', env: { ...process.env, ...env } });
     return await new Promise((resolve, reject) => {
       child.once('error', reject).once('close', (code) => resolve(code ?? 1));
@@ -176,12 +186,27 @@ export class HostLab implements AsyncDisposable {
     await must('ip', ['-n', this.#name, 'link', 'set', 'lo', 'up']);
   }
 
+  /** The arguments of nsenter(1) with which a program runs as on the machine itself. */
+  async #insideArguments(): Promise<readonly string[]> {
+    const own = this.#options.processes === 'own' ? ['--pid'] : [];
+    return ['--target', String(await this.#firstProcess()), '--net', '--mount', ...own, '--'];
+  }
+
+  /** The process of the engine, or the parent that it has in a process namespace of its own. */
+  async #firstProcess(): Promise<number | undefined> {
+    const pid = this.#engine?.pid;
+    if (pid === undefined || this.#options.processes === 'shared') return pid;
+    return Number((await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim());
+  }
+
   async #endEngine(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const engine = this.#engine;
     if (engine === undefined || engine.exitCode !== null || engine.signalCode !== null) return;
     const ended = new Promise((resolve) => engine.once('close', resolve));
-    engine.kill(signal);
+    const first = await this.#firstProcess();
+    if (first !== undefined && first !== 0) process.kill(first, signal);
     await ended;
+    if (this.#options.processes === 'own') return;
     // The next engine would wait for a containerd that is no more, but has not been reaped yet.
     const file = join(this.#folder, 'exec/containerd/containerd.pid');
     const containerd = existsSync(file) ? await readFile(file, 'utf8') : undefined;
@@ -190,7 +215,7 @@ export class HostLab implements AsyncDisposable {
   }
 
   async #startEngine(): Promise<void> {
-    const { path, bridge } = this.#options;
+    const { path, bridge, processes } = this.#options;
     const env = { ...process.env, PATH: path };
     const version = await must('dockerd', ['--version'], env);
     const config = join(this.#folder, 'daemon.json');
@@ -210,17 +235,15 @@ export class HostLab implements AsyncDisposable {
       ...['--containerd-plugins-namespace', `plugins-${this.#name}`],
       ...(bridge === 'none' ? ['--bridge', 'none'] : ['--bip', bridge]),
     ];
+    const own = processes === 'own';
     const inside = [
-      `--net=/run/netns/${this.#name}`,
-      'unshare',
-      '--mount',
-      '--propagation',
-      'private',
-      'sh',
-      '-c',
-      START,
+      ...[`--net=/run/netns/${this.#name}`, 'unshare', '--mount', '--propagation', 'private'],
+      ...(own ? ['--pid', '--fork', '--kill-child', '--mount-proc'] : []),
+      ...['sh', '-c', own ? START_SHARED : START, 'engine'],
+      // The parent of what loses its own, in a process namespace.
+      ...(own ? ['docker-init', '--'] : []),
     ];
-    const engine = spawn('nsenter', [...inside, 'engine', 'dockerd', ...flags], {
+    const engine = spawn('nsenter', [...inside, 'dockerd', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env,
     });
@@ -232,8 +255,7 @@ export class HostLab implements AsyncDisposable {
       return (await this.run('docker', ['info'])).code === 0;
     });
     await readFile(pid);
-    const bound = ['mount', '--bind', this.socket, USUAL_SOCKET];
-    await must('nsenter', ['--target', String(engine.pid), '--mount', '--', ...bound]);
+    await must('nsenter', [...(await this.#insideArguments()), 'mount', '--bind', this.socket, USUAL_SOCKET]);
   }
 }
 
