@@ -90,6 +90,36 @@ test('a container that asks for a restart when its memory changes is restarted f
   expect(killing?.message).toBe('Container main resize requires restart');
 });
 
+test('an init container that runs gets more in place', async () => {
+  await using namespace = await cluster.namespace();
+  const script = 'while [ ! -e /tmp/done ]; do sleep 0.1; done';
+  const init = {
+    name: 'init',
+    image: 'busybox:1.36',
+    command: ['sh', '-c', script],
+    resources: limited('100m', '64Mi'),
+  };
+  await cluster.create(PODS, namespace.name, podOf('slow', limited('100m', '64Mi'), { initContainers: [init] }));
+  const untilHeldTo = (limits: string) =>
+    eventually(`the init container is held to ${limits}`, PATIENCE_MS, async () => {
+      const { status } = await cluster.get(PODS, namespace.name, 'slow');
+      const [found] = status?.initContainerStatuses ?? [];
+      const { cpu, memory } = found?.resources?.limits ?? {};
+      return found?.state?.running !== undefined && `${cpu} ${memory}` === limits ? found : undefined;
+    });
+  const { containerID } = await untilHeldTo('100m 64Mi');
+  const patch = JSON.stringify({ spec: { initContainers: [{ name: 'init', resources: limited('200m', '96Mi') }] } });
+  const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+  await kubectl('patch', 'pod', 'slow', '--subresource=resize', `--patch=${patch}`);
+  const resized = await untilHeldTo('200m 96Mi');
+  expect([resized.containerID, resized.restartCount]).toEqual([containerID, 0]);
+  const id = containerID?.replace('docker://', '') ?? '';
+  const held = await cluster.docker(['inspect', '-f', '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}', id]);
+  expect(held.trim()).toBe(`${96 * MIB} 20000`);
+  await kubectl('exec', 'slow', '-c', 'init', '--', 'touch', '/tmp/done');
+  await kubectl('wait', '--for=condition=Ready', 'pod/slow', '--timeout=60s');
+});
+
 test('a container gets less in place, and no memory limit below what it uses until it uses less', async () => {
   await using namespace = await cluster.namespace();
   const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory' } }];

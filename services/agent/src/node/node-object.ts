@@ -137,6 +137,7 @@ function registered(observed: NodeFacts): {
 function declaredFeatures({ podGroups }: EngineInfo): string[] {
   return [
     ...(podGroups === 'supported' ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
+    'InPlacePodVerticalScalingInitContainers',
     'RestartAllContainersOnContainerExits',
   ];
 }

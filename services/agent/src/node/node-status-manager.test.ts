@@ -180,6 +180,7 @@ describe('the node status with concurrent writes of other clients', () => {
     expect(node()?.status?.features).toEqual({ supplementalGroupsPolicy: true });
     expect(node()?.status?.declaredFeatures).toEqual([
       'InPlacePodLevelResourcesVerticalScaling',
+      'InPlacePodVerticalScalingInitContainers',
       'RestartAllContainersOnContainerExits',
     ]);
     const features = { recursiveReadOnlyMounts: true, userNamespaces: false };

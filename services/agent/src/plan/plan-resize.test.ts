@@ -42,6 +42,20 @@ describe('a resize of a running container', () => {
     expect(actions(pod({ containers: [sized(SMALL)] })).actions).toEqual([]);
   });
 
+  it('changes what a running init container is held to, and shows it', () => {
+    const init = container('init', { resources: LARGE });
+    const object = pod({ initContainers: [init], containers: [sized(SMALL)] });
+    const before = resourceLimits(container('init', { resources: SMALL }));
+    const state = podState([sandbox()], [running({ name: 'init', id: 'init-0', resources: before })]);
+    expect(computePodActions(object, state, MOUNTED, NOW).actions).toEqual([
+      { kind: 'updateContainer', id: 'init-0', name: 'init', resources: resourceLimits(init) },
+    ]);
+    const after = podState([sandbox()], [running({ name: 'init', id: 'init-0', resources: resourceLimits(init) })]);
+    const [shown] = statusOf(object, MOUNTED, after).initContainerStatuses ?? [];
+    expect(shown).toMatchObject({ resources: LARGE, allocatedResources: LARGE?.requests });
+    expect(resizeOf(object, MOUNTED, after)).toEqual([]);
+  });
+
   it.each([
     { resource: 'memory', resources: sizes('100m', '128Mi'), restarts: true },
     { resource: 'memory', resources: sizes('200m', '64Mi'), restarts: false },
