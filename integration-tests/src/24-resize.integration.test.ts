@@ -88,6 +88,15 @@ test('a container that asks for a restart when its memory changes is restarted f
   expect(await engineLimits(larger.pod)).toBe(`${96 * MIB} 20000`);
   const [killing] = await eventsOf(namespace.name, 'web', 'Killing');
   expect(killing?.message).toBe('Container main resize requires restart');
+
+  // The engine is told nothing of it.
+  const requests = { cpu: '10m', memory: '32Mi' };
+  expect((await patched(namespace.name, 'web', { ...limited('200m', '96Mi'), requests })).code).toBe(0);
+  await eventually('the container was restarted for its new request', PATIENCE_MS, async () => {
+    const pod = await cluster.get(PODS, namespace.name, 'web');
+    const [main] = pod.status?.containerStatuses ?? [];
+    return main?.restartCount === 2 && main.resources?.requests?.['memory'] === '32Mi' && isReady(pod);
+  });
 });
 
 test('an init container that runs gets more in place', async () => {

@@ -9,6 +9,23 @@ const STREAM_TESTS = [`${AGENT}/streams/stream-handlers.test.ts`];
 /** What pods on a node rely on: their lives by the plan, one worker's order, their status, and streams to them. */
 export const AGENT_MUTANTS: readonly Mutant[] = [
   {
+    name: 'a container is not restarted for its new memory request',
+    file: `${AGENT}/plan/plan-resize.ts`,
+    text: 'if (restartsForRequest(container, reportedStatus(pod, container.name), running)) return true;',
+    replacement: '',
+    tests: [`${AGENT}/plan/plan-resize.test.ts`],
+    protects: 'programs that read their resources only when they start',
+  },
+  {
+    name: 'a memory request counts as applied before the restart that it needs',
+    file: `${AGENT}/status/container-status.ts`,
+    text: '!restartsForRequest(container, previous, running)',
+    replacement: 'running.id !== undefined',
+    tests: [`${AGENT}/plan/plan-resize.test.ts`],
+    protects:
+      'programs that read their resources only when they start, from an agent that reports before it restarts them',
+  },
+  {
     name: 'the agent acts on old knowledge after a gap',
     file: `${AGENT}/pods/freshness-gate.ts`,
     text: "if (now - this.#lastTickMs > MAX_GAP_MS) this.#state = 'closed';",

@@ -67,6 +67,34 @@ describe('a resize of a running container', () => {
     if (restarts) expect(planned).toMatchObject([{ message: 'Container main resize requires restart' }]);
   });
 
+  it.each([
+    { asked: '96Mi', policy: 'RestartContainer', planned: ['stopContainer'], shown: '64Mi' },
+    { asked: '65536Ki', policy: 'RestartContainer', planned: [], shown: '65536Ki' },
+    { asked: '96Mi', policy: 'NotRequired', planned: [], shown: '96Mi' },
+  ])(
+    'for a memory request of $asked, which the engine does not know, plans $planned with the policy $policy',
+    ({ asked, policy, planned, shown }) => {
+      const sizesOf = (memory: string) => ({
+        requests: { cpu: '100m', memory },
+        limits: { cpu: '100m', memory: '128Mi' },
+      });
+      const resizePolicy = [{ resourceName: 'memory', restartPolicy: policy }];
+      const wanted = sized(sizesOf(asked), { resizePolicy });
+      const reported = { ...granted, resources: sizesOf('64Mi'), allocatedResources: sizesOf('64Mi').requests };
+      const object = pod({ containers: [wanted] }, { containerStatuses: [reportedStatus(reported)] });
+      const before = podState([sandbox()], [running({ resources: resourceLimits(wanted) })]);
+      expect(computePodActions(object, before, MOUNTED, NOW).actions.map(({ kind }) => kind)).toEqual(planned);
+      expect(statusOf(object, MOUNTED, before).containerStatuses?.[0]).toMatchObject({
+        allocatedResources: { memory: asked },
+        resources: { requests: { memory: shown } },
+      });
+      expect(resizeOf(object, MOUNTED, before)).toHaveLength(planned.length);
+      const after = podState([sandbox()], [running({ id: 'main-1', attempt: 1, resources: resourceLimits(wanted) })]);
+      expect(computePodActions(object, after, MOUNTED, NOW).actions).toEqual([]);
+      expect(statusOf(object, MOUNTED, after).containerStatuses?.[0]).toMatchObject({ resources: sizesOf(asked) });
+    },
+  );
+
   it('is not asked for again at once when the engine has taken or refused it', () => {
     const last = { containerId: 'main-0', resources: resourceLimits(pod(), sized(LARGE)), retryAt: NOW + 4_000 };
     const plan = actions(resizing(), { ...MOUNTED, updates: new Map([['main', last]]) });

@@ -1,7 +1,9 @@
-import type { Pod } from '@gantry/objects';
+import { type Container, type ContainerStatus, type Pod, quantityMilli } from '@gantry/objects';
+import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import { ownContainersOf, type PodContainer } from '../spec/pod-containers.ts';
+import { reportedStatus } from '../spec/reported-status.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import type { PodInSandbox } from './observed-pod.ts';
 import { nextGroupLimits } from './pod-group.ts';
@@ -48,17 +50,37 @@ function planGroup(
 
 /** Whether the container has to be restarted for its new resources. */
 export function resizeRestarts(pod: Pod, running: ContainerState, { container }: PodContainer): boolean {
+  if (restartsForRequest(container, reportedStatus(pod, container.name), running)) return true;
   const wanted = resourceLimits(pod, container);
   const changed = [
     ...(isSame(wanted, running.resources, 'cpuShares', 'cpuQuotaMicros') ? [] : ['cpu']),
     ...(isSame(wanted, running.resources, 'memoryBytes') ? [] : ['memory']),
   ];
-  return (container.resizePolicy ?? []).some(
-    ({ resourceName, restartPolicy }) => restartPolicy === 'RestartContainer' && changed.includes(resourceName),
+  return changed.some((resource) => restartsFor(container, resource));
+}
+
+/**
+ * Whether the container has to be restarted for its new memory request. The engine knows no such request: what the container was started
+ * with is what was reported of it.
+ */
+export function restartsForRequest(
+  container: Container,
+  reported: ContainerStatus | undefined,
+  running: ContainerState,
+): boolean {
+  if (!restartsFor(container, 'memory') || reported?.containerID !== containerId(running)) return false;
+  const before = reported.resources?.requests?.['memory'];
+  const { memory = '0' } = container.resources?.requests ?? {};
+  return before !== undefined && quantityMilli(before) !== quantityMilli(memory);
+}
+
+function restartsFor({ resizePolicy = [] }: Container, resource: string): boolean {
+  return resizePolicy.some(
+    ({ resourceName, restartPolicy }) => restartPolicy === 'RestartContainer' && resourceName === resource,
   );
 }
 
-/** Running containers whose resources in the engine are not those of their spec. */
+/** Running containers whose resources are not those of their spec. */
 export function resized({ pod, containers }: Pick<PodInSandbox, 'pod' | 'containers'>): readonly {
   readonly running: ContainerState;
   readonly item: PodContainer;
@@ -67,7 +89,9 @@ export function resized({ pod, containers }: Pick<PodInSandbox, 'pod' | 'contain
     const running = containers.find(({ name }) => name === item.container.name);
     if (running?.state !== 'running') return [];
     const wanted = resourceLimits(pod, item.container);
-    return isSame(wanted, running.resources, ...FIELDS) ? [] : [{ running, item }];
+    const isApplied = isSame(wanted, running.resources, ...FIELDS);
+    const restarts = restartsForRequest(item.container, reportedStatus(pod, item.container.name), running);
+    return isApplied && !restarts ? [] : [{ running, item }];
   });
 }
 

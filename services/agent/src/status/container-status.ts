@@ -11,6 +11,7 @@ import type {
 } from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
+import { restartsForRequest } from '../plan/plan-resize.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
 import { RESTARTING_ALL } from '../plan/restarted-containers.ts';
 import { containerId, engineIdOf } from '../runtime/container-id.ts';
@@ -177,7 +178,8 @@ function resourcesOf(observed: ContainerObservation, running: ContainerState | u
   const { pod, container, previous } = observed;
   if (running?.state !== 'running') return {};
   const { requests, limits } = container.resources ?? {};
-  const isApplied = equalJson(resourceLimits(pod, container), running.resources);
+  const isApplied =
+    equalJson(resourceLimits(pod, container), running.resources) && !restartsForRequest(container, previous, running);
   const before = isApplied || previous?.containerID !== containerId(running) ? undefined : previous.resources;
   return {
     ...(requests === undefined ? {} : { allocatedResources: requests }),
