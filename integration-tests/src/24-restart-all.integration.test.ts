@@ -74,3 +74,17 @@ test('the exit of a container restarts its pod in place: at once, from the init 
   const labels = [`label=io.kubernetes.pod.namespace=${namespace.name}`];
   expect(await cluster.podContainers(labels, 'all')).toHaveLength(6);
 });
+
+test('the exit of a sidecar restarts its pod in place, where its rules say so', async () => {
+  await using namespace = await cluster.namespace();
+  const once = `until grep -q runs /log/started; do sleep 0.1; done
+if [ -f /log/exited ]; then ${FOREVER}; else touch /log/exited; exit 42; fi`;
+  const source = logged('source', once, { restartPolicy: 'Always', restartPolicyRules: RULES });
+  const spec = { ...created.spec, initContainers: [source], containers: [logged('runs', FOREVER)] };
+  await cluster.create(PODS, namespace.name, { ...created, spec });
+  await eventually('both containers have been restarted', PATIENCE_MS, async () => {
+    const { status } = await cluster.get(PODS, namespace.name, 'whole');
+    const both = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+    return both.length === 2 && both.every(({ restartCount, state }) => restartCount === 1 && state?.running);
+  });
+});

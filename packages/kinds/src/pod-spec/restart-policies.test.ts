@@ -28,9 +28,26 @@ const CASES: readonly Case[] = [
   },
   {
     why: 'rules of a sidecar',
-    container: { restartPolicy: 'Always', restartPolicyRules: [rule()] },
+    container: { restartPolicy: 'Always', restartPolicyRules: [rule({ action: 'RestartAllContainers' }), rule()] },
     kind: 'init',
-    errors: [RULES],
+    errors: [],
+  },
+  {
+    why: 'a wrong rule of a sidecar',
+    container: { restartPolicy: 'Always', restartPolicyRules: [rule({ action: 'Stop' })] },
+    kind: 'init',
+    errors: [`${RULES}[0].action`],
+  },
+  {
+    why: 'a wrong rule without a policy, of an init container',
+    container: { restartPolicyRules: [rule({ action: 'Stop' })] },
+    kind: 'init',
+    errors: ['spec.containers[0].restartPolicy'],
+  },
+  {
+    why: 'a wrong rule without a policy, of a main container',
+    container: { restartPolicyRules: [rule({ action: 'Stop' })] },
+    errors: ['spec.containers[0].restartPolicy', `${RULES}[0].action`],
   },
   {
     why: 'too many rules',

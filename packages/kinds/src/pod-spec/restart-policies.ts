@@ -1,4 +1,4 @@
-import { type Container, type FieldError, forbidden, notSupported, required } from '@gantry/objects';
+import { type Container, type FieldError, notSupported, required } from '@gantry/objects';
 import { append } from '@gantry/base';
 
 const POLICIES = ['Always', 'Never', 'OnFailure'];
@@ -11,21 +11,22 @@ function tooMany(field: string, value: number, max: number): FieldError {
   return { type: 'FieldValueTooMany', field, value, detail: `must have at most ${max} items` };
 }
 
-/** The rules on when one container is started again (Kubernetes: validateContainerRestartPolicy). */
+/**
+ * The rules on when one container is started again (Kubernetes: validateContainerRestartPolicy). A sidecar has them too: by them its exit
+ * restarts all containers.
+ */
 export function validateRestartPolicy(
   { restartPolicy, restartPolicyRules: rules = [] }: Container,
   kind: 'init' | 'main',
   path: string,
 ): FieldError[] {
   const field = `${path}.restartPolicyRules`;
-  if (kind === 'init' && restartPolicy === 'Always') {
-    if (rules.length === 0) return [];
-    return [forbidden(field, 'restartPolicyRules are not allowed for init containers with restart policy Always')];
-  }
   const errors: FieldError[] = [];
   if (restartPolicy === undefined) {
     if (rules.length === 0) return [];
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
+    // Kubernetes looks at the rules of an init container only beside a policy.
+    if (kind === 'init') return errors;
   } else if (!POLICIES.includes(restartPolicy)) {
     errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, POLICIES));
   }

@@ -64,6 +64,14 @@ describe('an exit that restarts all containers', () => {
     expect(actionsOf(hooked, [SOURCE])).toEqual(['removeContainer source-0']);
   });
 
+  it('may be that of a sidecar, which is no restart of it alone', () => {
+    const source = container('source', { restartPolicy: 'Always', restartPolicyRules: RULES });
+    const withSidecar = pod({ restartPolicy: 'Never', initContainers: [source], containers: [container('other')] });
+    const other = running({ id: 'other-0', name: 'other' });
+    expect(actionsOf(withSidecar, [SOURCE, other])).toEqual(['stopContainer other-0']);
+    expect(actionsOf(withSidecar, [exited(1, { id: 'source-0', name: 'source' }), other])).toEqual(['start source 1']);
+  });
+
   it('shortens the grace of what is being stopped, once', () => {
     const other = running({ id: 'other-0', name: 'other' });
     const stopping = (killAt: number) => ({ stopping: new Map([['other-0', { phase: 'signal' as const, killAt }]]) });
