@@ -45,12 +45,15 @@ describe('a resize of a running container', () => {
   it('changes what a running init container is held to, and shows it', () => {
     const init = container('init', { resources: LARGE });
     const object = pod({ initContainers: [init], containers: [sized(SMALL)] });
-    const before = resourceLimits(container('init', { resources: SMALL }));
+    const before = resourceLimits(pod(), container('init', { resources: SMALL }));
     const state = podState([sandbox()], [running({ name: 'init', id: 'init-0', resources: before })]);
     expect(computePodActions(object, state, MOUNTED, NOW).actions).toEqual([
-      { kind: 'updateContainer', id: 'init-0', name: 'init', resources: resourceLimits(init) },
+      { kind: 'updateContainer', id: 'init-0', name: 'init', resources: resourceLimits(pod(), init) },
     ]);
-    const after = podState([sandbox()], [running({ name: 'init', id: 'init-0', resources: resourceLimits(init) })]);
+    const after = podState(
+      [sandbox()],
+      [running({ name: 'init', id: 'init-0', resources: resourceLimits(pod(), init) })],
+    );
     const [shown] = statusOf(object, MOUNTED, after).initContainerStatuses ?? [];
     expect(shown).toMatchObject({ resources: LARGE, allocatedResources: LARGE?.requests });
     expect(resizeOf(object, MOUNTED, after)).toEqual([]);
@@ -82,14 +85,17 @@ describe('a resize of a running container', () => {
       const wanted = sized(sizesOf(asked), { resizePolicy });
       const reported = { ...granted, resources: sizesOf('64Mi'), allocatedResources: sizesOf('64Mi').requests };
       const object = pod({ containers: [wanted] }, { containerStatuses: [reportedStatus(reported)] });
-      const before = podState([sandbox()], [running({ resources: resourceLimits(wanted) })]);
+      const before = podState([sandbox()], [running({ resources: resourceLimits(pod(), wanted) })]);
       expect(computePodActions(object, before, MOUNTED, NOW).actions.map(({ kind }) => kind)).toEqual(planned);
       expect(statusOf(object, MOUNTED, before).containerStatuses?.[0]).toMatchObject({
         allocatedResources: { memory: asked },
         resources: { requests: { memory: shown } },
       });
       expect(resizeOf(object, MOUNTED, before)).toHaveLength(planned.length);
-      const after = podState([sandbox()], [running({ id: 'main-1', attempt: 1, resources: resourceLimits(wanted) })]);
+      const after = podState(
+        [sandbox()],
+        [running({ id: 'main-1', attempt: 1, resources: resourceLimits(pod(), wanted) })],
+      );
       expect(computePodActions(object, after, MOUNTED, NOW).actions).toEqual([]);
       expect(statusOf(object, MOUNTED, after).containerStatuses?.[0]).toMatchObject({ resources: sizesOf(asked) });
     },
