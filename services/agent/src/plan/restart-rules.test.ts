@@ -32,6 +32,16 @@ describe('restarts', () => {
     expect(restartAt(shortened, 2_001)).toBe(NOW + 2_001);
   });
 
+  it('begin their delays anew with another image', () => {
+    const ended = exited(1, { restartDelayMs: 160_000, startedAt: NOW - 200_000, finishedAt: NOW - 170_000 });
+    const delays = (object: Pod) =>
+      computePodActions(object, podState([sandbox()], [ended]), MOUNTED, NOW).actions.map((action) =>
+        action.kind === 'startContainer' ? action.restartDelayMs : action.kind,
+      );
+    expect(delays(pod())).toEqual([300_000]);
+    expect(delays(pod({ containers: [container('main', { image: 'other:1' })] }))).toEqual([0]);
+  });
+
   it.each(['Never', 'OnFailure'])(
     'leave a container that has done its work under %s, while another one runs',
     (policy) => {

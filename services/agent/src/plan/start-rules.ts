@@ -82,7 +82,8 @@ export function planStart(
     restartDelayMs:
       latest === undefined
         ? (observed.memory.restartDelays.get(container.name) ?? 0)
-        : nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
+        : // With another image the back-off begins anew, as kubelet's.
+          nextRestartDelayMs(definition === 'changed' ? undefined : latest, observed.memory.maxRestartDelayMs),
     ...(preparedId === undefined ? {} : { preparedId }),
   });
   return 'starts';
