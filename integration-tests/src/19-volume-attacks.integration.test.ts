@@ -1,5 +1,14 @@
 /** Pods that try to reach the host through their volumes. Every pod here is one that Pod Security `restricted` admits. */
-import { type Container as PodContainer, NAMESPACES, type Pod, PODS, SECRETS, type Volume } from '@gantry/objects';
+import {
+  type Container as PodContainer,
+  NAMESPACES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type Pod,
+  PODS,
+  SECRETS,
+  type Volume,
+} from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -37,8 +46,9 @@ const podOf = (name: string, spec: Partial<Pod['spec']> & { readonly containers:
 });
 
 /** A pod whose init container prepares the volume and whose main container mounts a subPath of it and lists that. */
-const attack = (name: string, prepare: string, subPath: string): Pod =>
+const attack = (name: string, prepare: string, subPath: string, volume = WORK): Pod =>
   podOf(name, {
+    volumes: [volume],
     initContainers: [shell('prepare', prepare, { volumeMounts: [WHOLE] })],
     containers: [
       shell('main', 'ls -A /seen; cat /seen', { volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPath }] }),
@@ -82,9 +92,67 @@ const inAgent = async (script: string) => {
   return await cluster.docker(['exec', agent?.id ?? '', 'sh', '-c', script]);
 };
 
-describe('a subPath', () => {
+/** Volumes of a namespace that a pod of it may write to, by the names of pods, which have one each. */
+interface Scratch extends AsyncDisposable {
+  readonly of: (pod: string) => Promise<Volume>;
+}
+
+const emptyDirs = async (): Promise<Scratch> => ({
+  of: async () => WORK,
+  [Symbol.asyncDispose]: async () => undefined,
+});
+
+/** A folder of the host for each pod, by a claim that an administrator has bound to it. */
+async function hostFolders(namespace: string): Promise<Scratch> {
+  const folder = `/tmp/gantry-${namespace}`;
+  const onHost = (script: string) =>
+    cluster.docker(['run', '--rm', '--network=none', '-v', '/tmp:/tmp', IMAGE, 'sh', '-c', script]);
+  const common = { accessModes: ['ReadWriteOnce'], storageClassName: namespace };
+  const abort = () => AbortSignal.timeout(PATIENCE_MS);
+  await onHost(`mkdir -p ${folder}`);
+  const volumes: string[] = [];
+  return {
+    of: async (pod) => {
+      const name = `${namespace}-${pod}`;
+      await onHost(`mkdir -m 777 ${folder}/${pod}`);
+      volumes.push(name);
+      await cluster.create(PERSISTENT_VOLUMES, '', {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name },
+        spec: {
+          ...common,
+          persistentVolumeReclaimPolicy: 'Retain',
+          capacity: { storage: '1Mi' },
+          claimRef: { namespace, name: pod },
+          hostPath: { path: `${folder}/${pod}`, type: 'Directory' },
+        },
+      });
+      await cluster.create(PERSISTENT_VOLUME_CLAIMS, namespace, {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: pod },
+        spec: { ...common, volumeName: name, resources: { requests: { storage: '1Mi' } } },
+      });
+      return { name: 'scratch', persistentVolumeClaim: { claimName: pod } };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace, '--timeout=90s']);
+      for (const name of volumes) {
+        await cluster.api.delete(PERSISTENT_VOLUMES, { namespace: '', name }, {}, abort());
+      }
+      await onHost(`rm -rf ${folder}`);
+    },
+  };
+}
+
+describe.each([
+  ['an emptyDir', emptyDirs],
+  ['a folder of the host', hostFolders],
+])('a subPath in %s', (_, scratchOf) => {
   test('never leads to the host: links, absolute and relative, to folders and files, of the host and of the agent', async () => {
     await using namespace = await restricted();
+    await using scratch = await scratchOf(namespace.name);
     const authority = await authorityFolder();
     const attacks: Readonly<Record<string, readonly [prepare: string, subPath: string]>> = {
       'root-link': ['ln -s / /scratch/link', `link${authority}`],
@@ -99,7 +167,7 @@ describe('a subPath', () => {
       'keys-of-the-agent': ['ln -s /var/lib/gantry-keys /scratch/link', 'link/client'],
     };
     for (const [name, [prepare, subPath]] of Object.entries(attacks)) {
-      await cluster.create(PODS, namespace.name, attack(name, prepare, subPath));
+      await cluster.create(PODS, namespace.name, attack(name, prepare, subPath, await scratch.of(name)));
     }
     for (const name of Object.keys(attacks)) {
       expect(await untilWaiting(namespace.name, name), name).toEqual({
@@ -112,6 +180,32 @@ describe('a subPath', () => {
     expect((await inAgent('ls /')).split('\n')).not.toContain('made-by-a-pod');
   });
 
+  test('never leads to the host while the pod exchanges a folder and a link to it', async () => {
+    await using namespace = await restricted();
+    await using scratch = await scratchOf(namespace.name);
+    const authority = await authorityFolder();
+    // A main container exchanges the two without end; another one restarts and mounts whichever is there.
+    const race = `mkdir -p /scratch/x${authority} && ln -s / /scratch/y
+      while true; do mv -T /scratch/x /scratch/z; mv -T /scratch/y /scratch/x; mv -T /scratch/z /scratch/y; done`;
+    const names = Array.from({ length: RACE_PODS }, (_, index) => `race-${index}`);
+    for (const name of names) {
+      const main = shell('main', 'ls -A /seen', {
+        volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPath: `x${authority}` }],
+      });
+      const racer = shell('racer', race, { volumeMounts: [WHOLE], restartPolicy: 'Always' });
+      const volumes = [await scratch.of(name)];
+      await cluster.create(PODS, namespace.name, podOf(name, { volumes, initContainers: [racer], containers: [main] }));
+    }
+    for (const name of names) {
+      const ended = await untilEnded(namespace.name, name);
+      expect(ended.status?.phase, name).toBe('Succeeded');
+      // Empty: the folder of the volume. The authority's folder has its key in it.
+      expect(await logs(namespace.name, name), name).toBe('');
+    }
+  });
+});
+
+describe('a subPath', () => {
   test('by an expression is refused where a variable makes it absolute or lead upwards', async () => {
     await using namespace = await restricted();
     const expressions = { absolute: '/etc', upwards: '../../..', empty: '' };
@@ -158,28 +252,6 @@ describe('a subPath', () => {
     await cluster.create(PODS, namespace.name, pod);
     expect((await untilEnded(namespace.name, 'usual')).status?.phase).toBe('Succeeded');
     expect(await logs(namespace.name, 'usual')).toBe('in-file\nin-file\nopen sesamex\nfifo\n');
-  });
-
-  test('never leads to the host while the pod exchanges a folder and a link to it', async () => {
-    await using namespace = await restricted();
-    const authority = await authorityFolder();
-    // A main container exchanges the two without end; another one restarts and mounts whichever is there.
-    const race = `mkdir -p /scratch/x${authority} && ln -s / /scratch/y
-      while true; do mv -T /scratch/x /scratch/z; mv -T /scratch/y /scratch/x; mv -T /scratch/z /scratch/y; done`;
-    const names = Array.from({ length: RACE_PODS }, (_, index) => `race-${index}`);
-    for (const name of names) {
-      const main = shell('main', 'ls -A /seen', {
-        volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPath: `x${authority}` }],
-      });
-      const racer = shell('racer', race, { volumeMounts: [WHOLE], restartPolicy: 'Always' });
-      await cluster.create(PODS, namespace.name, podOf(name, { initContainers: [racer], containers: [main] }));
-    }
-    for (const name of names) {
-      const ended = await untilEnded(namespace.name, name);
-      expect(ended.status?.phase, name).toBe('Succeeded');
-      // Empty: the folder of the volume. The authority's folder has its key in it.
-      expect(await logs(namespace.name, name), name).toBe('');
-    }
   });
 });
 

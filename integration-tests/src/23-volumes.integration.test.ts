@@ -184,6 +184,125 @@ ${claim(suffix)}  storageClassName: ${name}
   }
 });
 
+test('a part of what lies on the host is mounted by subPath and subPathExpr, and stays through restarts of its container and its agent', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (args: readonly string[], input = '') =>
+    cluster.mustKubectl(['-n', namespace.name, ...args], { input });
+  const name = `part-${namespace.name}`;
+  const folder = `/tmp/gantry-${namespace.name}`;
+  const onHost = (script: string) =>
+    cluster.docker(['run', '--rm', '-v', '/tmp:/tmp', 'busybox:1.36', 'sh', '-c', script]);
+  const [node] = await cluster.nodes();
+  const nodeName = node?.metadata.name ?? '';
+  const terms = `[{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: [${nodeName}] }] }]`;
+  const sources = {
+    path: { volume: `hostPath: { path: ${folder}/path, type: Directory }` },
+    claimed: {
+      volume: 'persistentVolumeClaim: { claimName: claimed }',
+      persistent: `hostPath: { path: ${folder}/claimed }`,
+    },
+    local: {
+      volume: 'persistentVolumeClaim: { claimName: local }',
+      persistent: `local: { path: ${folder}/local }\n  nodeAffinity: { required: { nodeSelectorTerms: ${terms} } }`,
+    },
+  };
+  const persistent = (suffix: string, source: string) => `
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: ${name}-${suffix} }
+spec:
+  storageClassName: ${name}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  capacity: { storage: 100Mi }
+  claimRef: { namespace: ${namespace.name}, name: ${suffix} }
+  ${source}
+---
+${claim(suffix)}  storageClassName: ${name}
+---
+`;
+  const script = `echo started >> /new/starts; echo $ME > /own/name; echo changed >> /file || true
+    trap 'exit 0' TERM; while true; do sleep 0.2; done`;
+  const user = (podName: string, volume: string) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${podName}, annotations: { gantry.dev/max-restart-delay-seconds: "1" } }
+spec:
+  nodeName: ${nodeName}
+  terminationGracePeriodSeconds: 5
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, ${JSON.stringify(script)}]
+      env: [{ name: ME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }]
+      securityContext: { runAsUser: 1234 }
+      volumeMounts:
+        - { name: data, mountPath: /new, subPath: new/deep }
+        - { name: data, mountPath: /own, subPathExpr: of/$(ME) }
+        - { name: data, mountPath: /file, subPath: file, readOnly: true }
+  volumes:
+    - { name: data, ${volume} }
+---
+`;
+  const names = Object.keys(sources);
+  const untilRestarted = (podName: string, restarts: number) =>
+    eventually(`${podName} runs after ${restarts} restarts`, PATIENCE_MS, async () => {
+      const { status } = await cluster.get(PODS, namespace.name, podName);
+      const [main] = status?.containerStatuses ?? [];
+      return main?.state?.running !== undefined && main.restartCount === restarts;
+    });
+  const restart = async (restarts: number) => {
+    for (const podName of names) await kubectl(['exec', podName, '--', 'sh', '-c', 'kill 1']);
+    for (const podName of names) await untilRestarted(podName, restarts);
+  };
+  const seen = async (podName: string) =>
+    (await kubectl(['exec', podName, '--', 'sh', '-c', 'cat /new/starts /own/name /file'])).trim().split('\n');
+  const untilSeen = (podName: string, starts: number) =>
+    eventually(`${podName} has what lies on the host`, PATIENCE_MS, async () => {
+      const expected = [...Array.from({ length: starts }, () => 'started'), podName, 'given'];
+      return JSON.stringify(await seen(podName)) === JSON.stringify(expected);
+    });
+  try {
+    for (const each of names) {
+      await onHost(
+        `mkdir -p ${folder}/${each} && cd ${folder}/${each} && echo given > file && chmod 666 file && chmod 2777 .`,
+      );
+    }
+    const manifests = Object.entries(sources).map(([podName, source]) => {
+      const made = 'persistent' in source ? persistent(podName, source.persistent) : '';
+      return `${made}${user(podName, source.volume)}`;
+    });
+    await kubectl(['apply', '-f', '-'], manifests.join(''));
+    for (const podName of names) {
+      await untilRestarted(podName, 0);
+      await untilSeen(podName, 1);
+    }
+    await restart(1);
+    for (const podName of names) await untilSeen(podName, 2);
+
+    await cluster.compose(['restart', '--timeout', '2', 'agent']);
+    for (const podName of names) await untilSeen(podName, 2);
+    await restart(2);
+    for (const podName of names) await untilSeen(podName, 3);
+
+    const agents = await cluster.containers('agent');
+    for (const { id } of agents) {
+      const bound = ['exec', id, 'sh', '-c', "grep -c '/binds/' /proc/self/mountinfo; true"];
+      await eventually('no bound path is left', PATIENCE_MS, async () => (await cluster.docker(bound)) === '0');
+    }
+    await kubectl(['delete', 'pods', '--all', '--timeout=90s']);
+    // It is an administrator's: what lies there stays. What was missing was made as the volume's folder is.
+    for (const each of names) {
+      const found = `cd ${folder}/${each} && wc -l < new/deep/starts && cat of/*/name && stat -c '%u %a' new/deep && ls`;
+      expect((await onHost(found)).split('\n')).toEqual(['3', each, '0 2777', 'file', 'new', 'of']);
+    }
+  } finally {
+    await kubectl(['delete', 'pod,pvc', '--all']);
+    await kubectl(['delete', 'pv', '--ignore-not-found', `${name}-claimed`, `${name}-local`]);
+    await onHost(`rm -rf ${folder}`);
+  }
+});
+
 test("a pod's own claim is made with it, and goes with it", async () => {
   await using namespace = await cluster.namespace();
   const kubectl = (args: readonly string[], input = '') =>
