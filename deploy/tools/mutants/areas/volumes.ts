@@ -173,4 +173,20 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     tests: [`${AGENT}/persistent-folders.test.ts`],
     protects: 'a pod that names a claim in volumeDevices from running without it',
   },
+  {
+    name: 'every part of what lies on the host sees later mounts',
+    file: `${AGENT}/pod-volumes.ts`,
+    text: "return wanted === 'none' ? 'none' : 'from-host';",
+    replacement: "return 'from-host';",
+    tests: [`${AGENT}/pod-volumes.test.ts`],
+    protects: 'what the host mounts below a part from a pod that asked for none of it',
+  },
+  {
+    name: 'a part of what lies on the host is mounted as if its own mounts went to the host',
+    file: `${AGENT}/pod-volumes.ts`,
+    text: "if (wanted !== 'both' || hostPathOf(",
+    replacement: "if (wanted !== 'none' || hostPathOf(",
+    tests: [`${AGENT}/pod-volumes.test.ts`],
+    protects: 'a pod whose mounts the host would never see, without a word',
+  },
 ];

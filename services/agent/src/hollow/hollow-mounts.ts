@@ -17,11 +17,11 @@ export function hollowMounts(): HostMounts {
         if (!(await isThere(markOf(folder)))) throw new AgentError('FailedMount', 'the NFS volume is not mounted');
       },
     },
-    bind: async (opened, folder) => {
+    bind: async (sources, folder) => {
       await mkdir(folder, { recursive: true });
-      const paths = opened.map((_, index) => join(folder, String(index)));
-      for (const [index, { fd }] of opened.entries()) {
-        await symlink(await readlink(`/proc/self/fd/${fd}`), paths[index] ?? '');
+      const paths = sources.map((_, index) => join(folder, String(index)));
+      for (const [index, { opened }] of sources.entries()) {
+        await symlink(await readlink(`/proc/self/fd/${opened.fd}`), paths[index] ?? '');
       }
       return paths;
     },

@@ -23,6 +23,7 @@ describe('a part of a folder of the host', () => {
     state = stdout.trim();
     folder = await mkdtemp(join(tmpdir(), 'gantry-binds-'));
     await mkdir(join(folder, 'volume'));
+    await mkdir(join(folder, 'volume', 'part'));
     await writeFile(join(folder, 'volume', 'file'), 'of the host');
   });
   afterEach(async () => {
@@ -66,6 +67,28 @@ describe('a part of a folder of the host', () => {
     expect(await exercise('clean')).toEqual({ stdout: '', stderr: '' });
     expect(await leftOver()).toEqual([]);
     expect(await readFile(join(folder, 'volume', 'file'), 'utf8')).toBe('of the host');
+  });
+
+  describe('below a shared mount, as the root of most hosts is one', () => {
+    const late = () => join(folder, 'volume', 'part', 'late');
+    const mountPoints = async () => (await mountsOfHost()).map((line) => line.split(' ')[4]);
+    beforeEach(async () => {
+      await run('mount', ['-t', 'tmpfs', '--make-shared', 'tmpfs', join(folder, 'volume')]);
+      await mkdir(late(), { recursive: true });
+    });
+    afterEach(() => run('umount', ['--recursive', join(folder, 'volume')]));
+
+    it.each([
+      { step: 'bindAndLeave', bound: 1, says: 'does not show' },
+      { step: 'bindFromHostAndLeave', bound: 2, says: 'shows' },
+    ])('$says what the host mounts later after $step, and does not take it away', async ({ step, bound }) => {
+      expect(await exercise(step)).toMatchObject({ code: 137 });
+      await run('mount', ['-t', 'tmpfs', 'tmpfs', late()]);
+      expect(await leftOver()).toHaveLength(bound);
+      expect(await exercise('clean')).toEqual({ stdout: '', stderr: '' });
+      expect(await leftOver()).toEqual([]);
+      expect(await mountPoints()).toContain(late());
+    });
   });
 
   it.each([

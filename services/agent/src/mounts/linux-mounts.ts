@@ -30,7 +30,7 @@ export interface EngineHost {
 export function linuxMounts(host?: EngineHost): HostMounts {
   return {
     network: linuxNfs(host?.findNetwork ?? (async () => OWN_NETWORK)),
-    bind: (opened, folder) => bindOpened(opened, folder, host?.mounts),
+    bind: (sources, folder) => bindOpened(sources, folder, host?.mounts),
     mountMemory,
     checkMemory,
     isMounted,

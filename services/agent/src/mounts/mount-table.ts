@@ -58,9 +58,10 @@ function unescape(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** A line of fstab(5) that binds `source` to `target`. */
-export function bindEntry(source: string, target: string): string {
-  return `${escape(source)} ${escape(target)} none bind 0 0\n`;
+/** A line of fstab(5) that binds `source` to `target`, with a propagation of mount(8). */
+export function bindEntry(source: string, target: string, propagation?: 'private' | 'slave'): string {
+  const options = propagation === undefined ? 'bind' : `bind,${propagation}`;
+  return `${escape(source)} ${escape(target)} none ${options} 0 0\n`;
 }
 
 /** White space ends a field, and # at its beginning makes a comment: they are written as octal numbers. */

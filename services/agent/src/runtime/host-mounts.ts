@@ -11,14 +11,21 @@ export interface OpenedPath extends AsyncDisposable {
   stat(): Promise<Stats>;
 }
 
+/** What is to be bound. */
+export interface BindSource {
+  readonly opened: OpenedPath;
+  /** Of what lies on the host: whether what the host mounts below it from now on appears in the bound path. The other way nothing goes. */
+  readonly propagation: 'none' | 'from-host';
+}
+
 /** Mounts inside the state folder. The engine's host shows them at the same place: see `StateFolder`. */
 export interface HostMounts {
   readonly network: NetworkMounts;
   /**
-   * Binds each opened path below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
+   * Binds each source below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
    * AgentError 'FailedMount', also where this node may not mount what lies on its host; what was mounted until then stays until `detach`.
    */
-  bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]>;
+  bind(sources: readonly BindSource[], folder: string): Promise<readonly string[]>;
   /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists is kept as it is. AgentError 'FailedMount'. */
   mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'>;
   /** AgentError 'FailedMount' unless `mountMemory` has made `folder` a file system in memory. */

@@ -202,7 +202,7 @@ describe('the volumes of pods', () => {
 
   describe('on the host', () => {
     let srv: string;
-    let opened: { readonly ino: number; readonly namespace: string }[];
+    let opened: { readonly ino: number; readonly namespace: string; readonly propagation: string }[];
     let own: PodVolumes;
     beforeEach(async () => {
       srv = join(state, 'srv', 'c');
@@ -217,11 +217,14 @@ describe('the volumes of pods', () => {
         events: { event: () => undefined },
         hostFiles,
       });
-      const bind: HostMounts['bind'] = async (paths) => {
+      const bind: HostMounts['bind'] = async (sources) => {
         opened = await Promise.all(
-          paths.map(async (each) => ({ ino: (await each.stat()).ino, namespace: each.namespace })),
+          sources.map(async ({ opened: each, propagation }) => {
+            const { ino } = await each.stat();
+            return { ino, namespace: each.namespace, propagation };
+          }),
         );
-        return paths.map((_, index) => join(state, `${index}`));
+        return sources.map((_, index) => join(state, `${index}`));
       };
       own = new PodVolumes({ ...options, hostFiles, persistent, mounts: { ...linuxMounts(), bind } });
     });
@@ -253,12 +256,22 @@ describe('the volumes of pods', () => {
       await writeFile(join(srv, 'file'), '');
       const part = { containerPath: '/data', hostPath: '/on/the/host/0', access, propagation: 'none' };
       expect(await mountOf(source, { subPath: 'file' })).toEqual(part);
-      expect(opened[0]).toEqual({ ino: (await stat(join(srv, 'file'))).ino, namespace: 'host' });
+      expect(opened[0]).toEqual({ ino: (await stat(join(srv, 'file'))).ino, namespace: 'host', propagation: 'none' });
       expect(await mountOf(source, { subPathExpr: 'new/$(WHO)' })).toEqual(part);
       const made = await stat(join(srv, 'new', 'mine'));
-      expect(opened[0]).toEqual({ ino: made.ino, namespace: 'host' });
+      expect(opened[0]).toEqual({ ino: made.ino, namespace: 'host', propagation: 'none' });
       // As the volume is, where kubelet makes one: for all who may use the volume.
       expect(made.mode & 0o7777).toBe(0o2770);
+    });
+
+    it('let a part see what the host mounts in it, where that is asked for, and refuse the other way round', async () => {
+      const part = { subPath: 'part', mountPropagation: 'HostToContainer' };
+      expect(await mountOf(HOST_PATH, part)).toMatchObject({ propagation: 'from-host' });
+      expect(opened[0]).toMatchObject({ namespace: 'host', propagation: 'from-host' });
+      await expect(mountOf(HOST_PATH, { ...part, mountPropagation: 'Bidirectional' })).rejects.toMatchObject({
+        code: 'CreateContainerConfigError',
+        message: expect.stringContaining('has a subPath and the mountPropagation Bidirectional'),
+      });
     });
 
     it.each([

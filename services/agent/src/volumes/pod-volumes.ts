@@ -7,7 +7,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostFiles } from '../runtime/host-files.ts';
-import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
+import type { BindSource, HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
 import type { NfsSource } from '../runtime/network-mounts.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
@@ -163,26 +163,29 @@ export class PodVolumes {
     const release = () => mounts.detach(folder);
     await release();
     await using opened = new AsyncDisposableStack();
-    const paths: OpenedPath[] = [];
+    const sources: BindSource[] = [];
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
       const hostPath = this.#unboundPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
-      if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
+      if (hostPath !== undefined) continue;
+      const propagation = this.#boundPropagation(pod, mount, draft.propagation);
+      sources.push({ opened: opened.use(await this.#open(pod, container, mount, environment)), propagation });
     }
     for (const { containerPath, name, text, write } of this.#podFiles(pod, podAddress)) {
       if (hasOwnFile(container, containerPath)) continue;
       const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
       const draft = { access: isReadOnly ? 'read-only' : 'read-write', propagation: 'none' } as const;
       drafts.push({ draft: { containerPath, ...draft }, hostPath: undefined });
-      paths.push(opened.use(await openPodFile(join(this.#podFolder(uid), name), text, write)));
+      const file = await openPodFile(join(this.#podFolder(uid), name), text, write);
+      sources.push({ opened: opened.use(file), propagation: 'none' });
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
-    paths.push(opened.use(await openMessageFile(terminationMessagePath)));
+    sources.push({ opened: opened.use(await openMessageFile(terminationMessagePath)), propagation: 'none' });
     const containerPath = messageContainerPath(container);
     drafts.push({ draft: { containerPath, access: 'read-write', propagation: 'none' }, hostPath: undefined });
-    const bound = (await mounts.bind(paths, folder)).values();
+    const bound = (await mounts.bind(sources, folder)).values();
     const specs = drafts.map(({ draft, hostPath }) => ({
       ...draft,
       hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
@@ -270,6 +273,18 @@ export class PodVolumes {
     );
     const isUnbound = isShared || this.#serverOf(pod, mount) !== undefined;
     return isUnbound ? this.#hostPath(this.#volumeFolder(pod, mount.name)) : undefined;
+  }
+
+  /**
+   * Of a part of what lies on the host, which is bound apart from the host's own mounts: what a container mounts in it would not be seen
+   * there. AgentError 'CreateContainerConfigError' for a mount that asks for that.
+   */
+  #boundPropagation(pod: Pod, mount: VolumeMount, wanted: MountSpec['propagation']): BindSource['propagation'] {
+    if (wanted !== 'both' || hostPathOf(pod, mount, this.#claimedBy(pod, mount)) === undefined) {
+      return wanted === 'none' ? 'none' : 'from-host';
+    }
+    const message = `volumeMount "${mount.name}" has a subPath and the mountPropagation Bidirectional: what lies on the host (hostPath, local) has that only as a whole`;
+    throw new AgentError('CreateContainerConfigError', message);
   }
 
   /** A volume's root is a folder of the agent, or at a path of the host; what lies in it may be the pod's. */

@@ -2,11 +2,11 @@
  * Binds parts of a folder of the engine's host, as an agent in a container does. Arguments: what to do, the state folder here and on the
  * host, and the folder of the host. Run in a container with an agent's rights.
  */
-import { deepEqual, equal, match, rejects } from 'node:assert/strict';
+import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict';
 import { execSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OpenedPath } from '../../runtime/host-mounts.ts';
+import type { BindSource, OpenedPath } from '../../runtime/host-mounts.ts';
 import { hostMountNamespace, hostNetwork, hostRoot, linuxHostFiles } from '../linux-host-files.ts';
 import { linuxMounts } from '../linux-mounts.ts';
 import { openBeneath, openOwned } from '../open-path.ts';
@@ -21,6 +21,8 @@ const binds = join(state, 'the #1\\binds');
 /** Paths of the host's mount namespace, as this process may open them. */
 const seenByHost = async (path: string) => `${await hostRoot()}${path}`;
 const mountsOfHost = async () => readFileSync(join(await hostRoot(), '..', 'mountinfo'), 'utf8');
+
+const bindable = (opened: OpenedPath, propagation: BindSource['propagation'] = 'none') => ({ opened, propagation });
 
 async function openPart(subPath: string): Promise<OpenedPath> {
   await using root = await files.open(join(folder, 'volume'));
@@ -38,7 +40,10 @@ async function bindsBoth(): Promise<void> {
     opened.use(await openOwned(join(state, 'own'))),
     opened.use(await openPart('file')),
   ];
-  const bound = await mounts.bind(paths, binds);
+  const bound = await mounts.bind(
+    paths.map((opened) => bindable(opened)),
+    binds,
+  );
   const sources = [join(onHost, 'volume/new/part'), join(state, 'own'), join(onHost, 'volume/file')];
   const inodes = (all: readonly string[]) => all.map((path) => statSync(path).ino);
   deepEqual(inodes(bound), inodes(sources));
@@ -68,7 +73,7 @@ async function staysInVolume(): Promise<void> {
   // In one step: at any moment, each name is one of the two.
   const exchange = `mv --exchange --no-target-directory ${volume}/x ${volume}/y`;
   const shown = async (opened: OpenedPath) => {
-    const [bound = ''] = await mounts.bind([opened], binds);
+    const [bound = ''] = await mounts.bind([bindable(opened)], binds);
     const whose = readFileSync(join(bound, 'whose'), 'utf8');
     await mounts.detach(binds);
     return whose;
@@ -80,35 +85,39 @@ async function staysInVolume(): Promise<void> {
   }
   await rejects(openPart('x/part'), /leads out of its volume/);
   const racer = spawn('sh', ['-c', `while ${exchange}; do :; done`], { stdio: 'ignore' });
+  let shownRounds = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const opened = await openPart('x/part').catch((error: unknown) => String(error));
     if (typeof opened === 'string') match(opened, /path "x\/part" (leads out of its volume|cannot be opened: EINVAL)/);
     else {
       await using _ = opened;
       equal(await shown(opened), 'inside');
+      shownRounds++;
     }
   }
+  notEqual(shownRounds, 0, 'every round was refused');
   equal(racer.exitCode, null);
   racer.kill();
   deepEqual(readdirSync(outside), ['part']);
   deepEqual(readdirSync(join(outside, 'part')), ['whose']);
 }
 
-async function bindAndLeave(): Promise<void> {
-  await using opened = await openPart('file');
-  await mounts.bind([opened], binds);
+async function bindAndLeave(propagation: BindSource['propagation']): Promise<void> {
+  await using opened = await openPart('part');
+  await mounts.bind([bindable(opened, propagation)], binds);
   process.kill(process.pid, 'SIGKILL');
 }
 
 async function isRefused(): Promise<void> {
   await using opened = await openPart('file');
-  await mounts.bind([opened], binds);
+  await mounts.bind([bindable(opened)], binds);
 }
 
 const STEPS: Readonly<Record<string, () => Promise<void>>> = {
   bindsBoth,
   staysInVolume,
-  bindAndLeave,
+  bindAndLeave: () => bindAndLeave('none'),
+  bindFromHostAndLeave: () => bindAndLeave('from-host'),
   clean,
   isRefused,
 };

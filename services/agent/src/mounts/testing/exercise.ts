@@ -18,7 +18,7 @@ async function usageWithoutMounts(base: string): Promise<void> {
   for (const name of ['one', 'two', 'three']) await writeFile(join(source, name), '');
   const mounts = linuxMounts();
   await using opened = await openOwned(source);
-  await mounts.bind([opened], folder);
+  await mounts.bind([{ opened, propagation: 'none' }], folder);
   const { inodes } = await treeUsage(folder, new AbortController().signal);
   const expected = (await treeUsage(source, new AbortController().signal)).inodes;
   await mounts.remove(folder);

@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostMounts, OpenedPath } from '../host-mounts.ts';
+import type { BindSource, HostMounts, OpenedPath } from '../host-mounts.ts';
 
 /**
  * The contract of `HostMounts`, tried in a new folder of `base`; rejects where it is broken. It needs no test runner: real
@@ -25,8 +25,10 @@ async function bindsInOrder(mounts: HostMounts, folder: string): Promise<void> {
   const sources = [join(folder, 'volume', 'file'), join(folder, 'volume', 'inner')];
   await writeFile(sources[0] ?? '', 'of the volume');
   await using opened = new AsyncDisposableStack();
-  const paths: OpenedPath[] = [];
-  for (const [index, source] of sources.entries()) paths.push(opened.use(await openedPath(source, index)));
+  const paths: BindSource[] = [];
+  for (const [index, source] of sources.entries()) {
+    paths.push({ opened: opened.use(await openedPath(source, index)), propagation: 'none' });
+  }
   const binds = join(folder, 'the #1\\binds');
   const bound = await mounts.bind(paths, binds);
   const inodes = (all: readonly string[]) => Promise.all(all.map(async (path) => (await stat(path)).ino));
@@ -41,7 +43,7 @@ async function detachesWhatIsInUse(mounts: HostMounts, folder: string): Promise<
   const source = join(folder, 'volume', 'file');
   await using opened = await openedPath(source, 0);
   const binds = join(folder, 'binds');
-  const [bound = ''] = await mounts.bind([opened], binds);
+  const [bound = ''] = await mounts.bind([{ opened, propagation: 'none' }], binds);
   const file = await open(bound);
   try {
     await mounts.detach(binds);
