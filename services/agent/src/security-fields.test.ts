@@ -56,8 +56,8 @@ type Elsewhere = string;
 type Table<Type> = Readonly<Record<keyof Required<Type>, readonly Case[] | Elsewhere>>;
 
 const USERS: UserFiles = {
-  passwd: 'app:x:5:7::/:/bin/sh\nwww:x:33:33::/:/bin/sh\n',
-  group: 'disk:x:50:app,www\n4000:x:0:\n',
+  passwd: Buffer.from('app:x:5:7::/:/bin/sh\nwww:x:33:33::/:/bin/sh\n'),
+  group: Buffer.from('disk:x:50:app,www\n4000:x:0:\n'),
 };
 
 const WINDOWS = 'read by kubelets on Windows alone; a pod of that system is rejected (spec.os)';

@@ -81,6 +81,6 @@ async function read(
   const identity = { owner, pod: identityOf(pod), graceSeconds: graceSecondsOf(pod), container: container.name };
   const spec = { ...identity, image, paths: [PASSWD, GROUP], maxBytes: MAX_FILE_BYTES };
   const files = await runtime.imageFiles.readImageFiles(spec, signal);
-  const text = (path: string) => Buffer.from(files.get(path) ?? []).toString();
-  return imageUser(name, { passwd: text(PASSWD), group: text(GROUP) });
+  const content = (path: string) => files.get(path) ?? new Uint8Array();
+  return imageUser(name, { passwd: content(PASSWD), group: content(GROUP) });
 }

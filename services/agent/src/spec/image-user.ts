@@ -8,48 +8,62 @@ const MAX_ID = 2 ** 31 - 1;
 /** Images are hostile, and all of it is kept and sent to the engine. */
 const MAX_GROUPS = 1_000;
 
+/** What Go's bytes.TrimSpace takes off: the white space of Unicode, here a character for each of its bytes in UTF-8. */
+const SPACE = /[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80/.source;
+const FIRST_SPACE = new RegExp(`^(?:${SPACE})`);
+const LAST_SPACE = new RegExp(`(?:${SPACE})$`);
+const MAX_SPACE_BYTES = 3;
+
 /** A user of an image, by the image's own files. */
 export interface ImageUser {
   readonly uid: number;
   readonly gid: number;
   /** Those that list the user, in their order, without `gid`. */
   readonly groups: readonly number[];
-  /** Groups whose names are numbers of other groups: the engine takes a number for a name first. */
-  readonly misnamed: ReadonlyMap<string, number>;
+  /**
+   * Groups whose names are numbers of other groups, by these numbers: the engine takes a number for a name first. It compares names, so
+   * '02000' is no name of 2000.
+   */
+  readonly misnamed: ReadonlyMap<number, number>;
 }
 
-/** The texts of an image's files; '' for one that it does not have. */
+/** The contents of an image's files; empty for one that it does not have. */
 export interface UserFiles {
-  readonly passwd: string;
-  readonly group: string;
+  readonly passwd: Uint8Array;
+  readonly group: Uint8Array;
 }
 
 /**
  * Who `USER` or `USER:GROUP` is in an image: as the engine reads its files (moby/sys/user), so that it makes no difference whether the
  * engine looks the user up or is told the ids. A number is an id, also where a user or group has it for a name; '' is 0. AgentError
- * 'CreateContainerError' for a name that is not in the files, and for what is no id.
+ * 'CreateContainerError' for a name that is not in the files, and for what is no id. The result holds no part of the files: it is kept.
  */
 export function imageUser(wanted: string, { passwd, group }: UserFiles): ImageUser {
   const [user = '', groupName = ''] = wanted.split(':');
   const wantedId = numberOf(user === '' ? '0' : user);
+  const userName = bytewise(Buffer.from(user));
   const found = entriesOf(passwd).find(([name = '', , id]) =>
-    wantedId === undefined ? name === user : fieldNumber(id) === wantedId,
+    wantedId === undefined ? name === userName : fieldNumber(id) === wantedId,
   );
   const uid = wantedId ?? (found === undefined ? undefined : fieldNumber(found[2]));
   if (uid === undefined) throw fault(`unable to find user ${user}: no matching entries in passwd file`);
-  const groups = entriesOf(group);
+  // Unlike the lines of users, those of groups may be comments.
+  const groups = entriesOf(group).filter(([name = '']) => !name.startsWith('#'));
   const gid = groupName === '' ? fieldNumber(found?.[3]) : groupId(groupName, groups);
   for (const id of [uid, gid]) {
     if (!isId(id)) throw fault(`the user ${user} has the id ${id}: uids and gids must be in range 0-${MAX_ID}`);
   }
+  const [userOfId = ''] = found ?? [];
+  // A user without a name is in no group, though the list of an empty group has an empty name.
   const isListed = ([, , , members = '']: readonly string[]) =>
-    found !== undefined && members.split(',').includes(found[0] ?? '');
+    userOfId !== '' && members.split(',').includes(userOfId);
   const listed = groups.filter(isListed).map(([, , id]) => fieldNumber(id));
   const others = [...new Set(listed)].filter((id) => id !== gid && isId(id));
+  const named = groups.map(([name = '', , id]) => ({ name, number: Number(name), id: fieldNumber(id) }));
   const misnamed = new Map(
-    groups
-      .map(([name = '', , id]) => [name, fieldNumber(id)] as const)
-      .filter(([name, id]) => /^\d+$/.test(name) && Number(name) !== id),
+    named
+      .filter(({ name, number, id }) => String(number) === name && isId(number) && number !== id)
+      .map(({ number, id }) => [number, id]),
   );
   if (others.length > MAX_GROUPS || misnamed.size > MAX_GROUPS) {
     throw fault(`${GROUP} of the image has more than ${MAX_GROUPS} groups for the user ${user}`);
@@ -60,17 +74,39 @@ export function imageUser(wanted: string, { passwd, group }: UserFiles): ImageUs
 function groupId(wanted: string, groups: readonly (readonly string[])[]): number {
   const id = numberOf(wanted);
   if (id !== undefined) return id;
-  const found = groups.find(([name]) => name === wanted);
+  const groupName = bytewise(Buffer.from(wanted));
+  const found = groups.find(([name]) => name === groupName);
   if (found === undefined) throw fault(`unable to find group ${wanted}: no matching entries in group file`);
   return fieldNumber(found[2]);
 }
 
-function entriesOf(text: string): readonly (readonly string[])[] {
-  return text
+function entriesOf(content: Uint8Array): readonly (readonly string[])[] {
+  return bytewise(content)
     .split('\n')
-    .map((line) => line.trim())
+    .map(trimSpace)
     .filter((line) => line !== '')
     .map((line) => line.split(':'));
+}
+
+/** A character for each byte. The engine compares bytes: two names that are no UTF-8 must not become one. */
+function bytewise(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1');
+}
+
+/** In time that grows with the length only, as a search for `SPACE` at the end of a hostile line does not. */
+function trimSpace(line: string): string {
+  let start = 0;
+  let end = line.length;
+  for (;;) {
+    const [space] = FIRST_SPACE.exec(line.slice(start, start + MAX_SPACE_BYTES)) ?? [];
+    if (space === undefined) break;
+    start += space.length;
+  }
+  for (;;) {
+    const [space] = LAST_SPACE.exec(line.slice(Math.max(start, end - MAX_SPACE_BYTES), end)) ?? [];
+    if (space === undefined) return line.slice(start, end);
+    end -= space.length;
+  }
 }
 
 /** What engines read as a number. */
@@ -84,7 +120,7 @@ function fieldNumber(field: string | undefined): number {
 }
 
 function isId(id: number): boolean {
-  return id >= 0 && id <= MAX_ID;
+  return Number.isInteger(id) && id >= 0 && id <= MAX_ID;
 }
 
 function fault(message: string): AgentError {

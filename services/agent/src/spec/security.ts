@@ -100,9 +100,9 @@ function userOptions(pod: Pod, container: Container, image: ImageInfo, found: Im
   const isGroupOfImage = use === 'if-known' && uid === undefined && image.user.includes(':');
   const ofImage = policy === 'Strict' || isGroupOfImage ? [] : found.groups;
   const added = [...new Set([...ofImage, ...ofPod])].filter((id) => id !== gid);
-  const misnamed = added.find((id) => found.misnamed.has(String(id)));
+  const misnamed = added.find((id) => found.misnamed.has(id));
   if (misnamed !== undefined) {
-    const other = found.misnamed.get(String(misnamed));
+    const other = found.misnamed.get(misnamed);
     const message = `${GROUP} of the image has the name ${misnamed} for group ${other}, which the engine takes for group ${misnamed}`;
     throw new AgentError('CreateContainerError', message);
   }
