@@ -85,6 +85,14 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'the time that a pod takes to start',
   },
   {
+    name: 'files of images are read for all users at once',
+    file: `${AGENT}/pods/image-users.ts`,
+    text: 'this.#readings.use(() => read(pod, container, image, name, services, signal), signal);',
+    replacement: 'read(pod, container, image, name, services, signal);',
+    tests: [`${AGENT}/pods/image-users.test.ts`],
+    protects: 'the engine from a container for each user that pods name at once',
+  },
+  {
     name: 'an image has as many groups as it likes',
     file: `${AGENT}/spec/image-user.ts`,
     text: 'others.length > MAX_GROUPS || misnamed.size > MAX_GROUPS',

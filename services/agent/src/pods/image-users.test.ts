@@ -69,10 +69,51 @@ describe('the files of an image', () => {
       return FILES;
     });
     const found = Promise.allSettled(Array.from({ length: 3 }, () => find({ runAsUser: 1000, runAsGroup: 1 })));
-    expect(reads).toHaveLength(1);
+    await expect.poll(() => reads).toHaveLength(1);
     held.resolve();
     expect((await found).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect(reads).toHaveLength(2);
+  });
+
+  it('are read of two users at a time, so that many users of one image make few containers at once', async () => {
+    const held: (() => void)[] = [];
+    let most = 0;
+    let open = 0;
+    const { reads, find } = users(async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise<void>((resolve) => held.push(resolve));
+      open -= 1;
+      return FILES;
+    });
+    const found = Promise.all(Array.from({ length: 7 }, (_, index) => find({ runAsUser: index, runAsGroup: 1 })));
+    for (let ended = 0; ended < 7; ended++) {
+      await expect.poll(() => held.length).toBeGreaterThan(0);
+      held.shift()?.();
+    }
+    expect((await found).map((user) => user?.uid)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(reads).toHaveLength(7);
+    expect(most).toBe(2);
+  });
+
+  it('are read though two containers have given up that were waiting for others', async () => {
+    const held: (() => void)[] = [];
+    const { reads, find } = users(async () => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return FILES;
+    });
+    const first = [0, 1].map((uid) => find({ runAsUser: uid, runAsGroup: 1 }));
+    const own = new AbortController();
+    const given = [2, 3].map((uid) => find({ runAsUser: uid, runAsGroup: 1 }, 'sha256:1', own.signal));
+    const last = find({ runAsUser: 4, runAsGroup: 1 });
+    own.abort(new Error('given up'));
+    expect((await Promise.allSettled(given)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    for (const release of held.splice(0)) release();
+    await Promise.all(first);
+    await expect.poll(() => held).toHaveLength(1);
+    held.shift()?.();
+    expect(await last).toMatchObject({ uid: 4 });
+    expect(reads).toHaveLength(3);
   });
 
   it('keep no container waiting whose own start was given up', async () => {

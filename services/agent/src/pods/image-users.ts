@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { raceAbort } from '@gantry/base';
 import type { Container, Pod } from '@gantry/objects';
 import type { ImageInfo } from '../runtime/images.ts';
@@ -7,10 +8,13 @@ import { GROUP, type ImageUser, imageUser, PASSWD } from '../spec/image-user.ts'
 import { graceSecondsOf } from '../spec/pod-containers.ts';
 import { identityOf } from '../spec/pod-names.ts';
 import { imageUserName } from '../spec/security.ts';
+import { Slots } from './slots.ts';
 
 /** Files of users have some kilobytes. */
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_KNOWN = 200;
+/** Each reading makes and removes a container of the engine. */
+const MAX_READINGS = 2;
 
 /** What reading an image takes. */
 interface ImageUserServices {
@@ -21,11 +25,15 @@ interface ImageUserServices {
 /**
  * Who the users of images are. An image's files are read for the first container that asks about groups, and remembered: an id of an
  * image stands for the same files for ever. Other containers wait for nothing.
+ *
+ * Readings have slots of their own. Some are done while a sandbox that waits for them holds one of those for starts, so that no reading
+ * may wait for such a slot.
  */
 export class ImageUsers {
   /** By image and user, the last used ones at the end. */
   readonly #known = new Map<string, ImageUser>();
   readonly #underWay = new Map<string, Promise<ImageUser>>();
+  readonly #readings = new Slots(MAX_READINGS);
 
   /** Undefined when it is not known and the pod does not ask for it. AgentErrors of `readImageFiles` and `imageUser`. */
   async find(
@@ -36,7 +44,8 @@ export class ImageUsers {
     signal: AbortSignal,
   ): Promise<ImageUser | undefined> {
     const { name, use } = imageUserName(pod, container, image);
-    const key = `${image.id} ${name}`;
+    // A name of an image may be as long as its files.
+    const key = `${image.id} ${createHash('sha256').update(name).digest('hex')}`;
     for (;;) {
       const known = this.#recall(key);
       if (known !== undefined || use === 'if-known') return known;
@@ -45,7 +54,7 @@ export class ImageUsers {
       // Of another container: when it fails, this one reads for itself.
       await raceAbort(Promise.allSettled([other]), signal);
     }
-    const reading = read(pod, container, image, name, services, signal);
+    const reading = this.#readings.use(() => read(pod, container, image, name, services, signal), signal);
     this.#underWay.set(key, reading);
     try {
       const found = await reading;
