@@ -212,8 +212,18 @@ const CONTAINER_CONTEXT: Table<SecurityContext> = {
   ],
   runAsUser: [
     { context: { runAsUser: 5 }, options: { User: '5' }, host: { GroupAdd: [] } },
-    { context: { runAsUser: 5 }, files: USERS, options: { User: '5:7' }, host: { GroupAdd: ['50'] } },
-    { imageUser: 'www:7', files: USERS, options: { User: '33:7' }, host: { GroupAdd: [] } },
+    {
+      context: { runAsUser: 5 },
+      files: USERS,
+      options: { User: '5', Labels: { 'gantry.process-user': '5:7:7,50' } },
+      host: { GroupAdd: [] },
+    },
+    {
+      imageUser: 'www:7',
+      files: USERS,
+      options: { Labels: { 'gantry.process-user': '33:7:7' } },
+      host: { GroupAdd: [] },
+    },
   ],
   seLinuxOptions: STRUCTURE,
   seccompProfile: STRUCTURE,
@@ -224,8 +234,15 @@ const POD_CONTEXT: Table<PodSecurityContext> = {
   appArmorProfile: STRUCTURE,
   fsGroup: [
     { shared: { fsGroup: 9 }, host: { GroupAdd: ['9'] } },
+    {
+      shared: { runAsUser: 5, fsGroup: 9 },
+      files: USERS,
+      options: { User: '5', Labels: { 'gantry.process-user': '5:7:7,50,9' } },
+      host: { GroupAdd: ['9'] },
+    },
+    { shared: { fsGroup: 4000 }, host: { GroupAdd: ['4000'] } },
     // The engine would take it for the name of a group.
-    { shared: { fsGroup: 4000 }, files: USERS, refused: 'has the name 4000 for group 0' },
+    { shared: { fsGroup: 4000, supplementalGroupsPolicy: 'Merge' }, files: USERS, refused: 'has the name 4000 for' },
   ],
   fsGroupChangePolicy: VOLUMES,
   runAsGroup: [{ shared: { runAsUser: 5, runAsGroup: 6 }, files: USERS, options: { User: '5:6' } }],
@@ -449,4 +466,27 @@ describe('every field that Pod Security knows is done or refused', () => {
     else if (refused !== undefined) expect(outcome).toEqual({ refused: expect.stringContaining(refused) });
     else expect(outcome).toMatchObject({ options: options ?? {}, host: host ?? {}, sandbox: sandbox ?? {} });
   });
+});
+
+it.each<Case & { readonly processUser?: string }>([
+  { processUser: '0:0:0' },
+  { shared: { runAsUser: 5 }, processUser: '5:7:7,50' },
+  { shared: { runAsUser: 5, fsGroup: 9 }, processUser: '5:7:7,50,9' },
+  { shared: { runAsUser: 5, fsGroup: 7 }, processUser: '5:7:7,50' },
+  { shared: { fsGroup: 9 }, imageUser: 'www', processUser: '33:33:33,50,9' },
+  { shared: { fsGroup: 9 }, imageUser: 'www:disk', processUser: '33:50:50,9' },
+  // The engine takes it for the name of a group, and nothing is said of who runs.
+  { shared: { fsGroup: 4000 } },
+  { shared: { runAsUser: 5, fsGroup: 4000 } },
+  { shared: { fsGroup: 4000 }, imageUser: '5:4000' },
+])('a pod that asks nothing of the image runs the same whether or not the image was read: $shared', (test) => {
+  const told = (files: Pick<Case, 'files'>) => {
+    const { options, ...others } = outcomeOf({ ...test, ...files });
+    const { 'gantry.process-user': processUser, ...labels } = options?.Labels ?? {};
+    return { told: { ...others, options: { ...options, Labels: labels } }, processUser };
+  };
+  const read = told({ files: USERS });
+  expect(read.told).toEqual(told({}).told);
+  expect(read.told).toHaveProperty('host');
+  expect(read.processUser).toBe(test.processUser);
 });

@@ -45,6 +45,22 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'files that a group of the image may read',
   },
   {
+    name: 'what the engine is told depends on what the agent happens to know',
+    file: `${AGENT}/spec/security.ts`,
+    text: "if (use === 'if-known') {",
+    replacement: "if (use === 'if-known' && found.uid < 0) {",
+    tests: [`${AGENT}/security-fields.test.ts`],
+    protects: 'usual pods from starting on one node and being refused on another',
+  },
+  {
+    name: 'a container is listed with a group that the engine takes for another one',
+    file: `${AGENT}/spec/security.ts`,
+    text: '...(misnamed === undefined ? { processUser } : {})',
+    replacement: 'processUser',
+    tests: [`${AGENT}/security-fields.test.ts`],
+    protects: 'what statuses of containers say of their groups',
+  },
+  {
     name: 'a group runs by a name that the image gives to another one',
     file: `${AGENT}/spec/security.ts`,
     text: 'if (misnamed !== undefined) {',

@@ -84,33 +84,36 @@ function userOf({ user }: Pick<ImageInfo, 'user'>): string {
 type UserOptions = Pick<ContainerSecurity, 'user' | 'groups' | 'processUser'>;
 
 /**
- * Without the image's files the engine looks the user up. With them it is told all ids, and looks up nothing: a group in the user's
- * name keeps the engine from adding the groups of the image, which `Strict` leaves out and every other pod gets.
+ * A user that the pod does not ask about is looked up by the engine, whether or not the image's files were read for another pod: they
+ * only tell who it is then. For a pod that asks, the engine is told all ids, and looks up nothing: a group in the user's name keeps the
+ * engine from adding the groups of the image, which `Strict` leaves out and every other pod gets.
  */
 function userOptions(pod: Pod, container: Container, image: ImageInfo, found: ImageUser | undefined): UserOptions {
   const { uid, gid: wantedGid, groups, policy, fsGroup } = wantedIds(pod, container);
   const { use, name } = imageUserName(pod, container, image);
   // In the kubelet's order.
   const ofPod = [...(fsGroup === undefined ? [] : [fsGroup]), ...groups];
+  const user = uid === undefined ? {} : { user: String(uid) };
   if (found === undefined) {
     if (use === 'needed') throw new AgentError('CreateContainerError', `the groups of user ${name} are not known`);
-    return { ...(uid === undefined ? known(image, ofPod) : { user: String(uid) }), groups: ofPod.map(String) };
+    return { ...user, groups: ofPod.map(String), ...(uid === undefined ? known(image, ofPod) : {}) };
   }
   const gid = wantedGid ?? found.gid;
   const isGroupOfImage = use === 'if-known' && uid === undefined && image.user.includes(':');
   const ofImage = policy === 'Strict' || isGroupOfImage ? [] : found.groups;
   const added = [...new Set([...ofImage, ...ofPod])].filter((id) => id !== gid);
-  const misnamed = added.find((id) => found.misnamed.has(id));
+  const processUser = { uid: found.uid, gid, groups: [gid, ...added] };
+  const told = use === 'needed' ? added : ofPod;
+  const misnamed = told.find((id) => found.misnamed.has(id));
+  if (use === 'if-known') {
+    return { ...user, groups: told.map(String), ...(misnamed === undefined ? { processUser } : {}) };
+  }
   if (misnamed !== undefined) {
     const other = found.misnamed.get(misnamed);
     const message = `${GROUP} of the image has the name ${misnamed} for group ${other}, which the engine takes for group ${misnamed}`;
     throw new AgentError('CreateContainerError', message);
   }
-  return {
-    user: `${found.uid}:${gid}`,
-    groups: added.map(String),
-    processUser: { uid: found.uid, gid, groups: [gid, ...added] },
-  };
+  return { user: `${found.uid}:${gid}`, groups: told.map(String), processUser };
 }
 
 /** What an image's own user says without its files. */
