@@ -33,10 +33,26 @@ export const CUSTODIAN_MUTANTS: readonly Mutant[] = [
   {
     name: 'a Lease that is gone is made without a look at the Node',
     file: `${AGENT}/node/heartbeat.ts`,
-    text: 'if (known === undefined) await this.#lookForNode(signal);',
+    text: "if (known === undefined) this.#look = 'due';",
     replacement: '',
     tests: [`${AGENT}/node/heartbeat.test.ts`],
     protects: 'the Node of a living agent, which is registered again at once',
+  },
+  {
+    name: 'a Lease is not made while the Node cannot be read',
+    file: `${AGENT}/node/heartbeat.ts`,
+    text: "if (this.#look === 'failed') return;",
+    replacement: 'throw error;',
+    tests: [`${AGENT}/node/heartbeat.test.ts`],
+    protects: 'a living node from counting as lost',
+  },
+  {
+    name: 'a Node that could not be read is not looked for again',
+    file: `${AGENT}/node/heartbeat.ts`,
+    text: "if (this.#look !== 'none') await",
+    replacement: "if (this.#look === 'due') await",
+    tests: [`${AGENT}/node/heartbeat.test.ts`],
+    protects: 'the owner of a Lease that was made meanwhile',
   },
   {
     name: 'the custodian removes a node whose container was just replaced',

@@ -1,6 +1,7 @@
-import { LEASES, type Node, NODES } from '@gantry/objects';
+import { raceAbort } from '@gantry/base';
+import { LEASES, type Node, NODES, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
-import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
+import { createOvertakenClient, type FakeCall, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Heartbeat } from './heartbeat.ts';
@@ -169,5 +170,65 @@ describe('the Lease of a node', () => {
     await collect();
     await clock.advance(1000);
     expect(owners()).toEqual([[owner(uid)]]);
+  });
+
+  const isLook = ({ verb, resource }: FakeCall) => verb === 'get' && resource.resource === NODES.resource;
+
+  it('is made without an owner while the Node cannot be read, and gets it later', async () => {
+    const uid = await register();
+    server.failNext(isLook, StatusError.unavailable('no'), 3);
+    start();
+    await clock.advance(500);
+    expect(owners()).toEqual([[]]);
+    await clock.advance(2000);
+    expect(owners()).toEqual([[]]);
+    await clock.advance(1000);
+    expect(owners()).toEqual([[owner(uid)]]);
+    await clock.advance(3000);
+    expect(reads).toBe(4);
+    expect(missed).toBe(0);
+  });
+
+  it('is made in time while a look at the Node hangs', async () => {
+    await register();
+    const get = server.get.bind(server);
+    server.get = (resource, key, signal) =>
+      resource.resource === NODES.resource
+        ? raceAbort(new Promise(() => undefined), signal)
+        : get(resource, key, signal);
+    start();
+    await clock.advance(1000);
+    expect(owners()).toEqual([[]]);
+    const renewed = () => Date.parse(server.all(LEASES)[0]?.spec?.renewTime ?? '');
+    const before = renewed();
+    await clock.advance(3000);
+    expect(renewed() - before).toBe(3000);
+  });
+
+  it('keeps the owner of which its agent has heard while the Node cannot be read', async () => {
+    server.failNext(isLook, StatusError.unavailable('no'), Number.POSITIVE_INFINITY);
+    start();
+    await clock.advance(500);
+    expect(owners()).toEqual([[]]);
+    const uid = await register();
+    for (let renewals = 0; renewals < 3; renewals++) {
+      await clock.advance(1000);
+      expect(owners()).toEqual([[owner(uid)]]);
+    }
+  });
+
+  it('that was collected has no owner while the Node cannot be read: the one that was seen may be gone', async () => {
+    await register();
+    start();
+    await clock.advance(1500);
+    await removeNode();
+    await collect();
+    server.failNext(isLook, StatusError.unavailable('no'), 1);
+    await clock.advance(1000);
+    expect(owners()).toEqual([[]]);
+    expect(missed).toBe(0);
+    await clock.advance(1000);
+    expect(missed).toBe(1);
+    expect(owners()).toEqual([[]]);
   });
 });

@@ -9,6 +9,8 @@ const INTERVAL_MS = 1_000;
 /** For one renewal: short enough for one more attempt before the node counts as lost. */
 const DEADLINE_MS = 1_800;
 const DURATION_INTERVALS = 4;
+/** For a look at the Node, so that a Lease is made in time without it. */
+const LOOK_MS = 500;
 /** Attempts of one renewal while other clients write the Lease at the same time. */
 const ATTEMPTS = 5;
 
@@ -37,6 +39,8 @@ export class Heartbeat {
   #lease: Lease | undefined;
   /** The Node when the Lease was gone: `seenUid` is what `nodeUid` said then, `uid` what there was. */
   #looked: { readonly seenUid: string | undefined; readonly uid: string | undefined } | undefined;
+  /** Whether the Node is to be looked for, and whether that has failed before. */
+  #look: 'none' | 'due' | 'failed' = 'none';
   #state: 'beating' | 'failing' = 'failing';
 
   constructor(options: HeartbeatOptions) {
@@ -67,7 +71,8 @@ export class Heartbeat {
     for (let attempt = 1; ; attempt++) {
       try {
         const known = this.#lease ?? (await this.#find(signal));
-        if (known === undefined) await this.#lookForNode(signal);
+        if (known === undefined) this.#look = 'due';
+        if (this.#look !== 'none') await this.#lookForNode(signal);
         this.#lease = await this.#write(known, signal);
         return;
       } catch (error) {
@@ -105,13 +110,26 @@ export class Heartbeat {
     return uid === undefined ? others : [{ apiVersion: 'v1', kind: 'Node', name: node, uid }, ...others];
   }
 
-  /** A Lease that is gone may have been collected with a Node. What was seen of that one last is out of date then. */
+  /**
+   * A Lease that is gone may have been collected with a Node. What was seen of that one last is out of date then. When the Node cannot be
+   * read, the Lease has no owner until a later renewal has read it: without a Lease the node would count as lost.
+   */
   async #lookForNode(signal: AbortSignal): Promise<void> {
-    const { client, node, nodeUid, onNodeGone } = this.#options;
+    const { client, node, nodeUid, clock, logger, onNodeGone } = this.#options;
     const seenUid = nodeUid();
-    const found = await ignoreNotFound(client.get(NODES, { namespace: '', name: node }, signal));
-    this.#looked = { seenUid, uid: found?.metadata.uid };
-    if (found === undefined) onNodeGone();
+    try {
+      using deadline = withDeadline(clock, signal, LOOK_MS);
+      const found = await ignoreNotFound(client.get(NODES, { namespace: '', name: node }, deadline));
+      this.#looked = { seenUid, uid: found?.metadata.uid };
+      this.#look = 'none';
+      if (found === undefined) onNodeGone();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (this.#look === 'failed') return;
+      logger.warn({ reason: errorMessage(error) }, 'the Lease has no owner: the Node cannot be read');
+      this.#looked = { seenUid, uid: undefined };
+      this.#look = 'failed';
+    }
   }
 
   #find(signal: AbortSignal): Promise<Lease | undefined> {
