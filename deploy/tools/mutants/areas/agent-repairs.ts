@@ -31,10 +31,26 @@ export const AGENT_REPAIR_MUTANTS: readonly Mutant[] = [
   {
     name: 'a container that was killed with its sandbox has succeeded once that is gone',
     file: `${AGENT}/plan/interpret-ends.ts`,
-    text: 'return killed.has(container.id) || wasReportedKilled(pod, container);',
-    replacement: 'return false;',
+    text: 'killed.has(container.id) || wasReportedKilled(pod, container)',
+    replacement: 'false',
     tests: [`${AGENT}/plan/interpret-ends.test.ts`],
     protects: 'the work of Jobs that an engine interrupted',
+  },
+  {
+    name: 'a container that was stopped for its new resources ends its pod',
+    file: `${AGENT}/plan/observed-pod.ts`,
+    text: ' && !observed.memory.resized.has(latest.id)',
+    replacement: '',
+    tests: [`${AGENT}/pods/resize-restart.test.ts`],
+    protects: 'the work of Jobs whose programs end well when they are stopped',
+  },
+  {
+    name: 'a pod has succeeded while its container is started again for new resources',
+    file: `${AGENT}/plan/restarted-containers.ts`,
+    text: ' || memory.resized.has(latest.id)',
+    replacement: '',
+    tests: [`${AGENT}/pods/resize-restart.test.ts`],
+    protects: 'the work of Jobs whose programs end well when they are stopped',
   },
   {
     name: 'a paused container stays paused',

@@ -12,8 +12,9 @@ const KILLED = 137;
 /**
  * The engine's state with corrected exit codes, of a pod that has not ended. Of one that has, the agent itself stopped the sandbox.
  *
- * - A container that ended because its sandbox did (the engine was shut down, or the sandbox was killed) has not succeeded, even with
- *   exit code 0. When its sandbox has been removed, that is known by `killed`, or by the pod's status.
+ * - A container that was stopped for its new resources, or ended because its sandbox did (the engine was shut down, or the sandbox was
+ *   killed), has not succeeded, even with exit code 0. That is known by `killed`, for the next agent by the pod's status, or while the
+ *   sandbox is there by when that ended.
  * - An init container has succeeded when its sandbox has main containers: no other exit code lets them begin. Another one is of a run
  *   that was started from outside, which is stopped, and must not make the pod fail.
  */
@@ -33,9 +34,9 @@ export function interpretEnds(
   const containers = state.containers.map((container) => {
     if (container.state !== 'exited') return container;
     if (init.has(container.name) && initialized.has(container.sandboxId)) return { ...container, exitCode: 0 };
-    const isKilled =
-      container.exitCode === 0 && endedWithSandbox(container, { pod, killed, sandboxes: state.sandboxes });
-    return isKilled ? { ...container, exitCode: KILLED } : container;
+    if (container.exitCode !== 0) return container;
+    const isKilled = killed.has(container.id) || wasReportedKilled(pod, container);
+    return isKilled || endedWithSandbox(container, state.sandboxes) ? { ...container, exitCode: KILLED } : container;
   });
   return { ...state, containers };
 }
@@ -48,20 +49,13 @@ export function killedIn(listed: PodState | undefined, interpreted: PodState | u
   );
 }
 
-interface Evidence {
-  readonly pod: Pod;
-  readonly killed: ReadonlySet<string>;
-  readonly sandboxes: readonly SandboxState[];
-}
-
-function endedWithSandbox(container: ContainerState, { pod, killed, sandboxes }: Evidence): boolean {
+function endedWithSandbox(container: ContainerState, sandboxes: readonly SandboxState[]): boolean {
   const sandbox = sandboxes.find(({ id }) => id === container.sandboxId);
-  if (sandbox === undefined) return killed.has(container.id) || wasReportedKilled(pod, container);
-  if (sandbox.finishedAt === undefined || sandbox.state === 'running') return false;
+  if (sandbox?.finishedAt === undefined || sandbox.state === 'running') return false;
   return (container.finishedAt ?? 0) >= sandbox.finishedAt - SHUTDOWN_MS;
 }
 
-/** An agent before this one saw the sandbox. */
+/** An agent before this one knew it. */
 function wasReportedKilled(pod: Pod, container: ContainerState): boolean {
   const { state, lastState } = containerStatusOf(pod, container.name) ?? {};
   return [state?.terminated, lastState?.terminated].some(

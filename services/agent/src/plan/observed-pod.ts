@@ -43,11 +43,14 @@ export function hasStartedMain({ pod, containers, sandbox }: PodInSandbox): bool
 
 /**
  * The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. Undefined for one
- * that was removed to be started again.
+ * that was removed, or stopped, to be started again.
  */
 export function exitCodeOf(observed: ObservedPod, name: string): number | undefined {
   const latest = latestAttempt(observed, name);
-  if (latest !== undefined) return latest.state === 'exited' ? (latest.exitCode ?? 0) : undefined;
+  if (latest !== undefined) {
+    const hasEnded = latest.state === 'exited' && !observed.memory.resized.has(latest.id);
+    return hasEnded ? (latest.exitCode ?? 0) : undefined;
+  }
   if (isRemovedForRestart(observed, name)) return undefined;
   return reportedStatus(observed.pod, name)?.state?.terminated?.exitCode;
 }

@@ -46,6 +46,8 @@ export function evictionReason({ cause }: Eviction): 'Evicted' | 'Preempting' {
 export interface PodMemory {
   /** By the ids of the containers that are being stopped. */
   readonly stopping: ReadonlyMap<string, Stopping>;
+  /** Ids of containers that were stopped for their new resources: they are started again, whatever their exit code is. */
+  readonly resized: ReadonlySet<string>;
   /** Ids of containers whose postStart hook failed. */
   readonly failedPostStart: ReadonlySet<string>;
   /** Container name → why it could not be started. */
@@ -82,6 +84,7 @@ export interface PodMemory {
 /** The memory of a new worker. */
 export const emptyMemory: PodMemory = {
   stopping: new Map(),
+  resized: new Set(),
   failedPostStart: new Set(),
   backOffs: new Map(),
   volumes: 'absent',

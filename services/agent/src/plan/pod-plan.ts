@@ -43,6 +43,8 @@ export interface StopContainer {
   /** Reason and message of the Event that reports it. */
   readonly reason: 'Killing' | 'SandboxChanged';
   readonly message: string;
+  /** `started-again`: whatever its exit code and its policy are. */
+  readonly afterwards?: 'started-again';
 }
 
 /** Sends the stop signal to a container whose turn has come. */

@@ -11,7 +11,7 @@ interface RestartedPod {
   readonly pod: Pod;
   /** Newest attempts first. */
   readonly containers: readonly ContainerState[];
-  readonly memory: Pick<PodMemory, 'restartedIds'>;
+  readonly memory: Pick<PodMemory, 'restartedIds' | 'resized'>;
 }
 
 /** The condition of a pod all of whose containers are restarted since one of them has exited. */
@@ -83,14 +83,15 @@ export function isRemovedForRestart({ pod, containers, memory }: RestartedPod, n
   return status !== undefined && memory.restartedIds.has(engineIdOf(status));
 }
 
-/** Names of the pod's containers that take part in a restart of all: their ends are not final. */
+/** Names of the pod's containers that take part in a restart of all, or were stopped for new resources: their ends are not final. */
 export function restartingNames(observed: RestartedPod): ReadonlySet<string> {
   const { pod, containers, memory } = observed;
-  if (memory.restartedIds.size === 0) return NONE;
+  if (memory.restartedIds.size + memory.resized.size === 0) return NONE;
   const names = ownContainersOf(pod).map(({ container }) => container.name ?? '');
   const isRestarting = (name: string) => {
     const latest = containers.find((container) => container.name === name);
-    return latest === undefined ? isRemovedForRestart(observed, name) : memory.restartedIds.has(latest.id);
+    if (latest === undefined) return isRemovedForRestart(observed, name);
+    return memory.restartedIds.has(latest.id) || memory.resized.has(latest.id);
   };
   return new Set(names.filter(isRestarting));
 }

@@ -7,7 +7,7 @@ import { resizeRestarts } from './plan-resize.ts';
 import type { PlanDraft, StopContainer } from './pod-plan.ts';
 
 /** Why a container is stopped, as its Event reports it. */
-export interface StopCause extends Pick<StopContainer, 'reason' | 'message'> {
+export interface StopCause extends Pick<StopContainer, 'reason' | 'message' | 'afterwards'> {
   /** Absent: the pod's. */
   readonly graceSeconds?: number | undefined;
   readonly preStop?: LifecycleHandler | undefined;
@@ -68,7 +68,8 @@ const STOP_RULES: readonly StopRule[] = [
   },
   function resizeNeedsRestart(running, item, { pod }) {
     if (item === undefined || item.role === 'ephemeral' || !resizeRestarts(pod, running, item)) return undefined;
-    return { reason: 'Killing', message: `Container ${running.name} resize requires restart` };
+    const message = `Container ${running.name} resize requires restart`;
+    return { reason: 'Killing', message, afterwards: 'started-again' };
   },
   function postStartFailed(running, _item, { memory }) {
     if (!memory.failedPostStart.has(running.id)) return undefined;
@@ -105,8 +106,9 @@ export function stopContainer(
   draft: PlanDraft,
   { id, name }: ContainerState,
   podGraceSeconds: number,
-  { reason, message, graceSeconds = podGraceSeconds, preStop, signalled = 'after-hook' }: StopCause,
+  { reason, message, graceSeconds = podGraceSeconds, preStop, signalled = 'after-hook', afterwards }: StopCause,
 ): void {
   const hook = preStop === undefined || graceSeconds <= 0 ? {} : { preStop };
-  draft.actions.push({ kind: 'stopContainer', id, name, graceSeconds, ...hook, signalled, reason, message });
+  const next = afterwards === undefined ? {} : { afterwards };
+  draft.actions.push({ kind: 'stopContainer', id, name, graceSeconds, ...hook, signalled, reason, message, ...next });
 }

@@ -20,7 +20,8 @@ const MIN_GRACE_SECONDS = 2;
  */
 export function stopContainer(action: StopContainer, context: ActionContext): void {
   const { pod, memory, events, services } = context;
-  const { id, graceSeconds, preStop, signalled } = action;
+  const { id, graceSeconds, preStop, signalled, afterwards } = action;
+  if (afterwards === 'started-again') for (const ids of [memory.resized, memory.killed]) ids.add(id);
   memory.stopping.get(id)?.abort.abort();
   const waits = signalled === 'in-its-turn' ? 'turn' : 'signal';
   const { clock } = services;
@@ -53,12 +54,12 @@ export function signalContainer({ id }: SignalContainer, context: ActionContext)
 
 /** Forgets the stops of containers that have ended by themselves; their hooks end. */
 export function forgetEnded(
-  { stopping, hooked, failedPostStart, killed }: WorkerMemory,
+  { stopping, hooked, failedPostStart, resized, killed }: WorkerMemory,
   state: PodState | undefined,
 ): void {
   const isRunning = (id: string) => state?.containers.find((one) => one.id === id)?.state === 'running';
   const isKnown = (id: string) => state?.containers.some((one) => one.id === id) === true;
-  for (const id of killed) if (!isKnown(id)) killed.delete(id);
+  for (const ids of [resized, killed]) for (const id of ids) if (!isKnown(id)) ids.delete(id);
   for (const id of failedPostStart) if (!isRunning(id)) failedPostStart.delete(id);
   for (const id of hooked.keys()) if (!isRunning(id)) hooked.delete(id);
   for (const [id, { abort, phase }] of stopping) {

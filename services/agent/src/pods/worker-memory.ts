@@ -21,8 +21,9 @@ export interface WorkerMemory extends PodMemory {
   readonly stopping: Map<string, ContainerStop>;
   /** Container id → when SIGKILL is due on the monotonic clock, of those whose hook has run: a stop that is repeated runs none. */
   readonly hooked: Map<string, number>;
+  readonly resized: Set<string>;
   readonly failedPostStart: Set<string>;
-  /** Ids of containers that were killed with a sandbox which may be gone. */
+  /** Ids of containers that were killed: for their new resources, or with a sandbox which may be gone. */
   readonly killed: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
@@ -53,6 +54,7 @@ export function createWorkerMemory(): WorkerMemory {
     ...emptyMemory,
     stopping: new Map(),
     hooked: new Map(),
+    resized: new Set(),
     failedPostStart: new Set(),
     killed: new Set(),
     backOffs: new Map(),

@@ -7,7 +7,7 @@ export interface PhaseInput {
   readonly pod: Pod;
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
-  /** Names of containers that take part in a restart of all: none of their ends is final. */
+  /** Names of containers that are restarted with all others, or for new resources: none of their ends is final. */
   readonly restarting: ReadonlySet<string>;
   /** `ended`: nothing of the pod runs, and nothing of it is started again. */
   readonly run: 'open' | 'ended';
