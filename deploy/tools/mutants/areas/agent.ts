@@ -17,6 +17,14 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     protects: 'programs that read their resources only when they start',
   },
   {
+    name: 'a container is not restarted for its first memory request',
+    file: `${AGENT}/plan/plan-resize.ts`,
+    text: "const { memory: before = '0' }",
+    replacement: "const { memory: before = container.resources?.requests?.['memory'] ?? '0' }",
+    tests: [`${AGENT}/plan/plan-resize.test.ts`],
+    protects: 'programs that read their resources only when they start',
+  },
+  {
     name: 'a memory request counts as applied before the restart that it needs',
     file: `${AGENT}/status/container-status.ts`,
     text: '!restartsForRequest(container, previous, running)',

@@ -101,6 +101,25 @@ describe('a resize of a running container', () => {
     },
   );
 
+  it.each([
+    { name: 'a first memory request', resources: { requests: { cpu: '100m' } }, restarts: true },
+    { name: 'a memory request after none at all', resources: {}, restarts: true },
+    { name: 'a memory request of which nothing was reported', resources: undefined, restarts: false },
+  ])('restarts it for $name: $restarts', ({ resources, restarts }) => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    const wanted = sized({ requests: { cpu: '100m', memory: '64Mi' } }, { resizePolicy });
+    const { resources: _, ...others } = granted;
+    const reported = reportedStatus({ ...others, ...(resources === undefined ? {} : { resources }) });
+    const state = podState([sandbox()], [running({ resources: resourceLimits(pod(), wanted) })]);
+    const { actions } = computePodActions(
+      pod({ containers: [wanted] }, { containerStatuses: [reported] }),
+      state,
+      MOUNTED,
+      NOW,
+    );
+    expect(actions.map(({ kind }) => kind)).toEqual(restarts ? ['stopContainer'] : []);
+  });
+
   it('is not asked for again at once when the engine has taken or refused it', () => {
     const last = { containerId: 'main-0', resources: resourceLimits(pod(), sized(LARGE)), retryAt: NOW + 4_000 };
     const plan = actions(resizing(), { ...MOUNTED, updates: new Map([['main', last]]) });

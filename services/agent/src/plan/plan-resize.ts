@@ -69,9 +69,10 @@ export function restartsForRequest(
   running: ContainerState,
 ): boolean {
   if (!restartsFor(container, 'memory') || reported?.containerID !== containerId(running)) return false;
-  const before = reported.resources?.requests?.['memory'];
+  if (reported.resources === undefined) return false;
+  const { memory: before = '0' } = reported.resources.requests ?? {};
   const { memory = '0' } = container.resources?.requests ?? {};
-  return before !== undefined && quantityMilli(before) !== quantityMilli(memory);
+  return quantityMilli(before) !== quantityMilli(memory);
 }
 
 function restartsFor({ resizePolicy = [] }: Container, resource: string): boolean {
