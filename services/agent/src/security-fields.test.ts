@@ -427,6 +427,7 @@ function outcomeOf(test: Case) {
       container: main,
       attempt: 0,
       sandboxId: 'sandbox-0',
+      group: 'engine',
       restartDelayMs: 0,
       environment: new Map(),
       mounts: [],

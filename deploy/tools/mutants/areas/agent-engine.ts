@@ -373,6 +373,23 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'users from limits that do not hold',
   },
   {
+    name: 'a single container of a pod is in a control group',
+    file: `${AGENT}/pods/perform-action.ts`,
+    text: "const { group = 'engine', address = '' } = sandbox ?? {};",
+    replacement:
+      "const { address = '' } = sandbox ?? {};\n  const group = pod.spec?.resources === undefined ? 'engine' : 'pod';",
+    tests: [`${AGENT}/pods/pod-group.test.ts`],
+    protects: 'users from limits that do not hold',
+  },
+  {
+    name: 'a control group counts that holds a single container of its pod',
+    file: `${AGENT}/docker/docker-observer.ts`,
+    text: 'if (!isGrouped(state.sandboxes)) return state;',
+    replacement: '',
+    tests: [`${AGENT}/docker/docker-observer.test.ts`],
+    protects: 'users from limits that do not hold',
+  },
+  {
     name: 'a container without a limit may use more than its pod',
     file: `${AGENT}/spec/resources.ts`,
     text: "|| quantityValue(ofPod['memory'] ?? '0')",

@@ -3,6 +3,7 @@ import type { Instant } from '@gantry/base';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { processUserOf } from './options/identity.ts';
+import { groupParent, isGroupUid } from './options/pod-group-name.ts';
 import { resourcesOf } from './options/resources.ts';
 import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
 import { IMAGE_HOLD_NAME, LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
@@ -64,7 +65,7 @@ export function podStates(
       pods.set(key, pod);
     }
     if (labels[LABEL.containerName] === SANDBOX_NAME)
-      pod.sandboxes.push(sandboxState(container, labels, unconnected.has(container)));
+      pod.sandboxes.push(sandboxState(container, pod.state, unconnected.has(container)));
     else if (labels[LABEL.containerName] === IMAGE_HOLD_NAME) pod.imageHolds.push(container.Id);
     else pod.containers.push(containerState(container, labels, outOfMemory.has(container.Id)));
   }
@@ -78,9 +79,11 @@ export function podStates(
 
 function sandboxState(
   container: Docker.ContainerInspectInfo,
-  labels: Record<string, string>,
+  { owner, identity: { uid } }: Pick<PodState, 'owner' | 'identity'>,
   isUnconnected: boolean,
 ): SandboxState {
+  const labels = container.Config.Labels;
+  const isInGroup = isGroupUid(uid) && container.HostConfig.CgroupParent === groupParent({ owner, uid });
   const run = runState(container.State);
   const state = run === 'running' && isUnconnected ? 'created' : run;
   const assigned = Object.values(container.NetworkSettings.Networks).map((network) => network.IPAddress);
@@ -90,6 +93,7 @@ function sandboxState(
     attempt: Number(labels[LABEL.restartCount] ?? '0'),
     state,
     ...activityOf(container.State),
+    group: isInGroup ? 'pod' : 'engine',
     createdAt: instant(container.Created) ?? 0,
     ...(state === 'exited' ? { finishedAt: instant(container.State.FinishedAt) ?? 0 } : {}),
     address: addresses.find((address) => address !== '') ?? '',

@@ -7,6 +7,7 @@ import { groupReader } from './cgroup-stats.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { Inspections } from './inspections.ts';
+import { groupParent } from './options/pod-group-name.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 
@@ -23,6 +24,41 @@ const ENDED = {
   HostConfig: { NetworkMode: 'none' },
   NetworkSettings: { Networks: {} },
 };
+
+/** A sandbox in the group of its pod, and a container of another pod that alone is in that pod's. */
+const groupOf = (uid: string) => groupParent({ owner: { cluster: 'c', node: 'node-a' }, uid });
+const inspection = (Id: string, uid: string, name: string, CgroupParent: string) => ({
+  ...ENDED,
+  Id,
+  Config: { Image: 'busybox', Labels: { ...LABELS, [LABEL.podUid]: uid, [LABEL.containerName]: name } },
+  State: { ...ENDED.State, Status: 'running', Running: true },
+  HostConfig: { NetworkMode: 'host', CgroupParent },
+});
+
+it('the group of a pod is that of its running sandbox', async () => {
+  const docker = new Docker({ socketPath: '/nonexistent' });
+  const all = [
+    inspection('a'.repeat(64), 'uid-1', 'POD', groupOf('uid-1')),
+    inspection('b'.repeat(64), 'uid-2', 'POD', ''),
+    inspection('c'.repeat(64), 'uid-2', 'main', groupOf('uid-2')),
+  ];
+  docker.modem.dial = ({ path }, callback) => {
+    const [, id] = /containers\/([a-c]+)\/json/.exec(path) ?? [];
+    callback?.(
+      null,
+      id === undefined ? all.map(({ Id }) => ({ Id, State: 'running' })) : (all.find(({ Id }) => Id === id) ?? null),
+    );
+  };
+  const calls = new EngineCalls(docker, new ManualClock());
+  const group = { limits: {}, precision: { cpuShares: 1, memoryBytes: 1 } };
+  const links = new PodLinks(calls, groupReader('/nonexistent'));
+  const observer = new DockerObserver(calls, new Inspections(calls), links, { find: async () => group });
+  const pods = await observer.listPods({ cluster: 'c' }, signal);
+  expect(pods.map((pod) => [pod.identity.uid, pod.sandboxes[0]?.group, pod.group])).toEqual([
+    ['uid-1', 'pod', group],
+    ['uid-2', 'engine', undefined],
+  ]);
+});
 
 /** An observer of an engine with one ended container; `emit` are events of the engine, and resolves with the next that is observed. */
 async function observeEnded() {

@@ -6,7 +6,7 @@ import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { Inspections } from './inspections.ts';
-import { groupParent, isGroupUid } from './options/pod-group-name.ts';
+import { isGrouped } from '../runtime/sandboxes.ts';
 import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
@@ -58,18 +58,16 @@ export class DockerObserver implements RuntimeObserver {
         unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
         outOfMemory: this.#outOfMemory,
       });
-      const parents = new Set(inspected.map(({ HostConfig: { CgroupParent: parent = '' } }) => parent));
-      return await Promise.all(states.map((state) => this.#withGroup(state, parents)));
+      return await Promise.all(states.map((state) => this.#withGroup(state)));
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
   }
 
-  /** The pod with its control group, if containers of it were created in one. */
-  async #withGroup(state: PodState, parents: ReadonlySet<string>): Promise<PodState> {
-    const pod = { owner: state.owner, uid: state.identity.uid };
-    if (!isGroupUid(pod.uid) || !parents.has(groupParent(pod))) return state;
-    const group = await this.#groups.find(pod);
+  /** The pod with its control group. The engine may have made one for a single container: that does not hold the others. */
+  async #withGroup(state: PodState): Promise<PodState> {
+    if (!isGrouped(state.sandboxes)) return state;
+    const group = await this.#groups.find({ owner: state.owner, uid: state.identity.uid });
     return group === undefined ? state : { ...state, group };
   }
 

@@ -10,7 +10,7 @@ import type { GroupedPod } from '../runtime/pod-groups.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
+import { isGrouped, type SandboxSpec, type SandboxState } from '../runtime/sandboxes.ts';
 import type { ContainerStats, ContainerStorage, DeviceIo, InterfaceStats } from '../runtime/stats.ts';
 import { type HollowImageBehaviour, HollowImages, type KnownImages } from './hollow-images.ts';
 import { markMounted } from './hollow-mounts.ts';
@@ -130,7 +130,14 @@ export class HollowRuntime implements Runtime {
       const createdAt = this.#options.clock.now();
       const sandbox: HollowSandbox = {
         spec,
-        state: { id, attempt: spec.attempt, state: 'created', createdAt, address: '' },
+        state: {
+          id,
+          attempt: spec.attempt,
+          state: 'created',
+          group: spec.resources === undefined ? 'engine' : 'pod',
+          createdAt,
+          address: '',
+        },
       };
       this.#sandboxes.set(id, sandbox);
       try {
@@ -190,6 +197,9 @@ export class HollowRuntime implements Runtime {
       }
       const image = this.images.find(spec.image);
       if (image === undefined) throw new AgentError('ImageNotFound', `No such image: ${spec.image}`);
+      // An engine makes the parent of a container's group where it is missing.
+      const group = groupKey({ ...spec, uid: spec.pod.uid });
+      if (spec.group === 'pod' && !this.#groups.has(group)) this.#groups.set(group, {});
       const id = this.#id();
       this.#containers.set(id, {
         spec,
@@ -403,20 +413,18 @@ export class HollowRuntime implements Runtime {
     return [...pods.values()].map((spec) => {
       const same = (other: { spec: Owned }) =>
         other.spec.pod.uid === spec.pod.uid && other.spec.owner.node === spec.owner.node;
+      const own = sandboxes.filter(same).map(({ state }) => state);
       return {
         owner: spec.owner,
         identity: spec.pod,
         graceSeconds: spec.graceSeconds,
-        sandboxes: sandboxes
-          .filter(same)
-          .map(({ state }) => state)
-          .sort((a, b) => b.attempt - a.attempt),
+        sandboxes: own.sort((a, b) => b.attempt - a.attempt),
         containers: containers
           .filter(same)
           .map(({ state }) => state)
           .sort((a, b) => b.attempt - a.attempt),
         imageHolds: holds.filter(same).map(({ id }) => id),
-        ...this.#groupOf(spec),
+        ...(isGrouped(own) ? this.#groupOf(spec) : {}),
       };
     });
   }

@@ -47,7 +47,7 @@ function isNew({ containers, sandboxes, memory }: ObservedPod): boolean {
 /** The containers that start as soon as the pod has its volumes and its first sandbox. */
 function firstContainers(observed: ObservedPod): readonly ContainerStart[] {
   const { memory, now } = observed;
-  const sandbox = { id: '', attempt: 0, state: 'running', createdAt: now, address: '' } as const;
+  const sandbox = { id: '', attempt: 0, state: 'running', group: 'engine', createdAt: now, address: '' } as const;
   const next = new PlanDraft();
   planContainers(next, { ...observed, memory: { ...memory, volumes: 'ready' }, sandbox });
   return next.actions.flatMap((action) => {

@@ -151,6 +151,6 @@ async function prepare(
 }
 
 /** Of the first containers, none has a target: that is for ephemeral ones, which come later. */
-function placeIn({ id, address }: CreatedSandbox): StartPlace {
-  return { sandboxId: id, address, target: '', targetId: undefined };
+function placeIn({ id, group, address }: CreatedSandbox): StartPlace {
+  return { sandboxId: id, group, address, target: '', targetId: undefined };
 }

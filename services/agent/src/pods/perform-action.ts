@@ -70,7 +70,8 @@ async function start(pod: Pod, action: StartContainer, context: ActionContext): 
   const sandbox = state?.sandboxes.find((candidate) => candidate.id === action.sandboxId);
   const target = targetOf(pod, name);
   const targetId = state?.containers.find((one) => one.name === target && one.state === 'running')?.id;
-  const place = { sandboxId: action.sandboxId, address: sandbox?.address ?? '', target, targetId };
+  const { group = 'engine', address = '' } = sandbox ?? {};
+  const place = { sandboxId: action.sandboxId, group, address, target, targetId };
   const prepared = memory.prepared.get(name);
   memory.prepared.delete(name);
   if (prepared?.id === action.preparedId) {

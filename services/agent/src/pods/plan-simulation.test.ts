@@ -88,6 +88,7 @@ class Simulation {
           container: action.container,
           attempt,
           sandboxId,
+          group: 'engine',
           restartDelayMs,
           environment: new Map(),
           mounts: [],

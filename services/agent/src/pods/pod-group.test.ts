@@ -123,6 +123,20 @@ it('a pod that was started without a group gets no limits as a whole, and is tol
   expect(node.events.filter((event) => event.startsWith('Warning ResizeInfeasible'))).toHaveLength(1);
 });
 
+it('a container that restarts is where the sandbox of its pod is, whatever the pod says by then', async () => {
+  const { node, uid, held, change, condition, read, state } = await startPod(undefined);
+  await change({ resources: { requests: { cpu: '1' } } });
+  node.hollow.exit((await state())?.containers[0]?.id ?? '', 1);
+  await node.clock.advance(20_000);
+  await soon(node, () => read()?.status?.containerStatuses?.[0]?.restartCount).toBe(1);
+  expect(await node.hollow.podGroups.listPodGroups(OWNER)).toEqual([]);
+  // A group that an engine has made for a container alone does not hold the others.
+  await node.hollow.podGroups.updatePodGroup({ owner: OWNER, uid }, {});
+  await change({ resources: SMALL });
+  await soon(node, () => condition('PodResizePending')).toMatchObject({ status: 'True', reason: 'Infeasible' });
+  expect((await held())[0]).toBeUndefined();
+});
+
 it('a group goes with its pod', async () => {
   const { node, uid, read } = await startPod(SMALL);
   expect(await node.runtime.podGroups.listPodGroups(OWNER)).toEqual([uid]);

@@ -21,6 +21,8 @@ import type { WorkerServices } from './worker-services.ts';
 /** Where a container is started. */
 export interface StartPlace {
   readonly sandboxId: string;
+  /** Of its sandbox. */
+  readonly group: ContainerSpec['group'];
   /** Of its sandbox; '' on the host's network. */
   readonly address: string;
   /** Name and id of the container whose processes it is to see: '' for no other, undefined when that does not run. */
@@ -141,10 +143,22 @@ async function draftContainer(
   const prepared = await prepareMounts(pod, next, environment, podAddress, services, signal);
   const { mounts, terminationMessagePath } = prepared;
   const { owner, engine, privilege, processLimit, facts } = services;
-  const { sandboxId, targetId } = place;
+  const { sandboxId, group, targetId } = place;
   const spec = containerSpec({
     ...next,
-    ...{ sandboxId, owner, pod, environment, mounts, image, engine, privilege, processLimit, terminationMessagePath },
+    ...{
+      sandboxId,
+      group,
+      owner,
+      pod,
+      environment,
+      mounts,
+      image,
+      engine,
+      privilege,
+      processLimit,
+      terminationMessagePath,
+    },
     ...security,
     ...(targetId === undefined ? {} : { targetId }),
     capacityBytes: facts.memoryBytes,

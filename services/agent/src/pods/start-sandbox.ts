@@ -1,6 +1,6 @@
 import type { Pod } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
-import type { SandboxSpec } from '../runtime/sandboxes.ts';
+import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 import { ENGINE_SERVER, podResolver, type PodResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
@@ -14,6 +14,7 @@ const MAX_ADDRESSES_TRIED = 64;
 /** A sandbox that the engine has created. */
 export interface CreatedSandbox {
   readonly id: string;
+  readonly group: SandboxState['group'];
   /** '' on the host's network. */
   readonly address: string;
 }
@@ -41,8 +42,11 @@ export async function startSandbox(
     const handler = runtime === undefined ? {} : { runtime };
     const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, engine, ...handler });
     const address = network.kind === 'pod' ? network.address : '';
-    const id = await services.runtime.sandboxes.createSandbox(spec, signal, (made) => created({ id: made, address }));
-    return { id, address };
+    const group: SandboxState['group'] = spec.resources === undefined ? 'engine' : 'pod';
+    const id = await services.runtime.sandboxes.createSandbox(spec, signal, (made) =>
+      created({ id: made, group, address }),
+    );
+    return { id, group, address };
   };
   if (pod.spec?.hostNetwork === true) {
     return await createOn({ kind: 'host' });

@@ -1,5 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Owner, PodIdentity } from './labels.ts';
+import type { ContainerGroup } from './pod-groups.ts';
 import type { ResourceLimits } from './resource-limits.ts';
 import type { RunState } from './sandboxes.ts';
 
@@ -84,8 +85,7 @@ export interface ContainerProcess {
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceLimits;
-  /** Whether it is in the control group of its pod or where the engine puts containers. */
-  readonly group: 'engine' | 'pod';
+  readonly group: ContainerGroup;
   /** How many processes and threads it may have at a time. */
   readonly processLimit: number | 'unlimited';
   readonly oomScoreAdj: number;

@@ -1,6 +1,9 @@
 import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner } from './labels.ts';
 
+/** Whether a container is in the control group of its pod or where the engine puts containers. */
+export type ContainerGroup = 'engine' | 'pod';
+
 /** A pod whose containers share a control group. */
 export interface GroupedPod {
   readonly owner: Owner;

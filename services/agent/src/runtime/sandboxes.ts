@@ -1,6 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner, PodIdentity } from './labels.ts';
+import type { ContainerGroup } from './pod-groups.ts';
 
 /** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */
 export interface SandboxSpec {
@@ -55,10 +56,17 @@ export interface SandboxState {
   readonly state: RunState;
   /** As of a container. */
   readonly activity?: 'paused';
+  /** Its containers are there, too, whatever the pod says by now. */
+  readonly group: ContainerGroup;
   readonly createdAt: Instant;
   readonly finishedAt?: Instant;
   /** '' on the host's network or while it does not run. */
   readonly address: string;
+}
+
+/** Whether the containers of a pod are in a control group of its own: as its running sandbox is. */
+export function isGrouped(sandboxes: readonly SandboxState[]): boolean {
+  return sandboxes.some(({ state, group }) => state === 'running' && group === 'pod');
 }
 
 /** Creates and removes sandboxes. Stop and remove are idempotent: a sandbox that does not exist is not an error. */

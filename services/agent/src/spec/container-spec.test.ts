@@ -15,6 +15,7 @@ describe('a container for the runtime', () => {
       container: container('main', change),
       attempt: 0,
       sandboxId: 's',
+      group: 'engine',
       restartDelayMs: 0,
       environment: new Map([['NAME', 'world']]),
       mounts: [],

@@ -8,7 +8,7 @@ import { oomScore } from './oom-score.ts';
 import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { processOf } from './process.ts';
-import { groupResources, resourceLimits } from './resources.ts';
+import { resourceLimits } from './resources.ts';
 import { containerSecurity, type SecurityFindings } from './security.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */
@@ -18,6 +18,8 @@ export interface ContainerSpecInput extends SecurityFindings {
   readonly container: Container;
   readonly attempt: number;
   readonly sandboxId: string;
+  /** That of its sandbox. */
+  readonly group: ContainerSpec['group'];
   readonly restartDelayMs: number;
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly MountSpec[];
@@ -53,7 +55,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
     mounts,
     resources: resourceLimits(pod, container),
-    group: groupResources(pod, input.engine) === undefined ? 'engine' : 'pod',
+    group: input.group,
     processLimit: input.processLimit,
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
     security: containerSecurity(pod, container, image, input.engine, input),

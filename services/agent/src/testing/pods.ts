@@ -64,7 +64,8 @@ export function pod(spec: Partial<PodSpec> = {}, status: PodStatus = {}, metadat
 }
 
 export function sandbox(change: Partial<SandboxState> = {}): SandboxState {
-  return { id: 'sandbox-0', attempt: 0, state: 'running', createdAt: NOW - 60_000, address: '10.0.0.9', ...change };
+  const common = { id: 'sandbox-0', attempt: 0, group: 'engine', createdAt: NOW - 60_000 } as const;
+  return { ...common, state: 'running', address: '10.0.0.9', ...change };
 }
 
 export function running(change: Partial<ContainerState> = {}): ContainerState {

@@ -29,6 +29,7 @@ export async function runningContainer(
     ...common,
     container: own,
     sandboxId,
+    group: 'engine',
     restartDelayMs: 0,
     environment: new Map(),
     mounts: [],
