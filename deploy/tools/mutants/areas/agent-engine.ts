@@ -373,6 +373,22 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'users from limits that do not hold',
   },
   {
+    name: 'a control group that cannot be removed holds up the end of its pod',
+    file: `${AGENT}/pods/perform-action.ts`,
+    text: "logger.warn({ pod: uid, reason: errorMessage(error) }, 'the control group of a pod was not removed');",
+    replacement: 'throw error;',
+    tests: [`${AGENT}/pods/pod-group.test.ts`],
+    protects: 'pods on hosts whose control groups the agent cannot write to',
+  },
+  {
+    name: 'a control group that cannot be removed ends the events of the engine',
+    file: `${AGENT}/pods/pod-manager.ts`,
+    text: "logger.warn({ reason: errorMessage(error) }, 'control groups that belong to no pod were not removed');",
+    replacement: 'throw error;',
+    tests: [`${AGENT}/pods/pod-group.test.ts`],
+    protects: 'pods on hosts whose control groups the agent cannot write to',
+  },
+  {
     name: 'a single container of a pod is in a control group',
     file: `${AGENT}/pods/perform-action.ts`,
     text: "const { group = 'engine', address = '' } = sandbox ?? {};",

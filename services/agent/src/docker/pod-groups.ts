@@ -112,8 +112,8 @@ const UNIFIED: Version = {
   all: async (root, group) => [join(root, group)],
 };
 
-/** Errors of a group that is not there, and of one that something is in. */
-const ABSENT = ['ENOENT', 'ENOTDIR'];
+/** Errors of a group that is not there or is being removed, and of one that something is in. */
+const ABSENT = ['ENOENT', 'ENOTDIR', 'ENODEV'];
 const IN_USE = ['EBUSY', 'ENOTEMPTY'];
 
 /** Control groups of pods as folders below `root`, the engine's `/sys/fs/cgroup`. */
@@ -166,7 +166,7 @@ export class PodGroups implements PodGroupRuntime {
   async readPodMemory(pod: GroupedPod): Promise<number | undefined> {
     const version = await this.#version();
     if (version === undefined) return undefined;
-    const text = await readIfThere(join(this.#root, version.mark(podGroup(pod)), version.usage));
+    const text = await readIfThere(join(this.#root, version.mark(podGroup(pod)), version.usage), ABSENT);
     return text === undefined ? undefined : Number(text);
   }
 

@@ -136,10 +136,14 @@ function restAddress(sandboxId: string, { state, services }: ActionContext): voi
 
 /** Removes the pod's folders, its control group and, by its uid, its object. */
 async function release({ uid, pod, memory, services, step }: ActionContext): Promise<void> {
-  const { volumes, client, runtime, owner } = services;
+  const { volumes, client, runtime, owner, logger } = services;
   await volumes.release(uid);
-  // The kernel may be about to take the last process out of it: a later sweep removes it then.
-  await runtime.podGroups.removePodGroup({ owner, uid });
+  try {
+    // The kernel may be about to take the last process out of it: a later sweep removes it then.
+    await runtime.podGroups.removePodGroup({ owner, uid });
+  } catch (error) {
+    logger.warn({ pod: uid, reason: errorMessage(error) }, 'the control group of a pod was not removed');
+  }
   if (pod === undefined) return;
   const { name = '', namespace = '' } = pod.metadata;
   const request = { gracePeriodSeconds: 0, uid };

@@ -1,5 +1,6 @@
 import { type Container, type Pod, PODS, type ResourceRequirements } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import type { PodGroupRuntime } from '../runtime/pod-groups.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { container, pod } from '../testing/pods.ts';
@@ -15,7 +16,7 @@ const SMALL = whole('1', '100Mi');
 const LARGE = whole('2', '200Mi');
 
 /** Notes what pods and containers are held to, in the order in which that is done. */
-function noted(calls: string[]): (hollow: HollowRuntime) => Runtime {
+function noted(calls: string[], change: Partial<PodGroupRuntime> = {}): (hollow: HollowRuntime) => Runtime {
   return (hollow) => {
     const { podGroups, containers } = hollow;
     return {
@@ -34,6 +35,7 @@ function noted(calls: string[]): (hollow: HollowRuntime) => Runtime {
           calls.push(`pod ${JSON.stringify(limits)}`);
           return podGroups.updatePodGroup(one, limits);
         },
+        ...change,
       },
       containers: {
         ...containers,
@@ -144,6 +146,32 @@ it('a group goes with its pod', async () => {
   const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
   await node.client.delete(PODS, key, { gracePeriodSeconds: 0 }, node.stop.signal);
   await soon(node, () => node.runtime.podGroups.listPodGroups(OWNER)).toEqual([]);
+});
+
+it('a group that cannot be removed holds up neither the end of its pod nor the events of the engine', async () => {
+  let watches = 0;
+  const wrap = (hollow: HollowRuntime): Runtime => {
+    const removePodGroup = async () => {
+      throw new Error('EROFS: read-only file system');
+    };
+    const { observer, ...others } = noted([], { removePodGroup })(hollow);
+    const watch: typeof observer.watch = (cluster, signal) => {
+      watches += 1;
+      return observer.watch(cluster, signal);
+    };
+    return { ...others, observer: { ...observer, watch } };
+  };
+  const node = await startNode({ wrap });
+  await node.hollow.podGroups.updatePodGroup({ owner: OWNER, uid: 'left' }, {});
+  const manager = new PodManager(node.services);
+  void manager.run(node.stop.signal);
+  const { metadata } = await node.put(pod({ resources: SMALL }));
+  await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
+  const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  await node.client.delete(PODS, key, { gracePeriodSeconds: 0 }, node.stop.signal);
+  await soon(node, () => manager.isActive(metadata.uid ?? '')).toBe(false);
+  await node.clock.advance(10_000);
+  expect(watches).toBe(1);
 });
 
 it('a group that an agent has left without a pod is removed, and no other', async () => {

@@ -139,11 +139,15 @@ export class PodManager {
     await this.#sweepGroups(new Set([...known, ...states.keys()]));
   }
 
-  /** Removes control groups that an agent has left which was killed before it made anything else of the pod. */
+  /** Removes control groups that an agent has left which was killed before it made anything else of the pod. Never rejects. */
   async #sweepGroups(present: ReadonlySet<string>): Promise<void> {
-    const { runtime, owner } = this.#services;
-    for (const uid of await runtime.podGroups.listPodGroups(owner)) {
-      if (!present.has(uid) && !this.#workers.has(uid)) await runtime.podGroups.removePodGroup({ owner, uid });
+    const { runtime, owner, logger } = this.#services;
+    try {
+      for (const uid of await runtime.podGroups.listPodGroups(owner)) {
+        if (!present.has(uid) && !this.#workers.has(uid)) await runtime.podGroups.removePodGroup({ owner, uid });
+      }
+    } catch (error) {
+      logger.warn({ reason: errorMessage(error) }, 'control groups that belong to no pod were not removed');
     }
   }
 }
