@@ -414,6 +414,14 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'the reason OOMKilled',
   },
   {
+    name: 'a control group that an agent was killed in making is unknown',
+    file: `${AGENT}/docker/pod-groups.ts`,
+    text: "[join('memory', group), join('cpu', group)]",
+    replacement: "[join('cpu', group), join('memory', group)]",
+    tests: [`${AGENT}/docker/pod-groups.test.ts`],
+    protects: 'hosts from groups that belong to nothing',
+  },
+  {
     name: 'a pod swaps in place of memory',
     file: `${AGENT}/docker/pod-groups.ts`,
     text: 'if (hasSwap && !isMore) await memory(withSwap, memoryBytes);',

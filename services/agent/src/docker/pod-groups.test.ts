@@ -111,6 +111,16 @@ describe('the control group of a pod', () => {
     }
   });
 
+  it('is known as soon as a part of it is made', async () => {
+    // The other hierarchy has no place for it.
+    const groups = new PodGroups(await folderWith({ 'memory/docker/x': '', 'cpu/x': '' }));
+    await expect(groups.updatePodGroup(POD, LIMITS)).rejects.toThrow('ENOENT');
+    expect(await groups.find(POD)).toBeUndefined();
+    expect(await groups.listPodGroups(POD.owner)).toEqual(['0a-1']);
+    expect(await groups.removePodGroup(POD)).toBe(true);
+    expect(await groups.listPodGroups(POD.owner)).toEqual([]);
+  });
+
   it('is none where there are no control groups', async () => {
     const groups = new PodGroups('/nonexistent');
     expect(await groups.find(POD)).toBeUndefined();

@@ -20,7 +20,7 @@ const SHARES_PER_WEIGHT = 262_142 / 9999;
 
 /** One version of control groups. `group` is the path of a group below the root. */
 interface Version {
-  /** Where a group with limits has a folder, below the root. */
+  /** Where a group with limits has a folder, below the root; its mark is made first. */
   readonly folders: (group: string) => readonly string[];
   /** Whether the engine's group can have groups with limits. */
   readonly canLimit: (root: string) => Promise<boolean>;
@@ -36,7 +36,7 @@ interface Version {
 }
 
 const LEGACY: Version = {
-  folders: (group) => [join('cpu', group), join('memory', group)],
+  folders: (group) => [join('memory', group), join('cpu', group)],
   canLimit: async () => true,
   mark: (group) => join('memory', group),
   usage: 'memory.usage_in_bytes',
