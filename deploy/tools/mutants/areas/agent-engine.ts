@@ -422,9 +422,17 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     protects: 'hosts from groups that belong to nothing',
   },
   {
+    name: 'a pod keeps the swap that an agent was killed before limiting',
+    file: `${AGENT}/plan/pod-group.ts`,
+    text: 'swap === undefined &&',
+    replacement: '',
+    tests: [`${AGENT}/docker/pod-groups.test.ts`],
+    protects: 'a limit of memory',
+  },
+  {
     name: 'a pod swaps in place of memory',
     file: `${AGENT}/docker/pod-groups.ts`,
-    text: 'if (hasSwap && !isMore) await memory(withSwap, memoryBytes);',
+    text: 'if (hasSwap && !isMore) await memory(WITH_SWAP, memoryBytes);',
     replacement: '',
     tests: [`${AGENT}/docker/pod-groups.test.ts`],
     protects: 'a limit of memory',

@@ -2,6 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { nextGroupLimits } from '../plan/pod-group.ts';
+import { podResources } from '../spec/resources.ts';
+import { pod } from '../testing/pods.ts';
 import { groupPrefix, groupParent, podGroup } from './options/pod-group-name.ts';
 import { PodGroups } from './pod-groups.ts';
 
@@ -47,9 +50,9 @@ describe('the control group of a pod', () => {
 
   it('is none of a uid that leads elsewhere', async () => {
     const groups = new PodGroups(await folderWith(legacy(NAME)));
-    const pod = { ...POD, uid: '/../../x' };
-    await expect(groups.updatePodGroup(pod, LIMITS)).rejects.toThrow('cannot name a control group');
-    expect(await groups.removePodGroup(pod)).toBe(true);
+    const elsewhere = { ...POD, uid: '/../../x' };
+    await expect(groups.updatePodGroup(elsewhere, LIMITS)).rejects.toThrow('cannot name a control group');
+    expect(await groups.removePodGroup(elsewhere)).toBe(true);
   });
 
   it.each([
@@ -78,6 +81,27 @@ describe('the control group of a pod', () => {
     expect(await text(two, `${NAME}/memory.max`)).toBe(String(2 ** 26));
     await new PodGroups(two).updatePodGroup(POD, { cpuShares: 2 });
     expect(await text(two, `${NAME}/memory.swap.max`)).toBe('max');
+  });
+
+  it.each([
+    ['version 1', legacy(NAME), `memory/${NAME}/memory.memsw.limit_in_bytes`, String(2 ** 27)],
+    ['version 2', unified(NAME), `${NAME}/memory.swap.max`, 'max'],
+  ])('is held to its limits when its swap is, too: %s', async (_, files, file, before) => {
+    const root = await folderWith(files);
+    const groups = new PodGroups(root);
+    const object = pod({ resources: { limits: { memory: '64Mi' } } });
+    const next = async () => nextGroupLimits(object, await groups.find(POD), 'as-wanted');
+    const limits = podResources(object) ?? {};
+    await groups.updatePodGroup(POD, limits);
+    expect(await next()).toBeUndefined();
+    // An agent is killed in between.
+    await writeFile(join(root, file), before);
+    expect(await next()).toEqual(limits);
+    await groups.updatePodGroup(POD, limits);
+    expect(await next()).toBeUndefined();
+    // Without a limit there is none of its swap.
+    await groups.updatePodGroup(POD, { cpuShares: 2 });
+    expect(await groups.find(POD)).not.toHaveProperty('swap');
   });
 
   it('counts what is in groups below it, on old kernels too', async () => {

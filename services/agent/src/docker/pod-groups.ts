@@ -18,6 +18,10 @@ const UNLIMITED_BYTES = 2 ** 62;
 /** Shares from 2 to 262144 are weights from 1 to 10000, as the engine's runtime translates those of containers. */
 const SHARES_PER_WEIGHT = 262_142 / 9999;
 
+/** The limit of memory with swap in version 1. */
+const WITH_SWAP = 'memory.memsw.limit_in_bytes';
+const TO_BE_SET = { swap: 'to-be-set' } as const;
+
 /** One version of control groups. `group` is the path of a group below the root. */
 interface Version {
   /** Where a group with limits has a folder, below the root; its mark is made first. */
@@ -44,7 +48,9 @@ const LEGACY: Version = {
     const number = async (...path: readonly string[]) => Number(await readFile(join(root, ...path), 'utf8'));
     const quota = await number('cpu', group, 'cpu.cfs_quota_us');
     const memory = await number('memory', group, 'memory.limit_in_bytes');
+    const withSwap = Number((await readIfThere(join(root, 'memory', group, WITH_SWAP))) ?? memory);
     return {
+      ...(memory < UNLIMITED_BYTES && withSwap > memory ? TO_BE_SET : {}),
       limits: {
         cpuShares: await number('cpu', group, 'cpu.shares'),
         ...(quota > 0 ? { cpuQuotaMicros: quota } : {}),
@@ -64,13 +70,12 @@ const LEGACY: Version = {
       await memory('memory.use_hierarchy', 1);
     }
     const before = Number(await readFile(join(root, 'memory', group, 'memory.limit_in_bytes'), 'utf8'));
-    const withSwap = 'memory.memsw.limit_in_bytes';
     // Memory with swap is never less than memory. A kernel that does not count swap has no such file.
-    const hasSwap = await isThere(join(root, 'memory', group, withSwap));
+    const hasSwap = await isThere(join(root, 'memory', group, WITH_SWAP));
     const isMore = memoryBytes === -1 || memoryBytes > before;
-    if (hasSwap && isMore) await memory(withSwap, memoryBytes);
+    if (hasSwap && isMore) await memory(WITH_SWAP, memoryBytes);
     await memory('memory.limit_in_bytes', memoryBytes);
-    if (hasSwap && !isMore) await memory(withSwap, memoryBytes);
+    if (hasSwap && !isMore) await memory(WITH_SWAP, memoryBytes);
   },
   all: async (root, group) => {
     const hierarchies = (await readdir(root)).filter((name) => name !== 'memory').toSorted();
@@ -91,7 +96,9 @@ const UNIFIED: Version = {
     const weight = Number(await text('cpu.weight'));
     const [quota = 'max'] = (await text('cpu.max')).split(' ');
     const memory = await text('memory.max');
+    const swap = (await readIfThere(join(root, group, 'memory.swap.max')))?.trim();
     return {
+      ...(swap === undefined || swap === swapFor(memory) ? {} : TO_BE_SET),
       limits: {
         cpuShares: Math.round(2 + (weight - 1) * SHARES_PER_WEIGHT),
         ...(quota === 'max' ? {} : { cpuQuotaMicros: Number(quota) }),
@@ -107,10 +114,15 @@ const UNIFIED: Version = {
     }
     await write(file('cpu.max'), `${cpuQuotaMicros} ${PERIOD_MICROS}`);
     await write(file('memory.max'), memoryBytes);
-    if (await isThere(file('memory.swap.max'))) await write(file('memory.swap.max'), memoryBytes === 'max' ? 'max' : 0);
+    if (await isThere(file('memory.swap.max'))) await write(file('memory.swap.max'), swapFor(memoryBytes));
   },
   all: async (root, group) => [join(root, group)],
 };
+
+/** What a group with this limit of memory may swap, in version 2. */
+function swapFor(memory: number | string): string {
+  return memory === 'max' ? 'max' : '0';
+}
 
 /** Errors of a group that is not there or is being removed, and of one that something is in. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENODEV'];

@@ -24,8 +24,9 @@ export function nextGroupLimits(
   return isHeld(next, group) ? undefined : next;
 }
 
-function isHeld(wanted: ResourceLimits, { limits, precision }: PodGroupState): boolean {
+function isHeld(wanted: ResourceLimits, { limits, precision, swap }: PodGroupState): boolean {
   return (
+    swap === undefined &&
     isClose(wanted.cpuShares, limits.cpuShares, precision.cpuShares) &&
     wanted.cpuQuotaMicros === limits.cpuQuotaMicros &&
     isClose(wanted.memoryBytes, limits.memoryBytes, precision.memoryBytes)

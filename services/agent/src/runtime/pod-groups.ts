@@ -13,6 +13,8 @@ export interface GroupedPod {
 /** What a pod's control group is held to. */
 export interface PodGroupState {
   readonly limits: ResourceLimits;
+  /** Its swap is not limited as its memory is: an agent was killed between the two. */
+  readonly swap?: 'to-be-set';
   /** By how much they may differ from what was asked for: the kernel counts whole pages, and in version 2 weights. */
   readonly precision: { readonly cpuShares: number; readonly memoryBytes: number };
 }
