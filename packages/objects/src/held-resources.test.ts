@@ -85,4 +85,9 @@ describe('what a pod holds as a whole', () => {
   ])('%s', (_, found, cpu) => {
     expect(found).toEqual({ requests: { cpu }, limits: { cpu } });
   });
+
+  it('is nothing where it came by a resize that can never be carried out', () => {
+    expect(of('9', undefined, 'Infeasible')).toBeUndefined();
+    expect(of('9', undefined, 'Deferred')).toEqual({ requests: { cpu: '9' }, limits: { cpu: '9' } });
+  });
 });

@@ -12,16 +12,18 @@ export function withHeldResources(pod: Pod): Pod {
   const reported = new Map<string, ContainerStatus>();
   for (const one of [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])])
     if (one.resources !== undefined) reported.set(one.name, one);
-  if (spec === undefined || (reported.size === 0 && status?.resources === undefined)) return pod;
   const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   const asked = pending?.reason === 'Infeasible' ? 'never' : 'counts';
+  const isSaid = reported.size > 0 || status?.resources !== undefined || asked === 'never';
+  if (spec === undefined || !isSaid) return pod;
+  const { resources: _, ...rest } = spec;
   const held = (container: Container) => heldBy(container, reported.get(container.name), asked);
   const containers = spec.containers.map(held);
   const initContainers = spec.initContainers?.map((one) => (one.restartPolicy === 'Always' ? held(one) : one));
   return {
     ...pod,
     spec: {
-      ...spec,
+      ...rest,
       ...heldByPod(spec, status?.resources, asked),
       containers,
       ...(initContainers === undefined ? {} : { initContainers }),
@@ -35,14 +37,16 @@ function heldByPod(
   actual: ResourceRequirements | undefined,
   asked: 'counts' | 'never',
 ): Pick<PodSpec, 'resources'> {
-  if (own === undefined || actual === undefined) return {};
+  if (own === undefined) return {};
+  // A pod that got it by a resize alone has nothing of it.
+  if (actual === undefined) return asked === 'never' ? {} : { resources: own };
   const held = { ...own };
   for (const list of ['requests', 'limits'] as const) {
     const wanted = own[list];
     if (wanted === undefined) continue;
     const said = Object.entries(actual[list] ?? {}).filter(([name]) => wanted[name] !== undefined);
     const known = Object.fromEntries(said);
-    held[list] = asked === 'counts' ? most(wanted, known) : { ...wanted, ...known };
+    held[list] = asked === 'counts' ? most(wanted, known) : known;
   }
   return { resources: held };
 }

@@ -170,6 +170,39 @@ describe('a resize for which the node has no room', () => {
     expect(asked('15m', '10m')).toMatchObject({ kind: 'deferred', message });
   });
 
+  describe('of a pod that asks for something as a whole only now', () => {
+    const asking = (cpu: string, status: Pod['status'] = {}) =>
+      pod(
+        { containers: [sized(SMALL)], resources: { requests: { cpu } } },
+        { containerStatuses: [reportedStatus(granted)], ...status },
+      );
+
+    it('is judged by what its containers have', () => {
+      const message = "Node didn't have enough resource: cpu, requested: 200, used: 100, capacity: 250";
+      expect(judgeResize(asking('200m'), [other], share)).toMatchObject({ kind: 'deferred', message });
+      expect(judgeResize(asking('150m'), [other], share)).toEqual({ kind: 'fits' });
+      const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', reason: 'OutOfcpu', message } };
+      expect(statusOf(asking('200m'), memory)).not.toHaveProperty('resources');
+      expect(statusOf(asking('150m'))).toMatchObject({ resources: { requests: { cpu: '150m' } } });
+    });
+
+    it('is none of one that was created with it', () => {
+      const created = pod({ containers: [sized(SMALL)], resources: { requests: { cpu: '900m' } } });
+      expect(judgeResize(created, [other], share)).toEqual({ kind: 'fits' });
+      const reported = asking('900m', { resources: { requests: { cpu: '900m' } } });
+      expect(judgeResize(reported, [other], share)).toEqual({ kind: 'fits' });
+    });
+
+    it('keeps no room from others when it is infeasible', () => {
+      const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }];
+      const first = { ...asking('150m', { conditions }), metadata: { ...other.metadata, uid: 'uid-2' } };
+      const ahead = { ...first, spec: { containers: [], ...first.spec, priority: 9 } };
+      expect(judgeResize(asking('150m'), [ahead], share)).toEqual({ kind: 'fits' });
+      const waits = { ...ahead, status: { containerStatuses: [reportedStatus(granted)] } };
+      expect(judgeResize(asking('150m'), [waits], share)).toMatchObject({ kind: 'deferred' });
+    });
+  });
+
   it('changes nothing, is judged again, and shows as pending', () => {
     const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', reason: 'OutOfcpu', message: 'no room' } };
     const plan = actions(resizing(), memory);

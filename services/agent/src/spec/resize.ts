@@ -1,4 +1,12 @@
-import { type Container, equalJson, hasEnded, type Pod, podRequests } from '@gantry/objects';
+import {
+  type Container,
+  equalJson,
+  hasEnded,
+  type Pod,
+  podRequests,
+  type ResourceRequirements,
+  resourcesOfPod,
+} from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import { ownContainersOf } from './pod-containers.ts';
 import type { NodeFacts } from './field-values.ts';
@@ -27,12 +35,24 @@ function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number }
 /** Whether the resources of a pod or its containers differ from those that the node has granted. */
 export function asksForResize(pod: Pod): boolean {
   const own = pod.spec?.resources?.requests ?? {};
-  const ofPod = pod.status?.resources;
-  if (ofPod !== undefined && !equalJson(ofPod.requests ?? {}, own)) return true;
+  if (!equalJson(grantedAsWhole(pod)?.requests ?? {}, own)) return true;
   return ownContainersOf(pod).some(({ container }) => {
     const granted = reportedStatus(pod, container.name)?.allocatedResources;
     return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
   });
+}
+
+/** What the node has granted a pod as a whole. Of one that it has not reported yet, that is what the pod was created with. */
+function grantedAsWhole(pod: Pod): ResourceRequirements | undefined {
+  const { spec, status } = pod;
+  if (status?.resources !== undefined) return status.resources;
+  const cameLater = status?.containerStatuses !== undefined && resourcesOfPod(pod).size > 0;
+  return cameLater ? undefined : spec?.resources;
+}
+
+/** Whether its node has said that it can never carry out what the pod asks for. */
+function isInfeasible({ status }: Pod): boolean {
+  return status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible';
 }
 
 type Requests = ReturnType<typeof requestsOf>;
@@ -53,7 +73,9 @@ export function judgeResize(
   const capacity = { cpu: cpuMillis, memory: memoryBytes };
   const held = others.filter((other) => other.metadata.uid !== pod.metadata.uid && !hasEnded(other));
   const granted = new Map(held.map((other) => [other, requestsOf(grantedPod(other, DEFERRED))] as const));
-  const waiting = held.filter((other) => asksForResize(other) && comesBefore(other, pod)).sort(inTurn);
+  const waiting = held
+    .filter((other) => asksForResize(other) && !isInfeasible(other) && comesBefore(other, pod))
+    .sort(inTurn);
   for (const other of waiting) {
     const rest = [...granted].flatMap(([one, requests]) => (one === other ? [] : [requests]));
     if (verdictOf(other, rest, capacity).kind === 'fits') granted.set(other, requestsOf(other));
@@ -116,8 +138,8 @@ export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
   const { containers, initContainers, resources, ...rest } = pod.spec;
   // Without a control group the pod never has what it asks for as a whole.
-  const own = verdict.kind === 'infeasible' ? undefined : resources;
-  const ofPod = resources === undefined ? undefined : (pod.status?.resources ?? own);
+  const asWhole = verdict.kind === 'infeasible' ? pod.status?.resources : grantedAsWhole(pod);
+  const ofPod = resources === undefined ? undefined : asWhole;
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));
   return {
     ...pod,
