@@ -335,10 +335,18 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'control groups of a node that was scaled away stay',
     file: `${AGENT}/custodian/custodian.ts`,
-    text: "if ((await this.#removeGroups(node)) === 'in-use') return;",
-    replacement: '',
+    text: "if ((await this.#removeGroups(node)) === 'in-use') {",
+    replacement: "if (node === '') {",
     tests: [`${AGENT}/custodian/custodian.test.ts`],
     protects: 'hosts from groups that belong to nothing',
+  },
+  {
+    name: 'a node that something in a control group keeps is said to stay in every round',
+    file: `${AGENT}/custodian/custodian.ts`,
+    text: "if (before !== 'seen') return;",
+    replacement: 'if (before === undefined) return;',
+    tests: [`${AGENT}/custodian/custodian.test.ts`],
+    protects: "the custodian's log",
   },
   {
     name: 'limits of a pod are taken where nothing enforces them',

@@ -42,11 +42,13 @@ describe('a host custodian with an agent that comes back', () => {
   let servicesFor: CustodianOptions['servicesFor'];
   let mounts: HostMounts;
   let runtime: HollowRuntime;
+  let warnings: string[];
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
     stop = new AbortController();
     removedVolumes = [];
+    warnings = [];
     statePath = await mkdtemp(join(tmpdir(), 'gantry-custodian-'));
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
@@ -95,7 +97,7 @@ describe('a host custodian with an agent that comes back', () => {
       mounts,
       servicesFor: (cleaned) => servicesFor(cleaned),
       clock,
-      logger: silentLogger,
+      logger: { ...silentLogger, warn: (_facts: unknown, text: string) => void warnings.push(text) },
     });
     void custodian.lead(stop.signal);
   };
@@ -184,6 +186,26 @@ describe('a host custodian with an agent that comes back', () => {
     await wait();
     expect(await runtime.podGroups.listPodGroups(owner('host-2'))).toEqual([]);
     expect(await runtime.podGroups.listPodGroups(owner('host-1'))).toEqual(['u']);
+  });
+
+  it.each([
+    [
+      'says once that a node stays',
+      Infinity,
+      ['host custodian: a node stays, since something is in control groups of its pods'],
+    ],
+    ['does not say that a node stays', 1, []],
+  ])('%s while something is in its control groups for %s rounds', async (_, rounds, said) => {
+    const owner = { cluster: 'c', node: 'host-2' };
+    await runtime.podGroups.updatePodGroup({ owner, uid: 'u' }, {});
+    let asked = 0;
+    const remove = runtime.podGroups.removePodGroup;
+    runtime.podGroups.removePodGroup = async (pod) => ++asked > rounds && (await remove(pod));
+    lead();
+    await wait();
+    expect(server.all(NODES)).toHaveLength(rounds === 1 ? 0 : 1);
+    expect(asked).toBeGreaterThan(1);
+    expect(warnings.filter((text) => text.includes('a node stays'))).toEqual(said);
   });
 
   it.each([

@@ -86,6 +86,8 @@ export class Custodian {
   /** The Nodes from which the round's actions were planned. */
   #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
+  /** Nodes whose control groups something was in when they were to be removed. */
+  readonly #occupied = new Map<string, 'seen' | 'said'>();
   readonly #cleanups = new Map<string, Cleanup>();
   /** Of nodes' folders, while they go on: a server of NFS that is gone holds one up for minutes, and must hold up nothing else. */
   readonly #removals = new Map<string, Promise<void>>();
@@ -99,6 +101,7 @@ export class Custodian {
     const { clock, logger } = this.#options;
     this.#heartbeats.clear();
     this.#missing.clear();
+    this.#occupied.clear();
     for (let round = 0; !signal.aborted; round++) {
       try {
         if (round % OBJECTLESS_ROUNDS === 0) this.#withoutObject = await this.#ownersOfContainers(signal);
@@ -288,7 +291,11 @@ export class Custodian {
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
     const { client, agents, statePath } = this.#options;
     if (this.#removals.has(node)) return;
-    if ((await this.#removeGroups(node)) === 'in-use') return;
+    if ((await this.#removeGroups(node)) === 'in-use') {
+      this.#noteOccupied(node);
+      return;
+    }
+    this.#occupied.delete(node);
     const lease = this.#heartbeats.get(node)?.lease;
     const key = { namespace: LEASE_NAMESPACE, name: node };
     if (lease !== undefined) await ignoreNotFound(client.delete(LEASES, key, versionOf(lease), signal));
@@ -312,6 +319,17 @@ export class Custodian {
     const uids = await runtime.podGroups.listPodGroups(owner);
     const removed = await Promise.all(uids.map((uid) => runtime.podGroups.removePodGroup({ owner, uid })));
     return removed.every(Boolean) ? 'removed' : 'in-use';
+  }
+
+  /** Says once that a node stays: in the second round, when the kernel has had its time. */
+  #noteOccupied(node: string): void {
+    const before = this.#occupied.get(node);
+    this.#occupied.set(node, before === undefined ? 'seen' : 'said');
+    if (before !== 'seen') return;
+    this.#options.logger.warn(
+      { node },
+      'host custodian: a node stays, since something is in control groups of its pods',
+    );
   }
 
   /** What acts for the node ends first. Never rejects. */
