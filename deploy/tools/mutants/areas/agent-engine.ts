@@ -410,7 +410,7 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     text: ' && !isInfeasible(other)',
     replacement: '',
     tests: [`${AGENT}/plan/plan-resize.test.ts`],
-    protects: 'pods that would wait for room that nobody uses',
+    protects: 'pods that would wait for room that no other uses',
   },
   {
     name: 'a resize as a whole that can never be carried out counts for quotas and the scheduler',
@@ -418,7 +418,7 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
     text: "asked === 'never' ? {} : { resources: own }",
     replacement: '{ resources: own }',
     tests: ['packages/objects/src/held-resources.test.ts'],
-    protects: 'pods that would wait for room that nobody uses',
+    protects: 'pods that would wait for room that no other uses',
   },
   {
     name: 'a single container of a pod is in a control group',
