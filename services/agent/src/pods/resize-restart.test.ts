@@ -42,6 +42,13 @@ it.each([
   await soon(node, () => read(node)?.status?.phase).toBe('Succeeded');
 });
 
+it('the exit code of one that is started again by its policy stays as it is', async () => {
+  const { node, resize } = await startPod({ restartPolicy: 'Always' });
+  await resize('128Mi');
+  await soon(node, () => statusOf(node)?.restartCount).toBe(1);
+  expect(statusOf(node)?.lastState?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+});
+
 it('the next agent starts a container again that a resize has stopped', async () => {
   const { node, uid, resize } = await startPod();
   await resize('128Mi');

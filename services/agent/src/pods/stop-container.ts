@@ -3,8 +3,9 @@ import type { Pod } from '@gantry/objects';
 import type { SignalContainer, StopContainer } from '../plan/pod-plan.ts';
 import { runHook } from '../probes/run-hook.ts';
 import type { PodState } from '../runtime/observer.ts';
-import { containerNamed } from '../spec/pod-containers.ts';
+import { allContainersOf, containerNamed } from '../spec/pod-containers.ts';
 import { formatPod } from '../spec/pod-names.ts';
+import { shouldRestart } from '../spec/restart-policy.ts';
 import type { ActionContext } from './action-context.ts';
 import { networkOf } from './pod-network.ts';
 import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
@@ -21,7 +22,7 @@ const MIN_GRACE_SECONDS = 2;
 export function stopContainer(action: StopContainer, context: ActionContext): void {
   const { pod, memory, events, services } = context;
   const { id, graceSeconds, preStop, signalled, afterwards } = action;
-  if (afterwards === 'started-again') for (const ids of [memory.resized, memory.killed]) ids.add(id);
+  if (afterwards === 'started-again') noteResized(action, context);
   memory.stopping.get(id)?.abort.abort();
   const waits = signalled === 'in-its-turn' ? 'turn' : 'signal';
   const { clock } = services;
@@ -44,6 +45,13 @@ export function stopContainer(action: StopContainer, context: ActionContext): vo
     if (waits === 'turn') stop.phase = 'turn';
     else await sendSignal(id, stop, context);
   });
+}
+
+/** Where exit code 0 would end the container, it is reported as a kill: by that the next agent knows that it is to be started again. */
+function noteResized({ id, name }: StopContainer, { pod, memory }: ActionContext): void {
+  memory.resized.add(id);
+  const item = pod === undefined ? undefined : allContainersOf(pod).find(({ container }) => container.name === name);
+  if (pod !== undefined && item !== undefined && !shouldRestart(pod, item, 0)) memory.killed.add(id);
 }
 
 /** Signals a container that waited for its turn. */

@@ -23,7 +23,7 @@ export interface WorkerMemory extends PodMemory {
   readonly hooked: Map<string, number>;
   readonly resized: Set<string>;
   readonly failedPostStart: Set<string>;
-  /** Ids of containers that were killed: for their new resources, or with a sandbox which may be gone. */
+  /** Ids of containers that were killed: for their new resources where exit code 0 would end them, or with a sandbox which may be gone. */
   readonly killed: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
