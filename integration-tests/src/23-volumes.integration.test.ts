@@ -20,6 +20,23 @@ spec:
   resources: { requests: { storage: 100Mi } }
 `;
 
+/** A volume of an administrator for one claim, and that claim. `group` is its class, and begins its name. */
+const claimedVolume = (namespace: string, group: string, suffix: string, source: string) => `
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: ${group}-${suffix} }
+spec:
+  storageClassName: ${group}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  capacity: { storage: 100Mi }
+  claimRef: { namespace: ${namespace}, name: ${suffix} }
+  ${source}
+---
+${claim(suffix)}  storageClassName: ${group}
+---
+`;
+
 const pod = (name: string, script: string, more = '') => `
 apiVersion: v1
 kind: Pod
@@ -113,21 +130,7 @@ test('a hostPath or local volume of an administrator is the path of the host tha
   const [node] = await cluster.nodes();
   const terms = (host: string) =>
     `[{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: [${host}] }] }]`;
-  const volume = (suffix: string, source: string) => `
-apiVersion: v1
-kind: PersistentVolume
-metadata: { name: ${name}-${suffix} }
-spec:
-  storageClassName: ${name}
-  accessModes: [ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Retain
-  capacity: { storage: 100Mi }
-  claimRef: { namespace: ${namespace.name}, name: ${suffix} }
-  ${source}
----
-${claim(suffix)}  storageClassName: ${name}
----
-`;
+  const volume = (suffix: string, source: string) => claimedVolume(namespace.name, name, suffix, source);
   const affinity = `nodeAffinity: { required: { nodeSelectorTerms: ${terms(node?.metadata.name ?? '')} } }`;
   const user = (podName: string, claimName: string, script: string, more = '') =>
     `${pod(podName, script, more)}---`.replace('claimName: data', `claimName: ${claimName}`);
@@ -206,21 +209,7 @@ test('a part of what lies on the host is mounted by subPath and subPathExpr, and
       persistent: `local: { path: ${folder}/local }\n  nodeAffinity: { required: { nodeSelectorTerms: ${terms} } }`,
     },
   };
-  const persistent = (suffix: string, source: string) => `
-apiVersion: v1
-kind: PersistentVolume
-metadata: { name: ${name}-${suffix} }
-spec:
-  storageClassName: ${name}
-  accessModes: [ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Retain
-  capacity: { storage: 100Mi }
-  claimRef: { namespace: ${namespace.name}, name: ${suffix} }
-  ${source}
----
-${claim(suffix)}  storageClassName: ${name}
----
-`;
+  const persistent = (suffix: string, source: string) => claimedVolume(namespace.name, name, suffix, source);
   const script = `echo started >> /new/starts; echo $ME > /own/name; echo changed >> /file || true
     trap 'exit 0' TERM; while true; do sleep 0.2; done`;
   const user = (podName: string, volume: string) => `

@@ -109,7 +109,7 @@ class Walk {
     }
     const last = this.#folders.pop();
     const handle = last ?? (await open(`/proc/self/fd/${this.#root.fd}/.`, NAME_ONLY));
-    return opened(handle, 'folder', this.#root.namespace);
+    return openedAs(handle, 'folder', this.#root.namespace);
   }
 
   async close(): Promise<void> {
@@ -131,7 +131,7 @@ class Walk {
       return undefined;
     }
     if (!stats.isSymbolicLink() && this.#names.length === 0) {
-      if (this.#bounds === 'host') return opened(handle, 'file', this.#root.namespace);
+      if (this.#bounds === 'host') return openedAs(handle, 'file', this.#root.namespace);
       return await openedOrClosed(handle, stats, this.#subPath, this.#root.namespace);
     }
     await handle.close();
@@ -215,10 +215,11 @@ async function openedOrClosed(
     await handle.close();
     throw refused(path, stats.isSymbolicLink() ? 'is a link' : 'is a device');
   }
-  return opened(handle, stats.isDirectory() ? 'folder' : 'file', namespace);
+  return openedAs(handle, stats.isDirectory() ? 'folder' : 'file', namespace);
 }
 
-function opened(handle: FileHandle, kind: OpenedPath['kind'], namespace: OpenedPath['namespace']): OpenedPath {
+/** What an open file or folder is to those who bind it. It is closed with the result. */
+export function openedAs(handle: FileHandle, kind: OpenedPath['kind'], namespace: OpenedPath['namespace']): OpenedPath {
   return { fd: handle.fd, kind, namespace, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
 }
 

@@ -12,9 +12,9 @@ const KILLED = 137;
 /**
  * The engine's state with corrected exit codes, of a pod that has not ended. Of one that has, the agent itself stopped the sandbox.
  *
- * - A container that was stopped for its new resources where exit code 0 ends it, or ended because its sandbox did (the engine was shut down, or the sandbox was
- *   killed), has not succeeded, even with exit code 0. That is known by `killed`, for the next agent by the pod's status, or while the
- *   sandbox is there by when that ended.
+ * - A container that was stopped for its new resources where exit code 0 ends it, or ended because its sandbox did (the engine was shut
+ *   down, or the sandbox was killed), has not succeeded, even with exit code 0. That is known by `killed`, for the next agent by the pod's
+ *   status, or while the sandbox is there by when that ended.
  * - An init container has succeeded when its sandbox has main containers: no other exit code lets them begin. Another one is of a run
  *   that was started from outside, which is stopped, and must not make the pod fail.
  */

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Container } from '@gantry/objects';
+import { openedAs } from '../mounts/open-path.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 
 /** Where the containers of a pod find its resolver, its hosts and its hostname. */
@@ -34,11 +35,5 @@ export async function openPodFile(path: string, text: string, write: 'once' | 'a
     await handle.close();
     throw error;
   }
-  return {
-    fd: handle.fd,
-    kind: 'file',
-    namespace: 'own',
-    stat: () => handle.stat(),
-    [Symbol.asyncDispose]: () => handle.close(),
-  };
+  return openedAs(handle, 'file', 'own');
 }

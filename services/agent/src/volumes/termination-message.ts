@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import type { Container } from '@gantry/objects';
+import { openedAs } from '../mounts/open-path.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 
 /** Where a container writes its message unless its spec says otherwise. */
@@ -28,13 +29,7 @@ export async function openMessageFile(path: string): Promise<OpenedPath> {
     await handle.close();
     throw error;
   }
-  return {
-    fd: handle.fd,
-    kind: 'file',
-    namespace: 'own',
-    stat: () => handle.stat(),
-    [Symbol.asyncDispose]: () => handle.close(),
-  };
+  return openedAs(handle, 'file', 'own');
 }
 
 /** The end of the message that an ended container wrote, as kubelet reads it; '' without one. Never rejects. */
