@@ -13,6 +13,7 @@ import { DAEMON_SET_MUTANTS } from './daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './disruptions.ts';
 import { EVICTION_MUTANTS } from './evictions.ts';
 import { FENCE_MUTANTS } from './fences.ts';
+import { POD_RESOURCE_MUTANTS } from './pod-resources.ts';
 import { POLICY_MUTANTS } from './policies.ts';
 import { PREEMPTION_MUTANTS } from './preemptions.ts';
 import { REPLICA_SET_MUTANTS } from './replica-sets.ts';
@@ -21,6 +22,7 @@ import { STATEFUL_SET_MUTANTS } from './stateful-sets.ts';
 import { STORAGE_MUTANTS } from './storage.ts';
 import { VOLUME_MUTANTS } from './volumes.ts';
 import { HOST_MUTANTS } from './hosts.ts';
+import { IMAGE_USER_MUTANTS } from './image-users.ts';
 import { INGRESS_MUTANTS } from './ingresses.ts';
 import { SERVICE_MUTANTS } from './services.ts';
 import { TOKEN_MUTANTS } from './tokens.ts';
@@ -42,6 +44,8 @@ export const AREAS: Areas = {
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   "agent's engine": AGENT_ENGINE_MUTANTS,
+  'users of images': IMAGE_USER_MUTANTS,
+  "pods' resources": POD_RESOURCE_MUTANTS,
   "agent's repairs": AGENT_REPAIR_MUTANTS,
   custodian: CUSTODIAN_MUTANTS,
   evictions: EVICTION_MUTANTS,

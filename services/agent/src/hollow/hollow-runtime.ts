@@ -3,13 +3,13 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
 import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { ImageFilesSpec } from '../runtime/image-files.ts';
 import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import type { LogOptions } from '../runtime/logs.ts';
 import type { GroupedPod } from '../runtime/pod-groups.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { hollowImageFiles } from './hollow-image-files.ts';
 import { isGrouped, type SandboxSpec, type SandboxState } from '../runtime/sandboxes.ts';
 import type { ContainerStats, ContainerStorage, DeviceIo, InterfaceStats } from '../runtime/stats.ts';
 import { type HollowImageBehaviour, HollowImages, type KnownImages } from './hollow-images.ts';
@@ -272,30 +272,11 @@ export class HollowRuntime implements Runtime {
     },
   };
 
-  readonly imageFiles = {
-    readImageFiles: async (
-      { image, paths, maxBytes }: ImageFilesSpec,
-      signal: AbortSignal,
-    ): Promise<ReadonlyMap<string, Uint8Array>> => {
-      await this.#wait(this.#behaviour.createMs, signal);
-      if (this.images.find(image.id) === undefined) {
-        throw new AgentError('ImageNotFound', `No such image: ${image.id}`);
-      }
-      const files = this.#behaviour.imageFiles?.(image.id) ?? {};
-      const found = new Map<string, Uint8Array>();
-      for (const path of paths) {
-        const text = files[path];
-        if (text === undefined) continue;
-        const content = Buffer.from(text);
-        if (content.length > maxBytes) {
-          const message = `cannot read ${path} of the image: it is larger than ${maxBytes} bytes`;
-          throw new AgentError('CreateContainerError', message);
-        }
-        found.set(path, content);
-      }
-      return found;
-    },
-  };
+  readonly imageFiles = hollowImageFiles({
+    filesOf: (imageId) =>
+      this.images.find(imageId) === undefined ? undefined : (this.#behaviour.imageFiles?.(imageId) ?? {}),
+    wait: (signal) => this.#wait(this.#behaviour.createMs, signal),
+  });
 
   readonly observer = {
     listPods: async (filter: PodFilter): Promise<readonly PodState[]> => this.#list(filter),
