@@ -23,7 +23,7 @@ export type ResizeVerdict = { readonly kind: 'fits' } | ({ readonly kind: 'defer
 const NO_GROUP: ResizeVerdict = {
   kind: 'infeasible',
   reason: 'Infeasible',
-  message: 'the containers of the pod were started without limits of the pod as a whole, and stay without them',
+  message: 'the containers of the pod were started without pod-level limits, and stay without them',
 };
 
 /** What a pod requests, its overhead included, in thousandths of a CPU and bytes. */
