@@ -120,6 +120,7 @@ export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { hasRestartOfAll, matchingRestartRule, restartsAfterExit, restartsAll } from './pods/restart-rules.ts';
 export { withHeldResources } from './held-resources.ts';
 export {
+  isPodLevelResource,
   type Amounts,
   NO_AMOUNTS,
   addAmounts,

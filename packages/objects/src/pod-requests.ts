@@ -58,11 +58,11 @@ export function podLimits(pod: Pod): Amounts {
 /** The names of what a pod says for itself as a whole, in `spec.resources`. */
 export function resourcesOfPod({ spec }: Pod): ReadonlySet<string> {
   const { requests = {}, limits = {} } = spec?.resources ?? {};
-  return new Set([...Object.keys(requests), ...Object.keys(limits)].filter(isResourceOfPods));
+  return new Set([...Object.keys(requests), ...Object.keys(limits)].filter(isPodLevelResource));
 }
 
 function amountsOf(pod: Pod, of: 'requests' | 'limits'): Amounts {
-  const own = Object.entries(pod.spec?.resources?.[of] ?? {}).filter(([name]) => isResourceOfPods(name));
+  const own = Object.entries(pod.spec?.resources?.[of] ?? {}).filter(([name]) => isPodLevelResource(name));
   return { ...amountsOfContainers(pod, of), ...parseAmounts(Object.fromEntries(own)) };
 }
 
@@ -84,7 +84,7 @@ function amountsOfContainers({ spec }: Pod, of: 'requests' | 'limits'): Amounts 
   return maxAmounts(addAmounts(running, sidecars), initPeak);
 }
 
-/** Whether `spec.resources` may say it for the pod as a whole (Kubernetes' SupportedPodLevelResources). */
-function isResourceOfPods(name: string): boolean {
+/** Whether a pod may have it in `spec.resources`, instead of its containers (Kubernetes' SupportedPodLevelResources). */
+export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }

@@ -1,14 +1,15 @@
 import { isHugePages, isOvercommitAllowed } from './compute-resources.ts';
-import { amountsOfContainers, isResourceOfPods } from './pod-amounts.ts';
-import type {
-  Container,
-  HTTPGetAction,
-  LifecycleHandler,
-  PodSpec,
-  PodTemplateSpec,
-  Probe,
-  ResourceRequirements,
-  Volume,
+import { amountsOfContainers } from './pod-amounts.ts';
+import {
+  type Container,
+  type HTTPGetAction,
+  type LifecycleHandler,
+  type PodSpec,
+  type PodTemplateSpec,
+  type Probe,
+  type ResourceRequirements,
+  type Volume,
+  isPodLevelResource,
 } from '@gantry/objects';
 
 const DEFAULT_FILE_MODE = 0o644;
@@ -81,9 +82,9 @@ function defaultPodResources(spec: PodSpec): void {
   if (Object.keys(limits).length === 0) return;
   const requests = { ...resources.requests };
   for (const [name, amount] of Object.entries(amountsOfContainers(spec, 'requests'))) {
-    if (isResourceOfPods(name) && isOvercommitAllowed(name)) requests[name] ??= amount;
+    if (isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] ??= amount;
   }
-  for (const [name, amount] of Object.entries(limits)) if (isResourceOfPods(name)) requests[name] ??= amount;
+  for (const [name, amount] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= amount;
   resources.limits = limits;
   if (Object.keys(requests).length > 0) resources.requests = requests;
 }

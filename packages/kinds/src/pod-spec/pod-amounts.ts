@@ -1,4 +1,4 @@
-import type { Container, PodSpec } from '@gantry/objects';
+import { type Container, isPodLevelResource, type PodSpec } from '@gantry/objects';
 import { addAmounts, type Amounts, compareAmounts } from '../fields/amounts.ts';
 
 /** Each amount of both added. */
@@ -20,11 +20,6 @@ function largestOf(left: Amounts, right: Amounts): Amounts {
   return largest;
 }
 
-/** Whether a pod may ask for it as a whole, in `spec.resources` (Kubernetes' SupportedPodLevelResources). */
-export function isResourceOfPods(name: string): boolean {
-  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
-}
-
 /** What the containers of a pod ask for or are limited to together, or while it starts its init containers, whichever is more. */
 export function amountsOfContainers(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
   const own = (container: Container): Amounts => container.resources?.[of] ?? {};
@@ -44,7 +39,7 @@ export function amountsOfContainers(spec: PodSpec, of: 'requests' | 'limits'): A
 
 /** What a pod asks for or is limited to: its containers, and instead of that what the pod says for itself. */
 export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Amounts {
-  const said = Object.entries(spec.resources?.[of] ?? {}).filter(([name]) => isResourceOfPods(name));
+  const said = Object.entries(spec.resources?.[of] ?? {}).filter(([name]) => isPodLevelResource(name));
   return { ...amountsOfContainers(spec, of), ...Object.fromEntries(said) };
 }
 

@@ -1,9 +1,9 @@
 import { append } from '@gantry/base';
-import { type FieldError, type PodSpec, forbidden, invalid } from '@gantry/objects';
+import { type FieldError, type PodSpec, forbidden, invalid, isPodLevelResource } from '@gantry/objects';
 import { unsupported } from '@gantry/apimachinery';
 import { compareAmounts } from '../fields/amounts.ts';
 import { isHugePages, validateAnyResourceName, validateResourceRequirements } from './compute-resources.ts';
-import { amountsOfContainers, isResourceOfPods } from './pod-amounts.ts';
+import { amountsOfContainers } from './pod-amounts.ts';
 
 /** The rules on what a pod asks for as a whole, and on its containers beside that. */
 export function validatePodResources(spec: PodSpec, path: string): FieldError[] {
@@ -22,7 +22,7 @@ export function validatePodResources(spec: PodSpec, path: string): FieldError[] 
 
 function validateName(name: string, path: string): FieldError[] {
   const errors = validateAnyResourceName(name, path);
-  if (errors.length > 0 || isResourceOfPods(name)) return errors;
+  if (errors.length > 0 || isPodLevelResource(name)) return errors;
   return [unsupported(path, name, ['cpu', 'hugepages-', 'memory'])];
 }
 

@@ -18,6 +18,7 @@ import {
   RESOURCE_QUOTAS,
   type ResourceQuota,
   StatusError,
+  isPodLevelResource,
 } from '@gantry/objects';
 import type { AdmissionCheck, AdmissionRequest, Charge, Condition } from '../check/admission-check.ts';
 import { refuse } from '../check/refuse.ts';
@@ -146,7 +147,7 @@ function growthFor(quota: ResourceQuota, request: AdmissionRequest): Amounts | u
 function requireSaid(quota: ResourceQuota, names: readonly string[], { spec }: Pod, request: AdmissionRequest): void {
   if (spec === undefined) return;
   const own = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
-  if (own.some((name) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'))) return;
+  if (own.some(isPodLevelResource)) return;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const missing = COMPUTE.filter((name) => names.includes(name)).flatMap((name) => {
     const of = name.startsWith('limits.') ? 'limits' : 'requests';

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import { lastingContainers, type Pod, quantityMilli } from '@gantry/objects';
+import { isPodLevelResource, lastingContainers, type Pod, quantityMilli } from '@gantry/objects';
 import type { PodMetrics } from './metric-answers.ts';
 import { MetricError } from './metric-error.ts';
 
@@ -60,12 +60,9 @@ export function requestsOf(pods: readonly Pod[], resource: string, container: st
   return new Map(pods.map((pod) => [pod.metadata.name ?? '', requestOf(pod, resource, container)]));
 }
 
-/** Resources that a pod may request as a whole. */
-const POD_LEVEL: ReadonlySet<string> = new Set(['cpu', 'memory']);
-
 function requestOf(pod: Pod, resource: string, container: string): number {
   const whole = pod.spec?.resources?.requests ?? {};
-  if (container === '' && Object.keys(whole).some((name) => POD_LEVEL.has(name) || name.startsWith('hugepages-'))) {
+  if (container === '' && Object.keys(whole).some(isPodLevelResource)) {
     const request = whole[resource] ?? sumOfContainers(pod, resource);
     if (request !== undefined) return typeof request === 'number' ? request : quantityMilli(request);
     throw new MetricError(`missing pod-level request for ${resource} in Pod ${pod.metadata.name ?? ''}`);
