@@ -21,6 +21,7 @@ import {
   tracesOf,
 } from './host-state.ts';
 import { sweepContainers } from './sweep-containers.ts';
+import { markTestRun, TEST_RUN_FILE, unmarkTestRun } from './test-run.ts';
 
 const SETTLED_MS = 30_000;
 
@@ -54,14 +55,18 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   shared.provide('root', root);
   if (given !== undefined) return async () => undefined;
   const keep = process.env['GANTRY_TEST_KEEP'] === '1';
+  const run = join(home, TEST_RUN_FILE);
   if (!keep) await script(root, home, 'down');
   const before = keep ? undefined : await readHostState();
+  if (keep) unmarkTestRun(run);
+  else markTestRun(run);
   await script(root, home, 'up');
   // `down` removes the settings.
   const traces = keep ? undefined : tracesOf(readFileSync(join(home, 'env'), 'utf8'));
   return async () => {
     if (keep) return;
     await script(root, home, 'down');
+    unmarkTestRun(run);
     await sweepContainers();
     if (before === undefined || traces === undefined)
       process.stdout.write('what `down` leaves is compared on Linux, for root\n');
