@@ -184,12 +184,12 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     protects: 'images that were pulled from elsewhere, too',
   },
   {
-    name: "a pod's port leaves its namespace before it is ready",
+    name: "a pod's port joins the bridge before the pod's end is ready",
     file: `${AGENT}/docker/pod-links.ts`,
-    text: "    'link set lo up',\n",
-    replacement: "    `link set ${port} netns ${hostPid} master if${index} up`,\n    'link set lo up',\n",
+    text: 'netns ${hostPid} type veth',
+    replacement: 'netns ${hostPid} master if${index} up type veth',
     tests: LINK_TESTS,
-    protects: 'the bridge of pods from ports that nothing removes',
+    protects: 'pods whose agent was killed in between: their network would count as complete',
   },
   {
     name: 'a pod has another link address each time',

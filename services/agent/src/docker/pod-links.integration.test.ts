@@ -119,27 +119,31 @@ it('a sandbox denies system calls by its own seccomp profile, where the engine h
   expect(await exitCodeOn(sandbox('ours', 161))).toBe(1);
 });
 
-it('a sandbox whose agent was killed while it connected it does not run, and its address is free', async () => {
+it('a sandbox whose agent was killed while it connected it does not run, and its address is free when it is removed', async () => {
   const { bridge, sandbox, list, address } = await podNetwork();
   const spec = sandbox('pod', 140);
-  const commands = connectCommands(bridge, address(140));
+  const { inPod, onHost } = connectCommands(bridge, address(140));
   const pid = await unconnected(spec, bridge);
-  for (const command of commands) {
+  for (const command of inPod) {
     expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'created', address: '' }]);
     await inNamespace(pid, 'ip', ...command.split(' '));
   }
+  expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'created', address: '' }]);
+  // Until the next agent has removed it.
+  const next = { ...sandbox('next', 140), image: 'registry.k8s.io/pause:3.10' };
+  await expect(runtime.sandboxes.createSandbox(next, signal)).rejects.toMatchObject({ code: 'AddressInUse' });
+  await run('ip', onHost.split(' '));
   expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'running', address: address(140) }]);
 
   const half = await unconnected(sandbox('half', 141), bridge);
-  for (const command of connectCommands(bridge, address(141)).slice(0, -1)) {
-    await inNamespace(half, 'ip', ...command.split(' '));
-  }
-  const id = await runtime.sandboxes.createSandbox(
-    { ...sandbox('next', 141), image: 'registry.k8s.io/pause:3.10' },
-    signal,
-  );
+  const commands = connectCommands(bridge, address(141));
+  for (const command of commands.inPod) await inNamespace(half, 'ip', ...command.split(' '));
+  const [left] = (await list('half')) ?? [];
+  await runtime.sandboxes.removeSandbox(left?.id ?? '', signal);
+  const links = async () => (await run('ip', ['-o', 'link', 'show'])).stdout;
+  await expect.poll(links, { timeout: 30_000 }).not.toContain(portName(address(141)));
+  const id = await runtime.sandboxes.createSandbox({ ...next, network: sandbox('next', 141).network }, signal);
   expect(await list('next')).toMatchObject([{ id, state: 'running', address: address(141) }]);
-  expect(await list('half')).toMatchObject([{ state: 'created', address: '' }]);
 });
 
 it('a sandbox that was taken off its bridge does not run any more', async () => {

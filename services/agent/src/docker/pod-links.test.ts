@@ -18,16 +18,18 @@ const BRIDGE: PodBridge = {
   assigned: new Set(),
 };
 
-it("a pod's port is unique on its host, its link address is its own each time, and its port leaves for the bridge at last", () => {
+it("a pod's port is unique on its host, its link address is its own each time, and its port joins the bridge at last", () => {
   expect(portName('10.128.4.255')).toBe('gp0a8004ff');
-  expect(connectCommands(BRIDGE, '10.128.4.255')).toEqual([
-    'link add name gp0a8004ff mtu 1450 type veth peer name eth0 mtu 1450 address 02:42:0a:80:04:ff',
-    'link set lo up',
-    'address add 10.128.4.255/20 broadcast + dev eth0',
-    'link set eth0 up',
-    'route add default via 10.128.0.1',
-    'link set gp0a8004ff netns 42 master if17 up',
-  ]);
+  expect(connectCommands(BRIDGE, '10.128.4.255')).toEqual({
+    inPod: [
+      'link add name gp0a8004ff mtu 1450 netns 42 type veth peer name eth0 mtu 1450 address 02:42:0a:80:04:ff',
+      'link set lo up',
+      'address add 10.128.4.255/20 broadcast + dev eth0',
+      'link set eth0 up',
+      'route add default via 10.128.0.1',
+    ],
+    onHost: 'link set gp0a8004ff master if17 up',
+  });
 });
 
 it.each([

@@ -76,11 +76,11 @@ export class PodLinks {
   async connect(bridge: PodBridge, { id, pid }: ContainerProcess, address: string): Promise<void> {
     await using namespace = await openNamespace({ id, pid }, 'net');
     if (namespace === undefined) throw new AgentError('Runtime', ENDED);
-    const { code, output } = await enter(namespace, connectCommands(bridge, address));
+    const { code, output } = await connectLinks(namespace, bridge, address);
     if (code === 0) return;
-    const port = portName(address);
     const [inPod, onHost] = await Promise.all([linksOf(pid), linksOf(bridge.hostPid)]);
-    if (inPod.includes(port) && onHost.includes(port)) {
+    // The kernel has made no pair where one of its names was there already.
+    if (!inPod.includes(POD_LINK) && onHost.includes(portName(address))) {
       throw addressInUse(address);
     }
     throw new AgentError('Runtime', `the pod's network was not connected: ${output}`);
@@ -104,23 +104,28 @@ export class PodLinks {
   }
 }
 
+/** What ip(8) carries out in a pod's network namespace, and at last in that of the host. */
+export interface ConnectCommands {
+  readonly inPod: readonly string[];
+  readonly onHost: string;
+}
+
 /**
- * What ip(8) carries out in a pod's namespace. The port is the last: until it is on the bridge, it lies in the pod's namespace, and is
- * gone with it.
+ * The port is made on the host at once: to move a link to another namespace takes the kernel some 20 ms. It joins the bridge at last: until
+ * then the sandbox does not count as connected. It is gone with the pod's namespace, whatever was done of this.
  */
-export function connectCommands(
-  { gateway, prefix, mtu, index, hostPid }: PodBridge,
-  address: string,
-): readonly string[] {
+export function connectCommands({ gateway, prefix, mtu, index, hostPid }: PodBridge, address: string): ConnectCommands {
   const port = portName(address);
-  return [
-    `link add name ${port} mtu ${mtu} type veth peer name ${POD_LINK} mtu ${mtu} address ${linkAddress(address)}`,
-    'link set lo up',
-    `address add ${address}/${prefix} broadcast + dev ${POD_LINK}`,
-    `link set ${POD_LINK} up`,
-    `route add default via ${gateway}`,
-    `link set ${port} netns ${hostPid} master if${index} up`,
-  ];
+  return {
+    inPod: [
+      `link add name ${port} mtu ${mtu} netns ${hostPid} type veth peer name ${POD_LINK} mtu ${mtu} address ${linkAddress(address)}`,
+      'link set lo up',
+      `address add ${address}/${prefix} broadcast + dev ${POD_LINK}`,
+      `link set ${POD_LINK} up`,
+      `route add default via ${gateway}`,
+    ],
+    onHost: `link set ${port} master if${index} up`,
+  };
 }
 
 function addressInUse(address: string): AgentError {
@@ -144,11 +149,17 @@ function hex(address: string): string {
     .join('');
 }
 
-/** Carries out commands of ip(8) in a network namespace, until one fails. */
-function enter(namespace: FileHandle, commands: readonly string[]): Promise<ProgramEnd> {
+/** Two processes that a shell starts, which costs less than to start each from here. The second one runs where the first was well. */
+const CONNECT = `host=$1; shift
+nsenter --net=${NAMESPACE_PATH} -- ip -batch -
+exec nsenter --net="$host" -- ip "$@"`;
+
+/** Makes a pod's links and connects them, until a command fails. */
+function connectLinks(namespace: FileHandle, bridge: PodBridge, address: string): Promise<ProgramEnd> {
+  const { inPod, onHost } = connectCommands(bridge, address);
   return runWithNamespace(namespace, {
-    command: ['nsenter', `--net=${NAMESPACE_PATH}`, '--', 'ip', '-batch', '-'],
-    input: `${commands.join('\n')}\n`,
+    command: ['sh', '-ec', CONNECT, 'sh', `/proc/${bridge.hostPid}/ns/net`, ...onHost.split(' ')],
+    input: `${inPod.join('\n')}\n`,
     timeoutMs: CONNECT_MS,
   });
 }

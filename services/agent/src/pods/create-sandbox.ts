@@ -55,10 +55,18 @@ async function startInSlot(
   const starting = tryToStart(pod, action.attempt, context, created);
   const sandbox = await starting.finally(() => created(undefined));
   if (sandbox === undefined) return;
+  const state = { ...sandbox, attempt: action.attempt, state: 'running', createdAt: services.clock.now() } as const;
   const ready = getReady(pod, sandbox, prepared, context);
-  if (!(await settlesWithin(services.clock, ready, MAX_HELD_MS))) slot[Symbol.dispose]();
+  const isSoon = await settlesWithin(services.clock, ready, MAX_HELD_MS);
+  if (!isSoon) {
+    slot[Symbol.dispose]();
+    context.sandboxRuns(state);
+  }
   await ready;
-  await startFirst(pod, action, sandbox, slot, context);
+  const started = startFirst(pod, action, sandbox, slot, context);
+  // The engine starts the container meanwhile.
+  if (isSoon) context.sandboxRuns(state);
+  await started;
 }
 
 /** Creates the first containers as soon as the volumes and the sandbox are there; returns those that failed. */
@@ -116,14 +124,13 @@ async function startFirst(
 async function tryToStart(
   pod: Pod,
   attempt: number,
-  { memory, events, services, step, sandboxRuns }: ActionContext,
+  { memory, events, services, step }: ActionContext,
   created: Beside['created'],
 ): Promise<CreatedSandbox | undefined> {
   const { clock, random } = services;
   try {
     const sandbox = await startSandbox(pod, attempt, services, step, created);
     delete memory.sandbox;
-    sandboxRuns({ ...sandbox, attempt, state: 'running', createdAt: clock.now() });
     return sandbox;
   } catch (error) {
     step.throwIfAborted();

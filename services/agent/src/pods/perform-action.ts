@@ -137,6 +137,7 @@ function restAddress(sandboxId: string, { state, services }: ActionContext): voi
 /** Removes the pod's folders, its control group and, by its uid, its object. */
 async function release({ uid, pod, memory, services, step }: ActionContext): Promise<void> {
   const { volumes, client, runtime, owner, logger } = services;
+  await Promise.all(memory.disposals);
   await volumes.release(uid);
   try {
     // The kernel may be about to take the last process out of it: a later sweep removes it then.

@@ -23,7 +23,7 @@ import { PodObservation, stateWith } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
 import { volumesKey } from './volumes-key.ts';
-import { createWorkerMemory } from './worker-memory.ts';
+import { createWorkerMemory, disposeLater } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 const FAILURE_BACKOFF = { initialMs: 500, maxMs: 10_000 };
@@ -130,7 +130,9 @@ export class PodWorker {
       this.#probes.stop();
       this.#services.probes.metrics.forget(this.#uid);
       this.#deadline.cancel();
-      await Promise.all([...this.#memory.prepared.values()].map((prepared) => prepared[Symbol.asyncDispose]()));
+      const { prepared, disposals } = this.#memory;
+      for (const container of prepared.values()) disposeLater(this.#memory, container);
+      await Promise.all(disposals);
       if (this.#services.mode === 'run') {
         this.#services.usage.observe(this.#uid, undefined);
         this.#services.evictor.forget(this.#uid);

@@ -3,6 +3,7 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart } from '../plan/pod-plan.ts';
 import type { ActionContext } from './action-context.ts';
 import type { Slot } from './slots.ts';
+import { disposeLater } from './worker-memory.ts';
 import { type PreparedContainer, startContainer, type StartPlace, startPrepared } from './start-container.ts';
 
 /** A container that was created, and the slot that it may have got from its sandbox. */
@@ -27,6 +28,7 @@ export async function runContainer(
       prepared === undefined
         ? await startContainer(pod, next, place, services, step)
         : await startPrepared(pod, next, prepared.container, place, services, step, prepared.slot);
+    disposeLater(memory, started.paths);
     if (started.hookFailure === undefined) {
       memory.backOffs.delete(name);
       return;

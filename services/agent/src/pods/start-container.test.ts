@@ -1,5 +1,6 @@
 import { PODS } from '@gantry/objects';
 import { expect, it, onTestFinished } from 'vitest';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode } from '../testing/start-node.ts';
 
@@ -42,4 +43,38 @@ it('a container that hangs while it is created, as with a server of NFS, holds u
   expect(phaseOf('far')).toBe('Pending');
   hung.resolve();
   await soon(node, () => phaseOf('far')).toBe('Running');
+});
+
+it('a pod runs before the paths of its mounts are taken away, and is not removed until they are', async () => {
+  const mounts = hollowMounts();
+  const hung = Promise.withResolvers<void>();
+  let isBound = false;
+  let detached = 0;
+  const node = await startNode({
+    mounts: {
+      ...mounts,
+      bind: async (sources, folder) => {
+        isBound = true;
+        return await mounts.bind(sources, folder);
+      },
+      detach: async (folder) => {
+        if (isBound) {
+          detached += 1;
+          await hung.promise;
+        }
+        await mounts.detach(folder);
+      },
+    },
+  });
+  onTestFinished(() => hung.resolve());
+  await node.put(pod());
+  await soon(node, () => node.pods.get('uid-1')).toBeDefined();
+  node.work('uid-1');
+  await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
+  await node.client.delete(PODS, { namespace: 'default', name: 'web' }, {}, node.stop.signal);
+  await soon(node, async () => await node.hollow.observer.listPods({ cluster: 'c' })).toEqual([]);
+  await node.clock.advance(1_000);
+  expect(detached).toBe(1);
+  hung.resolve();
+  await soon(node, () => detached).toBe(2);
 });

@@ -35,6 +35,8 @@ export interface StartedContainer {
   readonly id: string;
   /** Why its postStart hook failed. */
   readonly hookFailure?: Error;
+  /** The paths that its mounts were made of. It has its mounts: nothing needs to wait until the kernel has taken the paths away. */
+  readonly paths: AsyncDisposable;
 }
 
 /** A container that was created and waits for its start. The paths of its mounts exist until it is disposed of. */
@@ -56,14 +58,15 @@ export async function startContainer(
 ): Promise<StartedContainer> {
   refuseContainer(pod, place);
   const image = await fetchImages(pod, next.container, services, signal);
-  await using draft = await draftContainer(pod, next, image, place, services, signal);
+  await using stack = new AsyncDisposableStack();
+  const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
   const start = async () => {
     const id = await create(pod, draft, services, signal);
     await services.runtime.containers.startContainer(id, signal);
     return id;
   };
   const id = await services.starts.use(start, signal, 'finish');
-  return await afterStart(pod, next, id, place, services, signal);
+  return { ...(await afterStart(pod, next, id, place, services, signal)), paths: stack.move() };
 }
 
 /**
@@ -89,10 +92,7 @@ export async function prepareContainer(
   return { id, sandboxId: place.sandboxId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/**
- * Starts what `prepareContainer` has created, and disposes of it, in the slot that it may have got from its sandbox. Fails as
- * `startContainer` does.
- */
+/** Starts what `prepareContainer` has created, in the slot that it may have got from its sandbox. Fails as `startContainer` does. */
 export async function startPrepared(
   pod: Pod,
   next: ContainerStart,
@@ -102,12 +102,13 @@ export async function startPrepared(
   signal: AbortSignal,
   slot: Slot | undefined,
 ): Promise<StartedContainer> {
-  await using _ = prepared;
+  await using stack = new AsyncDisposableStack();
+  stack.use(prepared);
   {
     using _slot = slot?.isHeld === true ? slot : await services.starts.take(signal, 'finish');
     await services.runtime.containers.startContainer(prepared.id, signal);
   }
-  return await afterStart(pod, next, prepared.id, place, services, signal);
+  return { ...(await afterStart(pod, next, prepared.id, place, services, signal)), paths: stack.move() };
 }
 
 /** A sandbox that an earlier version made must not get new containers. */
@@ -184,7 +185,7 @@ async function afterStart(
   place: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
-): Promise<StartedContainer> {
+): Promise<Omit<StartedContainer, 'paths'>> {
   services.events.event(pod, 'Normal', 'Started', 'Container started', containerPath(pod, container.name));
   const address = addressIn(pod, place, services);
   return { id: containerId, ...(await runPostStart(pod, { container, containerId, address }, services, signal)) };

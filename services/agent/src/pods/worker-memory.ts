@@ -28,6 +28,8 @@ export interface WorkerMemory extends PodMemory {
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
   readonly prepared: Map<string, PreparedContainer>;
+  /** What is being taken away beside other work: what removes the pod's folders waits for it. */
+  readonly disposals: Set<Promise<void>>;
   /** When the volumes' content was read last, on the monotonic clock. */
   volumesSyncedMs: number;
   /** The `volumesKey` of that content. */
@@ -59,10 +61,21 @@ export function createWorkerMemory(): WorkerMemory {
     killed: new Set(),
     backOffs: new Map(),
     prepared: new Map(),
+    disposals: new Set(),
     volumesSyncedMs: 0,
     volumesKey: '',
     updates: new Map(),
     probes: new Map(),
     releasedFor: undefined,
   };
+}
+
+/** Begins to dispose of something, and does not wait for it. */
+export function disposeLater({ disposals }: WorkerMemory, disposable: AsyncDisposable): void {
+  const disposal = (async () => {
+    await disposable[Symbol.asyncDispose]();
+  })();
+  disposals.add(disposal);
+  const forget = () => disposals.delete(disposal);
+  disposal.then(forget, forget);
 }

@@ -34,9 +34,18 @@ export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus |
   ];
   const ends = isFinalPhase(status.phase) && !isFinalPhase(current.phase);
   const isOwn = ({ type }: PodCondition) => OWN_CONDITIONS.has(type) || (ends && type === SHARED_CONDITION);
-  const own = (status.conditions ?? []).filter(isOwn);
+  const own = (status.conditions ?? []).filter(isOwn).map((condition) => keepTransition(condition, current));
   const types = new Set(own.map(({ type }) => type));
   const others = (current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type) && !types.has(type));
   const conditions = [...own, ...others];
-  return { ...Object.fromEntries(fields), conditions };
+  // The older pod may have had none.
+  const { startTime = status.startTime } = current;
+  return { ...Object.fromEntries(fields), ...(startTime === undefined ? {} : { startTime }), conditions };
+}
+
+/** What has become true or false since was not known to the older pod. */
+function keepTransition(condition: PodCondition, { conditions = [] }: PodStatus): PodCondition {
+  const known = conditions.find(({ type, status }) => type === condition.type && status === condition.status);
+  const { lastTransitionTime } = known ?? condition;
+  return lastTransitionTime === undefined ? condition : { ...condition, lastTransitionTime };
 }

@@ -1,4 +1,4 @@
-import { type Pod, PODS, type PodStatus } from '@gantry/objects';
+import { type ContainerStatus, type Pod, PODS, type PodStatus } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
@@ -9,6 +9,10 @@ import { StatusReporter } from './status-reporter.ts';
 const KEY = { namespace: 'a', name: 'p' };
 const GATE = { type: 'example.org/gate', status: 'True' };
 const READY = { type: 'Ready', status: 'True' };
+const containerStatus = (state: ContainerStatus['state']): ContainerStatus => ({
+  ...{ name: 'main', ready: false, restartCount: 0, image: 'a', imageID: '', lastState: {} },
+  state,
+});
 
 describe('status reports with concurrent writes of other clients', () => {
   let clock: ManualClock;
@@ -79,6 +83,44 @@ describe('status reports with concurrent writes of other clients', () => {
     reportRunning();
     await clock.advance(100);
     expect(current()?.status).toMatchObject({ phase: 'Running', conditions: [READY, GATE] });
+  });
+
+  it('wait a second while a pod begins to start, and are written with what follows', async () => {
+    const starting = (startTime: string, more: PodStatus = {}): PodStatus => ({
+      ...{ phase: 'Pending', qosClass: 'Burstable', startTime, ...more },
+      containerStatuses: [containerStatus({ waiting: { reason: 'ContainerCreating' } })],
+    });
+    reporter.report(uid, starting('2026-01-01T00:00:00Z'));
+    await clock.advance(600);
+    reporter.report(uid, starting('2026-01-01T00:00:01Z', { podIP: '10.0.0.9' }));
+    expect(written).toEqual([]);
+    await clock.advance(500);
+    expect(current()?.status).toMatchObject({ podIP: '10.0.0.9', startTime: '2026-01-01T00:00:00Z' });
+    reporter.report(uid, starting('2026-01-01T00:00:02Z', { podIP: '10.0.0.9', observedGeneration: 2 }));
+    reportRunning();
+    await clock.advance(100);
+    expect(written).toEqual([
+      ['Pending', 'Pending'],
+      ['Pending', 'Running'],
+    ]);
+  });
+
+  it('keep when the pod was seen and when a condition became what it is, of which an older pod does not know', async () => {
+    const [before, now] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:07Z'];
+    await writeAsOther({ startTime: before, conditions: [{ ...READY, lastTransitionTime: before }] });
+    const [scheduled, initialized] = ['PodScheduled', 'Initialized'].map((type) => ({ type, status: 'True' }));
+    reporter.report(uid, {
+      ...{ phase: 'Running', qosClass: 'Burstable', startTime: now },
+      conditions: [READY, initialized, scheduled].map((condition) => ({
+        ...{ type: '', status: '', ...condition },
+        lastTransitionTime: now,
+      })),
+    });
+    await clock.advance(100);
+    expect(current()?.status).toMatchObject({
+      startTime: before,
+      conditions: [{ lastTransitionTime: before }, { lastTransitionTime: now }, { lastTransitionTime: now }],
+    });
   });
 
   it('do not revive a pod that has ended', async () => {

@@ -3,12 +3,15 @@ import { equalJson, type Pod, PODS, type PodStatus, type Status } from '@gantry/
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import type { PodSource } from '../sources/pod-source.ts';
+import { canWait } from './can-wait.ts';
 import { rebaseStatus } from './rebase-status.ts';
 
 const MAX_BATCH = 100;
 /** Reports within this time share a batch. */
 const GATHER_MS = 5;
 const RETRY_MS = 300;
+/** A report that can wait does so for this long: the next one mostly says it too, and a pod starts with one write in place of three. */
+const HOLD_MS = 1_000;
 
 export interface StatusReporterOptions {
   readonly client: ObjectClient;
@@ -22,13 +25,15 @@ export interface StatusReporterOptions {
 
 /**
  * Writes changed pod statuses in batches, only the newest of each pod, and retries until they are written. Fields that
- * other clients change in between are kept.
+ * other clients change in between are kept. A change that clients can wait for is written with the next one, or after a second.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #wanted = new Map<string, PodStatus>();
   /** Reports that were rejected with a Conflict: they are written again onto the newer pod when it arrives. */
   readonly #overtaken = new Map<string, PodStatus>();
+  /** When a report that can wait is written, on the monotonic clock. */
+  readonly #held = new Map<string, number>();
   readonly #work = new Signal();
 
   constructor(options: StatusReporterOptions) {
@@ -37,13 +42,16 @@ export class StatusReporter {
 
   /** Never blocks. A status that equals the known one is not written. */
   report(uid: string, status: PodStatus): void {
-    const known = this.#options.pods.get(uid);
+    const { pods, clock } = this.#options;
+    const known = pods.get(uid);
     this.#overtaken.delete(uid);
     if (known === undefined || equalJson(known.status, status)) {
-      this.#wanted.delete(uid);
+      this.#forget(uid);
       return;
     }
-    this.#wanted.set(uid, status);
+    this.#wanted.set(uid, startedWith(this.#wanted.get(uid), status));
+    if (!canWait(known.status ?? {}, status)) this.#held.delete(uid);
+    else if (!this.#held.has(uid)) this.#held.set(uid, clock.monotonicMs() + HOLD_MS);
     this.#work.notify();
   }
 
@@ -52,7 +60,8 @@ export class StatusReporter {
     const unsubscribe = pods.subscribe((uid) => this.#catchUp(uid));
     try {
       while (!signal.aborted) {
-        if (this.#wanted.size === 0) await this.#work.wait(clock, Infinity, signal);
+        for (let delayMs; (delayMs = this.#untilDue()) > 0 && !signal.aborted; )
+          await this.#work.wait(clock, delayMs, signal);
         await pause(clock, GATHER_MS, signal);
         if (signal.aborted) return;
         const failed = await this.#flush(signal);
@@ -61,6 +70,17 @@ export class StatusReporter {
     } finally {
       unsubscribe();
     }
+  }
+
+  /** Milliseconds until a report is to be written; Infinity without one. */
+  #untilDue(): number {
+    const now = this.#options.clock.monotonicMs();
+    return Math.min(...[...this.#wanted.keys()].map((uid) => (this.#held.get(uid) ?? now) - now));
+  }
+
+  #forget(uid: string): void {
+    this.#wanted.delete(uid);
+    this.#held.delete(uid);
   }
 
   #catchUp(uid: string): void {
@@ -74,11 +94,13 @@ export class StatusReporter {
   async #flush(signal: AbortSignal): Promise<'none' | 'some'> {
     const { client, pods, logger } = this.#options;
     const batch: Report[] = [];
+    const now = this.#options.clock.monotonicMs();
     for (const [uid, status] of this.#wanted) {
       if (batch.length === MAX_BATCH) break;
+      if ((this.#held.get(uid) ?? now) > now) continue;
       const pod = pods.get(uid);
       const rebased = pod === undefined ? undefined : rebaseStatus(status, pod.status ?? {});
-      if (pod === undefined || rebased === undefined || equalJson(pod.status, rebased)) this.#wanted.delete(uid);
+      if (pod === undefined || rebased === undefined || equalJson(pod.status, rebased)) this.#forget(uid);
       else batch.push({ uid, status, pod, write: statusWrite(pod, rebased) });
     }
     if (batch.length === 0) return 'none';
@@ -103,12 +125,12 @@ export class StatusReporter {
     if (outcome === 'overtaken') {
       // When the newer pod has arrived already, the report is written onto it at once.
       if (isNewest && pods.get(uid) === pod) {
-        this.#wanted.delete(uid);
+        this.#forget(uid);
         this.#overtaken.set(uid, status);
       }
       return outcome;
     }
-    if (outcome !== 'retry' && isNewest) this.#wanted.delete(uid);
+    if (outcome !== 'retry' && isNewest) this.#forget(uid);
     if (result.ok) {
       pods.observe(result.object);
       onWritten?.(pod, result.object);
@@ -117,6 +139,11 @@ export class StatusReporter {
     }
     return outcome;
   }
+}
+
+/** A pod starts when the node has first seen it, also when that was not written yet. */
+function startedWith(unwritten: PodStatus | undefined, status: PodStatus): PodStatus {
+  return unwritten?.startTime === undefined ? status : { ...status, startTime: unwritten.startTime };
 }
 
 /** A status that is being written. */

@@ -7,6 +7,7 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Node } from '@gantry/objects';
 import type { NodePressure } from '../spec/node-pressure.ts';
@@ -20,6 +21,7 @@ export const OWNER = { cluster: 'c', node: 'n' };
 export interface NodeOptions {
   /** Puts itself between the agent and its runtime. */
   readonly wrap?: (runtime: HollowRuntime) => Runtime;
+  readonly mounts?: HostMounts;
   readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
   /** The node before: its agent is started anew beside what it left behind. */
   readonly world?: TestNode;
@@ -60,7 +62,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     client: wrapClient(api),
     runtime: wrap(hollow),
     observer: hollow.observer,
-    mounts: world?.mounts ?? hollowMounts(),
+    mounts: world?.mounts ?? options.mounts ?? hollowMounts(),
     path,
     root: path,
     node: () => options.node?.() ?? nodeOf(OWNER.node),
