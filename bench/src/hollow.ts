@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, ignoreReasons, readKubeconfig } from '@gantry/client';
 import { NAMESPACES, NODES, type Pod, PODS, SERVICE_ACCOUNTS } from '@gantry/objects';
 import { deadline } from './cluster.ts';
+import { judge } from './limits.ts';
 import { cpuMs, pssKib, rssMib } from './processes.ts';
 
 const MAIN = 'services/agent/src/hollow-main.ts';
@@ -17,6 +18,8 @@ const CREATES_AT_ONCE = 32;
 const REST_MS = 60_000;
 const LONGEST_MS = 900_000;
 const POLL_MS = 500;
+/** Of 1,000 nodes with 10,000 pods: resident, in bytes. */
+const MOST_MEMORY = { nodes: 1_000, bytes: 500e6 };
 
 /** One process that plays nodes with ten pods each: time until they run, its memory, and what it costs when nothing happens. */
 export async function measureHollow(kubeconfig: string, nodes: number, print: (line: string) => void): Promise<void> {
@@ -43,6 +46,7 @@ export async function measureHollow(kubeconfig: string, nodes: number, print: (l
       `- ${nodes * PODS_A_NODE} pods Running ${inSeconds(tookMs)} after the last was created; ${cpu} ms of CPU a pod`,
     );
     print(`- memory: ${memory(pid)}`);
+    const loaded = rssMib(pid);
     const [atRest, written] = [cpuMs(pid), await writes(api)];
     await sleep(REST_MS);
     const share = ((cpuMs(pid) - atRest) / REST_MS) * 100;
@@ -50,6 +54,10 @@ export async function measureHollow(kubeconfig: string, nodes: number, print: (l
     print(
       `- at rest: ${share.toFixed(1)} % of one core, ${perMinute} writes a minute (a heartbeat every ${HEARTBEAT_SECONDS} s), ${memory(pid)}`,
     );
+    if (nodes <= MOST_MEMORY.nodes) {
+      const megabytes = (Math.max(loaded, rssMib(pid)) * 2 ** 20) / 1e6;
+      print(judge('resident memory', megabytes, { atMost: MOST_MEMORY.bytes / 1e6 }, ' MB'));
+    }
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');

@@ -2,6 +2,7 @@ import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { localEngine } from './engine.ts';
 import { addCalls, type Calls, callTable, engineCalls } from './engine-calls.ts';
+import { judge } from './limits.ts';
 import { docker, serviceContainers, servicesCpuMs } from './processes.ts';
 import { quantile } from './statistics.ts';
 
@@ -37,6 +38,7 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
   const network = `${cluster.project}-pods`;
   let calls: Calls = new Map();
   let total = 0;
+  const verdicts: string[] = [];
   await inNamespace(cluster.api, `bench-pods-${process.pid}`, async (namespace) => {
     await clusterRound(cluster, namespace, 1);
     for (const { pods, rounds } of LOADS) {
@@ -53,19 +55,28 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
         total += pods;
         alone.push(await engineRound(network, pods));
       }
-      const share = (ms: number) => (ms / (pods * rounds)).toFixed(0);
-      const cpuText = `${share(cpu.agent)}, ${share(cpu.apiserver)}, ${share(cpu.etcd)} ms`;
+      const aPod = (ms: number) => (ms / (pods * rounds)).toFixed(0);
+      const cpuText = `${aPod(cpu.agent)}, ${aPod(cpu.apiserver)}, ${aPod(cpu.etcd)} ms`;
       print(
         `| ${pods} | ${both(ours, 'started')} | ${both(alone, 'started')} | ${both(ours, 'removed')} | ${both(alone, 'removed')} | ${cpuText} |`,
       );
+      const share = medianOf(ours, 'started') / medianOf(alone, 'started');
+      verdicts.push(judge(`${pods} at once, to the engine alone`, share, { atMost: 1 }, ' of its time'));
     }
   });
-  for (const line of ['', ...callTable(calls, total)]) print(line);
+  for (const line of ['', ...callTable(calls, total), '', ...verdicts]) print(line);
 }
 
 function cpuOf(services: ReturnType<typeof serviceContainers>) {
   const of = (name: string) => servicesCpuMs(services, [name]);
   return { agent: of('agent'), apiserver: of('apiserver'), etcd: of('etcd') };
+}
+
+function medianOf(rounds: readonly Round[], what: keyof Round): number {
+  return quantile(
+    rounds.flatMap((round) => round[what]),
+    0.5,
+  );
 }
 
 function both(rounds: readonly Round[], what: keyof Round): string {

@@ -5,6 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
+import { judge } from './limits.ts';
 import { docker, rssMib, serviceContainers, type ServiceContainer, servicesCpuMs } from './processes.ts';
 
 const IMAGE = 'busybox:latest';
@@ -14,6 +15,10 @@ const SAMPLE_MS = 100;
 /** Services that a stream goes through, and those of them that hold its bytes in a heap. */
 const SERVICES = ['agent', 'apiserver', 'load-balancer'];
 const HELD_BY = ['agent', 'apiserver'];
+/** Of the engine's speed in the same run. */
+const LEAST_SHARE = 0.5;
+/** What a process may grow by while a gigabyte passes: an unbounded buffer takes more. */
+const MOST_GROWTH_MIB = 200;
 
 /** With the kubectl that `up` links beside the kubeconfig, where it has one. */
 function toolsPath(kubeconfig: string): string {
@@ -46,21 +51,46 @@ export async function measureStreams(
       process.env['PATH'] = toolsPath(kubeconfig);
       const kubectl = ['--kubeconfig', kubeconfig, '-n', namespace];
       const copied = join(folder, 'copied');
+      const verdicts: string[] = [];
       const measure = async (what: string, work: () => Promise<void>) => {
-        const { seconds, cpu, memory } = await watched(containers, work);
+        const { seconds, cpu, memory, growthMib } = await watched(containers, work);
         print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${cpu} | ${memory} |`);
+        return { what, seconds, growthMib };
       };
-      await measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES));
-      await measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES));
-      await measure('docker exec tar', () => read('docker', ['exec', id, 'tar', 'cf', '-', FILE], BYTES));
-      await measure('kubectl cp from the pod', () => run('kubectl', [...kubectl, 'cp', `main:${FILE}`, copied]));
-      await measure('docker exec -i cat', () => write(copied, ['exec', '-i', id, 'sh', '-c', 'cat >/tmp/written']));
-      await measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied']));
+      const compare = async (engine: Promise<Measured>, ours: () => Promise<Measured>) => {
+        const alone = await engine;
+        const { what, seconds, growthMib } = await ours();
+        verdicts.push(
+          judge(`${what} to ${alone.what}`, alone.seconds / seconds, { atLeast: LEAST_SHARE }, ' of its speed'),
+          judge(`${what}: a process grows by`, growthMib, { atMost: MOST_GROWTH_MIB }, ' MiB'),
+        );
+      };
+      await compare(
+        measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES)),
+        () =>
+          measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES)),
+      );
+      await compare(
+        measure('docker exec tar', () => read('docker', ['exec', id, 'tar', 'cf', '-', FILE], BYTES)),
+        () => measure('kubectl cp from the pod', () => run('kubectl', [...kubectl, 'cp', `main:${FILE}`, copied])),
+      );
+      await compare(
+        measure('docker exec -i cat', () => write(copied, ['exec', '-i', id, 'sh', '-c', 'cat >/tmp/written'])),
+        () => measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied'])),
+      );
       docker('exec', id, 'cmp', FILE, '/tmp/copied');
+      for (const line of ['', ...verdicts]) print(line);
     });
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** How long a gigabyte took, and by how much the process grew that grew most. */
+interface Measured {
+  readonly what: string;
+  readonly seconds: number;
+  readonly growthMib: number;
 }
 
 function isMain(id: string): boolean {
@@ -81,7 +111,7 @@ function sleeper(namespace: string): Pod {
 async function watched(
   containers: readonly ServiceContainer[],
   work: () => Promise<void>,
-): Promise<{ readonly seconds: number; readonly cpu: string; readonly memory: string }> {
+): Promise<Omit<Measured, 'what'> & { readonly cpu: string; readonly memory: string }> {
   const held = containers.filter(({ service }) => HELD_BY.includes(service));
   const memoryOf = ({ pids }: ServiceContainer) => Math.max(0, ...pids.map(rssMib));
   const before = held.map(memoryOf);
@@ -104,7 +134,8 @@ async function watched(
   const shown = held.map(
     ({ service }, index) => `${service} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`,
   );
-  return { seconds, cpu: cpu.join(', '), memory: shown.join(', ') };
+  const growthMib = Math.max(...most.map((value, index) => value - (before[index] ?? 0)));
+  return { seconds, cpu: cpu.join(', '), memory: shown.join(', '), growthMib };
 }
 
 /** Runs a program and throws its output away; fails when it is less than `bytes`. */
