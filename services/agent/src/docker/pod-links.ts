@@ -33,6 +33,8 @@ export class PodLinks {
   readonly #calls: EngineCalls;
   readonly #groups: Pick<GroupReader, 'hasGroups'>;
   readonly #bridges = new Map<string, Promise<PodBridge | undefined>>();
+  /** By the names of bridges: a process that saw them. */
+  readonly #hostPids = new Map<string, number>();
   /** What was found to be connected, for as long as the engine reports no change of the container. */
   readonly #connected = new WeakSet<Docker.ContainerInspectInfo>();
 
@@ -91,16 +93,22 @@ export class PodLinks {
     const { [LABEL.address]: address = '', [LABEL.bridge]: bridge = '' } = container.Config.Labels;
     if (address === '' || bridge === '' || !container.State.Running) return true;
     if (this.#connected.has(container)) return true;
-    const host = await findHost(bridge);
-    if (host === undefined) return false;
     const port = portName(address);
-    const [inPod, onBridge] = await Promise.all([
-      linksOf(container.State.Pid),
-      namesIn(portsFolder(host.hostPid, bridge), PROCESS_ENDED),
-    ]);
-    const isConnected = inPod.includes(POD_LINK) && !inPod.includes(port) && onBridge.includes(port);
+    const [inPod, isOnBridge] = await Promise.all([linksOf(container.State.Pid), this.#isOnBridge(bridge, port)]);
+    const isConnected = isOnBridge && inPod.includes(POD_LINK) && !inPod.includes(port);
     if (isConnected) this.#connected.add(container);
     return isConnected;
+  }
+
+  /** To find the host takes more than to read the ports. What is known of it counts only where the port is seen there. */
+  async #isOnBridge(bridge: string, port: string): Promise<boolean> {
+    const isSeenBy = async (pid: number) => (await namesIn(portsFolder(pid, bridge), UNREACHABLE)).includes(port);
+    const known = this.#hostPids.get(bridge);
+    if (known !== undefined && (await isSeenBy(known))) return true;
+    const host = await findHost(bridge);
+    if (host === undefined) return false;
+    this.#hostPids.set(bridge, host.hostPid);
+    return await isSeenBy(host.hostPid);
   }
 }
 
