@@ -120,7 +120,14 @@ describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
     await using watching = cluster.startKubectl(['-n', namespace, 'get', 'pods', '-w'], version);
     await eventually('the watch begins', 60_000, () => watching.output().includes('Running'));
     await must(['scale', 'deployment', 'web', '--replicas=4']);
-    await eventually('a new pod is seen', 60_000, () => watching.output().includes('ContainerCreating'));
+    await eventually('a new pod is seen', 60_000, () => watching.output().includes('Pending'));
+    // Of a start of less than a second, nothing is told in between.
+    const late = { spec: { volumes: [{ name: 'late', configMap: { name: 'late' } }] } };
+    await must(['run', 'waits', '--image=nginx:1.7.9', `--overrides=${JSON.stringify(late)}`]);
+    await eventually('a pod that waits for a volume is seen', 60_000, () =>
+      /^waits .*ContainerCreating/m.test(watching.output()),
+    );
+    await must(['delete', 'pod', 'waits', '--now']);
     await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     await must(['scale', 'deployment', 'web', '--replicas=2']);
     await eventually('a pod is seen to end', 60_000, () => watching.output().includes('Terminating'));
