@@ -189,6 +189,30 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   }
 });
 
+/** Of a shell: the engine watches the memory of a container once it has started it. */
+const UNTIL_GO = 'until test -f /go; do sleep 0.1; done';
+
+/** Follows the engine's events until it is disposed of; `killed` resolves when a container has run out of memory. */
+async function watchMemory({ cluster, runtime }: Pick<RuntimeUnderTest, 'cluster' | 'runtime'>) {
+  const stop = new AbortController();
+  const connected = Promise.withResolvers<void>();
+  const killed = Promise.withResolvers<void>();
+  const watching = (async () => {
+    for await (const event of runtime.observer.watch(cluster, stop.signal)) {
+      if (event === 'connected') connected.resolve();
+      else if (event.what === 'outOfMemory') killed.resolve();
+    }
+  })();
+  await connected.promise;
+  return {
+    killed: killed.promise,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await expect(watching).rejects.toBeDefined();
+    },
+  };
+}
+
 it('containers of a pod use no more memory together than the pod has, though each has as much for itself', async () => {
   await using test = await dockerUnderTest('/sys/fs/cgroup');
   const { cluster, runtime, sandboxImage } = test;
@@ -202,14 +226,19 @@ it('containers of a pod use no more memory together than the pod has, though eac
     return;
   }
   const sandboxId = await runtime.sandboxes.createSandbox(sandbox, signal);
-  const command = ['sh', '-c', 'x=$(head -c 45000000 /dev/zero | tr "\\0" x); sleep 3600'];
+  const command = ['sh', '-c', `${UNTIL_GO}; x=$(head -c 45000000 /dev/zero | tr "\\0" x); sleep 3600`];
+  await using memory = await watchMemory(test);
   for (const name of ['one', 'two']) {
     const change = { owner, pod: POD, sandboxId, image: test.image, name, command, resources, group: 'pod' } as const;
     const id = await runtime.containers.createContainer(plainContainer(change), signal);
     await runtime.containers.startContainer(id, signal);
+    await runtime.containers.exec(id, ['touch', '/go'], signal);
   }
+  await memory.killed;
   const states = async () => (await runtime.observer.listPods({ cluster }, signal))[0]?.containers ?? [];
-  await test.eventually(async () => (await states()).some(({ state }) => state === 'exited'));
+  await test.eventually(async () =>
+    (await states()).some(({ state, endedBy }) => state === 'exited' && endedBy === 'oom'),
+  );
   expect((await states()).find(({ state }) => state === 'exited')).toMatchObject({ exitCode: 137, endedBy: 'oom' });
   const all = [...(await states()).map(({ id }) => id), sandboxId];
   for (const id of all) await runtime.containers.removeContainer(id, signal);
@@ -275,38 +304,27 @@ it('measures how memory is used and CPU time is cut, and what passes the network
 it('a container that the kernel kills for its memory is found so, in whichever order the engine hears of its end and of the kill', async () => {
   await using test = await dockerUnderTest('/sys/fs/cgroup');
   const { cluster, runtime } = test;
-  const stop = new AbortController();
-  const connected = Promise.withResolvers<void>();
-  const killed = Promise.withResolvers<void>();
-  const watching = (async () => {
-    for await (const event of runtime.observer.watch(cluster, stop.signal)) {
-      if (event === 'connected') connected.resolve();
-      else if (event.what === 'outOfMemory') killed.resolve();
-    }
-  })();
-  await connected.promise;
+  const { signal } = new AbortController();
+  await using memory = await watchMemory(test);
   const owner = { cluster, node: 'node-a' };
   const image = test.sandboxImage;
-  const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), stop.signal);
+  const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), signal);
   const spec = plainContainer({
     owner,
     pod: POD,
     sandboxId,
     image: test.image,
-    // The engine watches the memory of a container once it has started it.
-    command: ['sh', '-c', 'until test -f /go; do sleep 0.1; done; exec tail /dev/zero'],
+    command: ['sh', '-c', `${UNTIL_GO}; exec tail /dev/zero`],
     resources: { memoryBytes: 64 * 1024 * 1024 },
   });
-  const id = await runtime.containers.createContainer(spec, stop.signal);
-  await runtime.containers.startContainer(id, stop.signal);
-  await runtime.containers.exec(id, ['touch', '/go'], stop.signal);
-  await killed.promise;
+  const id = await runtime.containers.createContainer(spec, signal);
+  await runtime.containers.startContainer(id, signal);
+  await runtime.containers.exec(id, ['touch', '/go'], signal);
+  await memory.killed;
   await test.eventually(async () => {
-    const [pod] = await runtime.observer.listPods({ cluster }, stop.signal);
+    const [pod] = await runtime.observer.listPods({ cluster }, signal);
     return pod?.containers[0]?.state === 'exited' && pod.containers[0].endedBy === 'oom';
   });
-  stop.abort();
-  await expect(watching).rejects.toBeDefined();
 });
 
 it('the engine says by a container what it may do, and a privileged one starts with just that', async () => {
