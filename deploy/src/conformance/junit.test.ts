@@ -59,3 +59,12 @@ test('reports of several starts become one, in which the last run of a test stan
   expect(cases[1]).toMatchObject({ outcome: 'passed', seconds: 3 });
   expect(merged).toContain('<testsuites tests="3" failures="0" errors="0" time="4.600">');
 });
+
+test('of a long message the beginning and the end are kept, which says why', () => {
+  const object = '{}'.repeat(2000);
+  const report = REPORT.replace('to equal 2', `${object}: the container was not restarted`);
+  const [failed] = resultsOf(parseJunit(report), new Set([NAMES[1] ?? '']));
+  expect(failed?.message).toMatch(/^expected\n {2}<int>: 1\n/);
+  expect(failed?.message).toMatch(/: the container was not restarted$/);
+  expect(failed?.message?.length).toBeLessThan(2000);
+});

@@ -17,8 +17,9 @@ export interface JunitCase {
 
 const CASE = /[ \t]*<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g;
 const KIND = /^\[It\] /;
-/** A message is for people: a failure's first lines say what was wrong, the rest is the objects that it met. */
-const MESSAGE_LENGTH = 600;
+/** A failure's first lines say which step failed, and its last ones why; between them are the objects that it met. */
+const MESSAGE_START = 600;
+const MESSAGE_END = 1200;
 
 /** The tests of a JUnit file; set-up and reports around them are not tests. */
 export function parseJunit(xml: string): readonly JunitCase[] {
@@ -85,10 +86,10 @@ function messageOf(content: string): string {
     /<(?:failure|error|skipped)\b([^>]*?)(?:\/>|>([\s\S]*?)<\/)/.exec(content) ?? [];
   const said =
     [unescapeXml(attribute(attributes, 'message')), unescapeXml(text)].find((part) => part.trim() !== '') ?? '';
-  return said
-    .replace(/^\[FAILED\]\s*/, '')
-    .trim()
-    .slice(0, MESSAGE_LENGTH);
+  const message = said.replace(/^\[FAILED\]\s*/, '').trim();
+  return message.length <= MESSAGE_START + MESSAGE_END
+    ? message
+    : `${message.slice(0, MESSAGE_START)}\n...\n${message.slice(-MESSAGE_END)}`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
