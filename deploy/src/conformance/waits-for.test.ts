@@ -21,6 +21,11 @@ test('a rule that names no known part, or no reason, is refused', () => {
   expect(() => parseRules('[{"test":"x","part":"agent","why":""}]')).toThrow(/does not say why/);
 });
 
+test('a rule that blames the machine for any failure of a test is refused', () => {
+  expect(() => parseRules('[{"test":"Mounts","part":"machine","why":"no mounts"}]')).toThrow(/which failure of Mounts/);
+  expect(parseRules('[{"test":"Mounts","message":"EPERM","part":"machine","why":"no mounts"}]')).toHaveLength(1);
+});
+
 test('the rules of this repository can be read', () => {
   const file = new URL('../../conformance/waits-for.json', import.meta.url);
   expect(parseRules(readFileSync(file, 'utf8')).length).toBeGreaterThan(0);

@@ -38,12 +38,18 @@ interface StoredRule {
   readonly why: string;
 }
 
-/** Reads deploy/conformance/waits-for.json; a rule that can never match, or names no part, is a fault. */
+/**
+ * Reads deploy/conformance/waits-for.json. A rule that names no part is a fault, and so is one that blames the machine for whatever
+ * fails in a test: another failure of the same test is not the machine's.
+ */
 export function parseRules(text: string): readonly Rule[] {
   return (JSON.parse(text) as readonly StoredRule[]).map(({ test, message, part, why }) => {
     const known = PARTS.find((name) => name === part);
     if (known === undefined) throw new RangeError(`waits-for.json: ${part} is none of ${PARTS.join(', ')}`);
     if (why === '') throw new RangeError(`waits-for.json: a rule for ${part} does not say why`);
+    if (known === 'machine' && message === undefined) {
+      throw new RangeError(`waits-for.json: a rule for the machine does not say which failure of ${test}`);
+    }
     return {
       part: known,
       why,
