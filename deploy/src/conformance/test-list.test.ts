@@ -60,6 +60,7 @@ test.each([
   ['[sig-node] [DRA] control plane supports reusing resources', false],
   ['[sig-storage] In-tree Volumes [Driver: local] [LocalVolumeType: gce-localssd-scsi-fs] should mount', false],
   ['[sig-node] Pod Level Resources [Serial] [Feature:PodLevelResources] should be kept', false],
+  ['[sig-node] Downward API [Feature:PodLevelResources] should have default limits of the pod', true],
   ['[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling]', true],
   [
     '[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling] [FeatureGate:New] [Beta] [Feature:OffByDefault]',

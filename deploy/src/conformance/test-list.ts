@@ -49,9 +49,12 @@ const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
   ['of a setup of its own', /\[Feature:[^\]]*\]/],
 ];
 
-/** Tags of features that are on in every cluster, and of volumes that a node has without a driver. */
+/**
+ * Tags of features that are on in every cluster, and of volumes that a node has without a driver. Of pods' resources as a whole only what
+ * the downward API says: the other tests look at control groups of all pods.
+ */
 const CLAIMED_TAGS =
-  /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example)\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
+  /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example)\]|(?<=Downward API )\[Feature:PodLevelResources\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
 
 /** Why a test of a claimed area that is not of the conformance suite is not claimed; nothing for one that is. */
 export function reasonNotClaimed(test: OfficialTest): string | undefined {
