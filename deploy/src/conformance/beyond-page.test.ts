@@ -20,7 +20,7 @@ const TESTS = [
   official('sig-storage', 'In-tree Volumes [Driver: nfs] should mount'),
 ];
 const RULES = parseRules(`[
-  {"test":"should mount","part":"machine","why":"no host"},
+  {"test":"should mount","message":"cannot enter","part":"machine","why":"no host"},
   {"message":"does not support","part":"program","why":"not of this driver"}
 ]`);
 const result = (name: string, outcome: TestResult['outcome'], message?: string): [string, DatedResult] => [
@@ -28,7 +28,7 @@ const result = (name: string, outcome: TestResult['outcome'], message?: string):
   { name, outcome, seconds: 2, date: '2026-05-01', ...(message === undefined ? {} : { message }) },
 ];
 const STORAGE = [
-  result('[sig-storage] In-tree Volumes [Driver: local] should mount', 'failed'),
+  result('[sig-storage] In-tree Volumes [Driver: local] should mount', 'failed', 'cannot enter its host'),
   result('[sig-storage] In-tree Volumes [Driver: local] should have blocks', 'skipped', 'local does not support it'),
   result('[sig-storage] In-tree Volumes [Driver: local] should have snapshots', 'skipped', 'it does not support it'),
 ];
