@@ -59,8 +59,9 @@ test.each([
   ['[sig-storage] PersistentVolumes NFS should be written', false],
   ['[sig-node] [DRA] control plane supports reusing resources', false],
   ['[sig-storage] In-tree Volumes [Driver: local] [LocalVolumeType: gce-localssd-scsi-fs] should mount', false],
-  ['[sig-node] Pod Level Resources [Serial] [Feature:PodLevelResources] should be kept', false],
-  ['[sig-node] Downward API [Feature:PodLevelResources] should have default limits of the pod', true],
+  ['[sig-node] Pod Level Resources [Serial] [Feature:PodLevelResources] should be kept', true],
+  ['[sig-node] PLR Pod InPlace Resize [FeatureGate:InPlacePodLevelResourcesVerticalScaling] [Beta] resizing cpu', true],
+  ['[sig-node] Security Context UserNamespaces [Feature:UserNamespacesSupport] should have users', false],
   ['[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling]', true],
   [
     '[sig-node] Pods may be resized [Feature:InPlacePodVerticalScaling] [FeatureGate:New] [Beta] [Feature:OffByDefault]',

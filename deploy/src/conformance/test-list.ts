@@ -38,10 +38,7 @@ const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
   ['breaks the cluster, or needs ssh to nodes', /\[Disruptive\]/],
   ['unreliable, its authors say', /\[Flaky\]/],
   ['of a feature that is off by default', /\[(?:Alpha|Feature:OffByDefault|FeatureGate:[^\]]*\] \[Alpha)\]/],
-  [
-    "of what agents do not have: kubelet's control groups of all pods, users of their own",
-    /\[(?:Feature:PodLevelResources|Feature:UserNamespacesSupport|FeatureGate:InPlacePodLevelResources[A-Za-z]*)\]/,
-  ],
+  ['of what agents do not have: users of their own', /\[Feature:UserNamespacesSupport\]/],
   [
     'of a driver of others',
     /\[Driver: ?[^\]]*\]|\] CSI |\] (?:Mutable)?CSI[A-Z]|\] PersistentVolumes NFS |\[DRA\] control plane |DynamicProvisioner External |\] Flexvolumes |gce-localssd/,
@@ -49,12 +46,9 @@ const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
   ['of a setup of its own', /\[Feature:[^\]]*\]/],
 ];
 
-/**
- * Tags of features that are on in every cluster, and of volumes that a node has without a driver. Of pods' resources as a whole only what
- * the downward API says: the other tests look at control groups of all pods.
- */
+/** Tags of features that are on in every cluster, and of volumes that a node has without a driver. */
 const CLAIMED_TAGS =
-  /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example)\]|(?<=Downward API )\[Feature:PodLevelResources\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
+  /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example|PodLevelResources)\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
 
 /** Why a test of a claimed area that is not of the conformance suite is not claimed; nothing for one that is. */
 export function reasonNotClaimed(test: OfficialTest): string | undefined {
