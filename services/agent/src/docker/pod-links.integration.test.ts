@@ -89,8 +89,8 @@ it('a sandbox that the agent connects has the network that the engine would have
       'cd /proc/sys/net',
       'grep "" ipv6/conf/eth0/disable_ipv6 ipv4/ip_unprivileged_port_start ipv4/ping_group_range ipv4/conf/eth0/forwarding',
     ].join('; ');
-    const words = (text: string) => text.replaceAll(`.${last}`, '.X');
-    return { id, network: words(await inNamespace(state.Pid, 'sh', '-c', script)) };
+    const network = (await inNamespace(state.Pid, 'sh', '-c', script)).replaceAll(address(last), 'ADDRESS');
+    return { id, network };
   };
   const first = await seen(ours, 130);
   const second = await seen(engines, 131);
