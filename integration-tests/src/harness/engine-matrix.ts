@@ -18,7 +18,7 @@ const NUMBER = 8;
 const BRIDGE = '10.231.200.1/24';
 const HOME = join(ROOT, '.gantry/engine-matrix');
 const PARTS = ['docker', 'mounts', 'eviction', 'volumes'].map((folder) => `services/agent/src/${folder}`);
-/** What a user does with pods: start, roll out, repair, volumes, lives of containers, streams, attacks. */
+/** What a user does with pods: start, roll out, repair, volumes, resources, lives of containers, streams, attacks. */
 const CORE = [
   '02-rollout',
   '03-repair',
@@ -27,12 +27,16 @@ const CORE = [
   '19-volume-attacks',
   '22-foreign-containers',
   '22-refused-pods',
+  '23-volumes',
+  '24-hooks-and-probes',
   '24-lifecycle',
+  '24-pod-resources',
   '24-resize',
   '24-resources',
   '24-restart-all',
   '24-static-pods',
   '24-streams',
+  '24-volume-files',
 ];
 
 /** Runs one of the project's scripts on the lab's machine; false when it failed. */
