@@ -70,7 +70,7 @@ export function createWorkerMemory(): WorkerMemory {
   };
 }
 
-/** Begins to dispose of something, and does not wait for it. */
+/** Begins to dispose of something that reports its own failures, and does not wait for it. */
 export function disposeLater({ disposals }: WorkerMemory, disposable: AsyncDisposable): void {
   const disposal = (async () => {
     await disposable[Symbol.asyncDispose]();

@@ -32,7 +32,7 @@ export class StatusReporter {
   readonly #wanted = new Map<string, PodStatus>();
   /** Reports that were rejected with a Conflict: they are written again onto the newer pod when it arrives. */
   readonly #overtaken = new Map<string, PodStatus>();
-  /** When a report that can wait is written, on the monotonic clock. */
+  /** When a wanted report that can wait is written, on the monotonic clock: the earliest first, as all wait equally long. */
   readonly #held = new Map<string, number>();
   readonly #work = new Signal();
 
@@ -60,8 +60,11 @@ export class StatusReporter {
     const unsubscribe = pods.subscribe((uid) => this.#catchUp(uid));
     try {
       while (!signal.aborted) {
-        for (let delayMs; (delayMs = this.#untilDue()) > 0 && !signal.aborted; )
+        const delayMs = this.#untilDue();
+        if (delayMs > 0) {
           await this.#work.wait(clock, delayMs, signal);
+          continue;
+        }
         await pause(clock, GATHER_MS, signal);
         if (signal.aborted) return;
         const failed = await this.#flush(signal);
@@ -74,8 +77,9 @@ export class StatusReporter {
 
   /** Milliseconds until a report is to be written; Infinity without one. */
   #untilDue(): number {
-    const now = this.#options.clock.monotonicMs();
-    return Math.min(...[...this.#wanted.keys()].map((uid) => (this.#held.get(uid) ?? now) - now));
+    if (this.#wanted.size > this.#held.size) return 0;
+    const [first = Infinity] = this.#held.values();
+    return first - this.#options.clock.monotonicMs();
   }
 
   #forget(uid: string): void {
