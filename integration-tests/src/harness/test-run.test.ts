@@ -35,6 +35,14 @@ it('another process with the number of an ended one is not the run', () => {
   expect(isInterrupted(path)).toBe(true);
 });
 
+it("another user's file, and a path that is none, say nothing", () => {
+  markTestRun(path);
+  writeFileSync(path, `${process.pid} another time\n`);
+  expect(isInterrupted(join(path, 'test-run'))).toBe(false);
+  expect(isInterrupted(path)).toBe(true);
+  expect(isInterrupted(path, (process.getuid?.() ?? 0) + 1)).toBe(false);
+});
+
 it('a file that is not whole says nothing', () => {
   markTestRun(path);
   writeFileSync(path, '4');

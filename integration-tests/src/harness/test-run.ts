@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The file of a test cluster's folder that says which process will remove the cluster. */
@@ -15,8 +15,12 @@ export function unmarkTestRun(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** Whether the process that would remove the cluster has ended before it did. A file that is not there, or not whole, says nothing. */
-export function isInterrupted(path: string): boolean {
+/**
+ * Whether the process that would remove the cluster has ended before it did. A file that is not there, not whole, or another user's says
+ * nothing. The path may come from a label of any container.
+ */
+export function isInterrupted(path: string, user = process.getuid?.()): boolean {
+  if (!belongsTo(path, user)) return false;
   const [, pid, begun] = /^(\d+) (.+)\n$/.exec(readIfThere(path) ?? '') ?? [];
   return pid !== undefined && beginningOf(Number(pid)) !== begun;
 }
@@ -33,6 +37,15 @@ function beginningOf(pid: number): string {
   if (boot === undefined || stat === undefined) return 'some time';
   // The name of the program stands in parentheses, and may have spaces. The 22nd field is the start, in ticks after boot: proc_pid_stat(5).
   return `${boot.trim()} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
+}
+
+function belongsTo(path: string, user: number | undefined): boolean {
+  try {
+    return statSync(path).uid === user;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
 }
 
 function readIfThere(path: string): string | undefined {
