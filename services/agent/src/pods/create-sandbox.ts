@@ -64,9 +64,12 @@ async function startInSlot(
   }
   await ready;
   const started = startFirst(pod, action, sandbox, slot, context);
-  // The engine starts the container meanwhile.
-  if (isSoon) context.sandboxRuns(state);
-  await started;
+  try {
+    // The engine starts the container meanwhile.
+    if (isSoon) context.sandboxRuns(state);
+  } finally {
+    await started;
+  }
 }
 
 /** Creates the first containers as soon as the volumes and the sandbox are there; returns those that failed. */
