@@ -57,26 +57,24 @@ export async function measureStreams(
         print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${cpu} | ${memory} |`);
         return { what, seconds, growthMib };
       };
-      const compare = async (engine: Promise<Measured>, ours: () => Promise<Measured>) => {
-        const alone = await engine;
-        const { what, seconds, growthMib } = await ours();
+      const compare = (alone: Measured, { what, seconds, growthMib }: Measured) =>
         verdicts.push(
           judge(`${what} to ${alone.what}`, alone.seconds / seconds, { atLeast: LEAST_SHARE }, ' of its speed'),
           judge(`${what}: a process grows by`, growthMib, { atMost: MOST_GROWTH_MIB }, ' MiB'),
         );
-      };
-      await compare(
-        measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES)),
-        () =>
-          measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES)),
+      compare(
+        await measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES)),
+        await measure('kubectl exec cat', () =>
+          read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES),
+        ),
       );
-      await compare(
-        measure('docker exec tar', () => read('docker', ['exec', id, 'tar', 'cf', '-', FILE], BYTES)),
-        () => measure('kubectl cp from the pod', () => run('kubectl', [...kubectl, 'cp', `main:${FILE}`, copied])),
+      compare(
+        await measure('docker exec tar', () => read('docker', ['exec', id, 'tar', 'cf', '-', FILE], BYTES)),
+        await measure('kubectl cp from the pod', () => run('kubectl', [...kubectl, 'cp', `main:${FILE}`, copied])),
       );
-      await compare(
-        measure('docker exec -i cat', () => write(copied, ['exec', '-i', id, 'sh', '-c', 'cat >/tmp/written'])),
-        () => measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied'])),
+      compare(
+        await measure('docker exec -i cat', () => write(copied, ['exec', '-i', id, 'sh', '-c', 'cat >/tmp/written'])),
+        await measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied'])),
       );
       docker('exec', id, 'cmp', FILE, '/tmp/copied');
       for (const line of ['', ...verdicts]) print(line);
