@@ -130,7 +130,10 @@ describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
     await must(['delete', 'pod', 'waits', '--now']);
     await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     await must(['scale', 'deployment', 'web', '--replicas=2']);
-    await eventually('a pod is seen to end', 60_000, () => watching.output().includes('Terminating'));
+    await eventually('two pods are seen to end', 60_000, () => {
+      const ending = watching.output().matchAll(/^(web-\S+) .*Terminating/gm);
+      return new Set([...ending].map(([, name]) => name)).size >= 2;
+    });
   });
 
   test.sequential('logs -f follows a container', async () => {
