@@ -1,6 +1,6 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import packet, { type Answer, type Question } from 'dns-packet';
 
 /** What a resolver answers; undefined for silence. */
@@ -40,9 +40,6 @@ export async function startUpstream(answering: Answering): Promise<UpstreamServe
     const response = answer(bytes, 'udp');
     if (response !== undefined) socket.send(response, port, address);
   });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
   const server = createServer((connection) => {
     connection.on('data', (bytes) => {
       const response = answer(bytes.subarray(2), 'tcp');
@@ -52,8 +49,7 @@ export async function startUpstream(answering: Answering): Promise<UpstreamServe
       connection.write(Buffer.concat([length, response]));
     });
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnBoth(socket, server);
   return {
     upstream: { address: '127.0.0.1', port },
     asked,
@@ -63,4 +59,22 @@ export async function startUpstream(answering: Answering): Promise<UpstreamServe
       await once(server, 'close');
     },
   };
+}
+
+/** One port for UDP and TCP: the kernel chooses one that is free for TCP, which may be taken for UDP. */
+async function listenOnBoth(socket: Socket, server: Server): Promise<number> {
+  for (;;) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      socket.bind(port, '127.0.0.1');
+      await once(socket, 'listening');
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      server.close();
+      await once(server, 'close');
+    }
+  }
 }
