@@ -61,7 +61,7 @@ await build({
   banner: { js: BANNER },
   conditions: ['gantry-source'],
   // Docker is reached by its socket, so docker-modem's SSH transport is left out.
-  alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs') },
+  alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs'), bufferutil: join(root, 'deploy/tools/wide-mask.ts') },
   loader: { '.node': 'empty' },
   legalComments: 'none',
   // Each process keeps its source in memory, so it is minified. Names and short lines keep stack traces useful.
