@@ -5,7 +5,8 @@
  * - `agent.proto`: what API servers ask of an agent: logs, usage, and streams into containers and pods
  * - `health.proto`: gRPC's standard health service
  *
- * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
+ * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies; `createFramer` and
+ * `MessageReader` encode and decode streams of bytes in buffers that are used again.
  * Used by packages/client and packages/service and by all services. Fields are only added, never renumbered.
  */
 export {
@@ -72,4 +73,6 @@ export {
   WriteRequestSchema,
   WriteSchema,
 } from './gen/gantry/v1/object_pb.ts';
+export { createFramer } from './frame-message.ts';
+export { MessageError, MessageReader } from './message-reader.ts';
 export { type MethodDefinition, serviceDefinition } from './service-definition.ts';

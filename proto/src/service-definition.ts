@@ -1,4 +1,3 @@
-import { createPartEncoder } from './encode-part.ts';
 import { encodeListReply } from './encode-list-reply.ts';
 import { type ListReply, ListReplySchema } from './gen/gantry/v1/object_pb.ts';
 import { type DescMessage, type DescService, fromBinary, type Message, ScalarType, toBinary } from '@bufbuild/protobuf';
@@ -41,10 +40,7 @@ export function serviceDefinition(
 
 function serializer(message: DescMessage, onBytes: OnBytes): (value: Message) => Buffer {
   if (message.typeName === ListReplySchema.typeName) return (value) => encodeListReply(value as ListReply);
-  const encodePart = createPartEncoder(message);
   const encode = (value: Message): Buffer => {
-    const part = encodePart(value);
-    if (part !== undefined) return part;
     const bytes = toBinary(message, value);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   };

@@ -291,13 +291,61 @@ describe('a stream in both directions', () => {
     });
     const call = exchange(server.client);
     call.write(input('a'));
-    call.write(input('b'));
+    call.write(create(StreamInputSchema, { part: { case: 'stdinClosed', value: {} } }));
     const seen: string[] = [];
     const read = async () => {
       for await (const message of call) seen.push(textOf(message));
     };
     await expect(read()).rejects.toMatchObject({ code: status.ABORTED, details: 'Error: broken' });
     expect(seen).toEqual(['a', 'more']);
+  });
+
+  it('gives the bytes of requests as they come, a message of any size in parts', async () => {
+    const bytes = 3 * 1024 * 1024;
+    await using server = await startDuplex(async function* (requests) {
+      let [count, most] = [0, 0];
+      for await (const message of requests) {
+        const { length } = textOf(message);
+        count += length;
+        most = Math.max(most, length);
+      }
+      yield output(`${count} ${most < bytes / 2}`);
+    });
+    const call = exchange(server.client);
+    call.end(input('x'.repeat(bytes)));
+    expect(textOf((await call[Symbol.asyncIterator]().next()).value)).toBe(`${bytes} true`);
+  });
+
+  it('refuses a message that is too long, and one that is no message', async () => {
+    await using server = await startDuplex(async function* (requests) {
+      for await (const _ of requests);
+      yield output('never');
+    });
+    const { path, responseDeserialize } = agentMethods['exec'] ?? expect.unreachable();
+    for (const bytes of [Buffer.alloc(5 * 1024 * 1024, 0xff), Buffer.from([0x12, 9, 1])]) {
+      const call = server.client.makeBidiStreamRequest(path, () => bytes, responseDeserialize);
+      const refused = once(call, 'error');
+      call.write({});
+      call.resume();
+      expect(await refused).toEqual([expect.objectContaining({ code: status.INVALID_ARGUMENT })]);
+    }
+  });
+
+  it('drops what still comes when it has answered', async () => {
+    await using server = await startDuplex(async function* (requests) {
+      for await (const _ of requests) break;
+      yield output('enough');
+    });
+    const call = exchange(server.client);
+    call.on('error', () => undefined);
+    call.write(input('x'));
+    const rest = async () => {
+      for (let sent = 0; sent < 100; sent++) if (!call.write(input('x'.repeat(100_000)))) await once(call, 'drain');
+    };
+    const ended = once(call, 'end');
+    const sending = Promise.race([rest(), once(call, 'status')]);
+    call.resume();
+    await Promise.all([ended, sending]);
   });
 
   it('is aborted when its client disconnects, and its requests end', async () => {

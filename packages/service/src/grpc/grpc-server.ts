@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts';
 import type { GroupMember } from '../run-group.ts';
 import { chooseProtocol } from './choose-protocol.ts';
 import type { GrpcError, GrpcService } from './grpc-service.ts';
+import { WINDOW_BYTES } from './http2-stream.ts';
 import { Peers } from './peers.ts';
 import { serveCalls } from './serve-calls.ts';
 
@@ -59,7 +60,7 @@ const CONNECTION_OPTIONS: SecureServerOptions = {
   maxHeaderListPairs: 256,
   streamResetBurst: 1000,
   streamResetRate: 100,
-  settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 64 * 1024 },
+  settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 64 * 1024, initialWindowSize: WINDOW_BYTES },
 };
 
 /**

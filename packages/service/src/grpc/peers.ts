@@ -3,6 +3,7 @@ import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '
 import type { TlsSource } from '@gantry/tls';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import { PEER_ENDED } from './call-failures.ts';
+import { http2StreamOf } from './http2-stream.ts';
 import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
 
 /** A call with a stream of responses. */
@@ -35,7 +36,7 @@ export class Peers {
   /** Who calls: undefined without TLS, 'ended' when the certificate is no longer good. */
   of(call: Call): Peer | 'ended' | undefined {
     if (this.#trust === undefined) return undefined;
-    const session = sessionOf(call);
+    const session = http2StreamOf(call)?.session;
     let peer = session === undefined ? undefined : this.#bySession.get(session);
     if (peer === undefined) {
       const certificate = call.getAuthContext().sslPeerCertificate;
@@ -71,12 +72,6 @@ export class Peers {
       await pause(this.#clock, CHECK_PEERS_MS, signal);
     }
   }
-}
-
-/** The HTTP/2 session of a call, from grpc-js' private fields; undefined when another version stores it elsewhere. */
-function sessionOf(call: Call): object | undefined {
-  const inner = call as unknown as { readonly call?: { readonly stream?: { readonly session?: object | null } } };
-  return inner.call?.stream?.session ?? undefined;
 }
 
 /** Whose turns a call takes. */

@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { type Clock, sleep } from '@gantry/base';
+import { type Clock, raceAbort, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
 import { DETACH_KEYS, hijack } from './hijack.ts';
-import { joinStreams } from './join-streams.ts';
+import { joinStreams, written } from './join-streams.ts';
 import { NamespaceDialer } from './namespace-dialer.ts';
 
 /** How long the last output of a container that has ended may take. */
@@ -118,9 +117,7 @@ function connectionOf(socket: Socket, signal: AbortSignal): PodConnection {
   return {
     // The end of what the pod sends does not close the connection.
     output: socket.iterator({ destroyOnReturn: false }),
-    write: async (data) => {
-      if (!socket.write(data)) await once(socket, 'drain', { signal });
-    },
+    write: (data) => raceAbort(written(socket, data), signal),
     end: () => socket.end(),
     [Symbol.dispose]: () => socket.destroy(),
   };

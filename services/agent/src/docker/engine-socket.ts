@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 
-/** As Node.js reads. Each read becomes a message; larger ones cost an API server twice as much: it collects its whole heap for them. */
-const READ_BYTES = 64 * 1024;
+/** Each read becomes a message. The engine sends 32 KiB at once; what has come meanwhile is read with it. */
+const READ_BYTES = 128 * 1024;
 
 /**
  * A connection to the engine that becomes that of a process. Until `beginRaw` it is read like any socket. Then it is iterated, once: all

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { type Clock, raceAbort, sleep } from '@gantry/base';
 import type { ProcessInput, ProcessOutput } from '../runtime/streams.ts';
@@ -51,13 +50,20 @@ async function send(socket: Duplex, { stdin, input, resize, terminal, clock }: J
         if (terminal === 'tty') show(part);
       } else if (stdin && !socket.writableEnded) {
         if (part.kind === 'stdin-closed') socket.end();
-        else if (!socket.write(part.data)) await once(socket, 'drain', { signal: ended });
+        else await raceAbort(written(socket, part.data), ended);
       }
       if (next.done === true) return;
     }
   } catch (error) {
     if (!ended.aborted) socket.destroy(error as Error);
   }
+}
+
+/** Writes; resolves when the data has gone out, which is no longer needed then. */
+export function written(socket: Duplex, data: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.write(data, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** A size that cannot be set changes nothing for the process: it has ended, or keeps the size that it has. */

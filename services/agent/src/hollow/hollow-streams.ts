@@ -97,7 +97,7 @@ export class HollowStreams implements StreamRuntime {
     const reset = new AbortController();
     return {
       output: until(output, reset.signal),
-      write: (data) => writer.write(data),
+      write: (data) => writer.write(Buffer.from(data)),
       end: () => void writer.close(),
       [Symbol.dispose]: () => {
         reset.abort();

@@ -1,4 +1,4 @@
-/** What a client sends to a process, in order. */
+/** What a client sends to a process, in order. The data is valid until the next input is asked for. */
 export type ProcessInput =
   | { readonly kind: 'stdin'; readonly data: Uint8Array }
   /** No more standard input comes; output continues. */
@@ -57,7 +57,7 @@ export interface StreamRuntime {
 export interface PodConnection extends Disposable {
   /** Ends when the pod closes its side; it may still be written to. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** Resolves when more may be written. */
+  /** Resolves when more may be written. The data is no longer needed then. */
   write(data: Uint8Array): Promise<void>;
   /** Closes this side; `output` continues. */
   end(): void;

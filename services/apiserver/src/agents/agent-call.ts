@@ -1,118 +1,132 @@
-import { type ChannelInterface, Metadata, status, type StatusObject } from '@grpc/grpc-js';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
+import { youngCollections } from '@gantry/base';
+import { MessageStream } from '@gantry/service';
+import { status } from '@grpc/grpc-js';
 
-/** A method whose requests and responses are streams. */
-export interface StreamMethod<In, Out> {
-  readonly path: string;
-  readonly requestSerialize: (message: In) => Buffer;
-  readonly responseDeserialize: (bytes: Buffer) => Out;
+/** The requests and responses of a method. */
+interface StreamMethod {
+  readonly input: DescMessage;
+  readonly output: DescMessage;
 }
 
-type Call = ReturnType<ChannelInterface['createCall']>;
-
-/** The error with which gRPC has ended a call. */
+/** The error with which a call has ended. */
 export class AgentCallError extends Error {
   override readonly name = 'AgentCallError';
   /** Of gRPC. */
   readonly code: number;
   readonly details: string;
-  readonly metadata: Metadata;
+  /** The Status that the agent has sent with it, in JSON. */
+  readonly carried: Buffer | undefined;
 
-  constructor({ code, details, metadata }: StatusObject) {
-    super(`${status[code]}: ${details}`);
+  constructor(code: number, details: string, carried?: Buffer) {
+    super(`${status[code] ?? code}: ${details}`);
     this.code = code;
     this.details = details;
-    this.metadata = metadata;
+    this.carried = carried;
   }
 }
 
-/** Messages of together this many bytes wait for their reader. More would outlive the collections of the young generation. */
-const READ_AHEAD_BYTES = 16 * 1024;
+const CANCELLED = new AgentCallError(status.CANCELLED, 'the call was cancelled');
 
-/**
- * One stream of messages in both directions, with the receiver's back-pressure in both. The library's own streams hold 16 messages in
- * each direction, whatever their size.
- */
-export class AgentCall<In, Out> {
-  readonly #call: Call;
-  readonly #method: StreamMethod<In, Out>;
+/** Agents send messages of at most 1 MiB of data. */
+const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
+const OK = 200;
+
+/** One stream of messages in both directions, with the receiver's back-pressure in both. */
+export class AgentCall<In extends Message, Out extends Message> {
+  readonly #stream: ClientHttp2Stream;
+  readonly #messages: MessageStream<Out, In>;
   readonly #signal: AbortSignal;
-  readonly #onAbort = (): void => this.#call.cancelWithStatus(status.CANCELLED, 'the call was cancelled');
-  readonly #waiting: Buffer[] = [];
-  #waitingBytes = 0;
-  #reading: 'asked' | 'idle' = 'idle';
-  #ended: StatusObject | undefined;
-  #changed = (): void => undefined;
-  #sent: Promise<void> = Promise.resolve();
-  #sentOrEnded = (): void => undefined;
+  readonly #onAbort = (): void => this.#stream.close(constants.NGHTTP2_CANCEL);
+  #httpStatus: number | undefined;
+  /** Of the call: in its last headers, which are its first when nothing else comes. */
+  #trailers: IncomingHttpHeaders = {};
 
-  /** Begins the call; `signal` cancels it. */
-  constructor(channel: ChannelInterface, method: StreamMethod<In, Out>, signal: AbortSignal) {
-    this.#method = method;
+  /** `stream` has just begun; `signal` cancels the call. */
+  constructor(stream: ClientHttp2Stream, { input, output }: StreamMethod, signal: AbortSignal) {
+    this.#stream = stream;
     this.#signal = signal;
-    this.#call = channel.createCall(method.path, Number.POSITIVE_INFINITY, null, null, null);
-    this.#call.start(new Metadata(), {
-      onReceiveMetadata: () => undefined,
-      onReceiveMessage: (bytes: Buffer) => this.#receive(bytes),
-      onReceiveStatus: (ended) => this.#end(ended),
+    this.#messages = new MessageStream(stream, {
+      reads: output,
+      writes: input,
+      maxBytes: MAX_MESSAGE_BYTES,
+      onBytes: (bytes) => youngCollections.passed(bytes),
+    });
+    stream.once('response', (headers) => {
+      this.#httpStatus = headers[':status'];
+      this.#trailers = headers;
+    });
+    stream.once('trailers', (trailers) => {
+      this.#trailers = trailers;
     });
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** The next message; undefined at the end. Rejects with AgentCallError. One call at a time. */
+  /**
+   * The next message; undefined at the end. Its bytes are valid until the next is asked for; the bytes of one part are a stream, whatever
+   * the messages that they come in. Rejects with AgentCallError. One call at a time.
+   */
   async next(): Promise<Out | undefined> {
-    this.#readAhead();
-    while (this.#waiting.length === 0 && this.#ended === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#changed = resolve;
-      });
+    let message: Out | undefined;
+    try {
+      message = await this.#messages.next();
+    } catch (error) {
+      throw this.#failure(error as Error);
     }
-    const bytes = this.#waiting.shift();
-    if (bytes !== undefined) {
-      this.#waitingBytes -= bytes.length;
-      return this.#method.responseDeserialize(bytes);
-    }
-    if (this.#ended?.code === status.OK) return undefined;
-    throw new AgentCallError(this.#ended as StatusObject);
+    if (message === undefined) this.#checkStatus();
+    return message;
   }
 
   /** Resolves when the message has gone out, or the call has ended: its end is what `next` says. In the order of the calls. */
-  send(message: In): Promise<void> {
-    this.#sent = this.#sent.then(() => this.#write(message));
-    return this.#sent;
+  async send(message: In): Promise<void> {
+    try {
+      await this.#messages.write(message);
+    } catch {
+      // `next` says why.
+    }
   }
 
   /** Ends the call, of which nothing else is wanted. */
   cancel(): void {
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#onAbort();
+    this.#messages.discard();
   }
 
-  #write(message: In): Promise<void> {
-    return new Promise((resolve) => {
-      this.#sentOrEnded = resolve;
-      if (this.#ended !== undefined) resolve();
-      else this.#call.sendMessageWithContext({ callback: () => resolve() }, this.#method.requestSerialize(message));
-    });
+  #failure(error: Error): AgentCallError {
+    if (this.#signal.aborted) return CANCELLED;
+    return brokenOff(error);
   }
 
-  #readAhead(): void {
-    if (this.#reading === 'asked' || this.#ended !== undefined || this.#waitingBytes > READ_AHEAD_BYTES) return;
-    this.#reading = 'asked';
-    this.#call.startRead();
+  #checkStatus(): void {
+    const { 'grpc-status': code, 'grpc-message': text = '', 'gantry-status-bin': carried } = this.#trailers;
+    if (this.#httpStatus === OK && code === String(status.OK)) return;
+    if (this.#signal.aborted) throw CANCELLED;
+    if (this.#httpStatus !== undefined && this.#httpStatus !== OK) {
+      throw new AgentCallError(status.UNAVAILABLE, `the agent has answered with HTTP status ${this.#httpStatus}`);
+    }
+    if (code === undefined) throw brokenOff();
+    throw new AgentCallError(
+      Number(code),
+      decoded(String(text)),
+      typeof carried === 'string' ? Buffer.from(carried, 'base64') : undefined,
+    );
   }
+}
 
-  #receive(bytes: Buffer): void {
-    this.#reading = 'idle';
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-    this.#changed();
-    this.#readAhead();
-  }
+function brokenOff(error?: Error): AgentCallError {
+  const why = error === undefined ? '' : `: ${error.message}`;
+  return new AgentCallError(status.UNAVAILABLE, `the agent has broken off the call${why}`);
+}
 
-  #end(ended: StatusObject): void {
-    this.#ended ??= ended;
-    this.#changed();
-    this.#sentOrEnded();
+/** gRPC sends messages percent-encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // As it came.
+    return text;
   }
 }

@@ -1,6 +1,7 @@
-import { create, type Message } from '@bufbuild/protobuf';
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { type Clock, errorMessage } from '@gantry/base';
 import {
+  AgentService,
   type PortForwardInput,
   PortForwardInputSchema,
   type PortForwardOutput,
@@ -11,9 +12,9 @@ import {
   type StreamStart,
 } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
-import type { Client } from '@grpc/grpc-js';
-import { AGENT_METHODS, AGENT_PORT, type AgentAddress, agentConnected, openAgent } from './agent-connection.ts';
-import { AgentCall, AgentCallError, type StreamMethod } from './agent-call.ts';
+import { AgentCall, AgentCallError } from './agent-call.ts';
+import { type AgentChannel, openAgentChannel } from './agent-channel.ts';
+import { AGENT_PORT, type AgentAddress } from './agent-connection.ts';
 
 /** Which container and which streams. */
 export type ContainerStart = Omit<StreamStart, Generated>;
@@ -41,65 +42,34 @@ export interface AgentSession extends Disposable {
   forward(start: PortStart, signal: AbortSignal): Promise<AgentCall<PortForwardInput, PortForwardOutput>>;
 }
 
-const CONNECT_MS = 5000;
-/** Agents send messages of at most 1 MiB of data. */
-const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
-
-const CHANNEL = {
-  // A frozen or unreachable agent says nothing; its streams would last forever.
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5000,
-  // What may be on its way to a client that reads slowly.
-  'grpc-node.flow_control_window': 1024 * 1024,
-};
-
 /** Streams over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
 export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentStreams {
-  return {
-    connect: async (agent) => {
-      const client = openAgent(tls, agent, {
-        port,
-        maxMessageBytes: MAX_MESSAGE_BYTES,
-        channel: CHANNEL,
-      });
-      try {
-        await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
-      } catch (error) {
-        client.close();
-        throw error;
-      }
-      return session(client);
-    },
-  };
+  return { connect: async (agent) => session(await openAgentChannel(tls, agent, port, clock)) };
 }
 
-function session(client: Client): AgentSession {
+function session(channel: AgentChannel): AgentSession {
   const join = (name: 'exec' | 'attach', value: ContainerStart, signal: AbortSignal) => {
     const start: StreamInput = create(StreamInputSchema, { part: { case: 'start', value } });
-    const method = AGENT_METHODS[name] as StreamMethod<StreamInput, StreamOutput> | undefined;
-    return begin(client, method, start, signal);
+    return begin<StreamInput, StreamOutput>(channel, AgentService.method[name], start, signal);
   };
   return {
     exec: (start, signal) => join('exec', start, signal),
     attach: (start, signal) => join('attach', start, signal),
     forward: (value, signal) => {
       const start: PortForwardInput = create(PortForwardInputSchema, { part: { case: 'start', value } });
-      const method = AGENT_METHODS['portForward'] as StreamMethod<PortForwardInput, PortForwardOutput> | undefined;
-      return begin(client, method, start, signal);
+      return begin<PortForwardInput, PortForwardOutput>(channel, AgentService.method.portForward, start, signal);
     },
-    [Symbol.dispose]: () => client.close(),
+    [Symbol.dispose]: () => channel[Symbol.dispose](),
   };
 }
 
 /** Sends the first message and waits for the agent's first. */
-async function begin<In, Out extends { readonly part: { readonly case?: string | undefined } }>(
-  client: Client,
-  method: StreamMethod<In, Out> | undefined,
-  start: In,
-  signal: AbortSignal,
-): Promise<AgentCall<In, Out>> {
-  if (method === undefined) throw new AgentRefusedError(500, 'agents have no such method');
-  const call = new AgentCall(client.getChannel(), method, signal);
+async function begin<
+  In extends Message,
+  Out extends Message & { readonly part: { readonly case?: string | undefined } },
+>(channel: AgentChannel, method: DescMethod, start: In, signal: AbortSignal): Promise<AgentCall<In, Out>> {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  const call = new AgentCall<In, Out>(channel.begin(path), method, signal);
   try {
     await call.send(start);
     const first = await call.next();
@@ -127,12 +97,12 @@ export class AgentRefusedError extends Error {
 export function toAgentRefusal(error: unknown): AgentRefusedError {
   if (error instanceof AgentRefusedError) return error;
   if (!(error instanceof AgentCallError)) return new AgentRefusedError(500, errorMessage(error));
-  const { code = 500, message = error.details } = parseStatus(error.metadata.get('gantry-status-bin')[0]);
+  const { code = 500, message = error.details } = parseStatus(error.carried);
   return new AgentRefusedError(code, message);
 }
 
-function parseStatus(carried: unknown): { readonly code?: number; readonly message?: string } {
-  if (!Buffer.isBuffer(carried)) return {};
+function parseStatus(carried: Buffer | undefined): { readonly code?: number; readonly message?: string } {
+  if (carried === undefined) return {};
   try {
     const { code, message } = JSON.parse(carried.toString('utf8')) as Readonly<Record<string, unknown>>;
     const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;

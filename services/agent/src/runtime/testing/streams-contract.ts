@@ -79,6 +79,21 @@ export function describeStreams({ runtime, processes, eventually, kill, run }: S
     expect(seen).toEqual({ stdout: 'one\ntwo\n', stderr: 'done\n', exitCode: 3 });
   });
 
+  it('needs no input any more when it asks for the next', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    const rounds = 200;
+    async function* input() {
+      const data = Buffer.alloc(10_000);
+      for (let round = 0; round < rounds; round++)
+        yield { kind: 'stdin' as const, data: data.fill(0x41 + (round % 26)) };
+    }
+    const { stdout } = await collect(exec(id, SCRIPTS.copy, PLAIN, input()));
+    const expected = Array.from({ length: rounds }, (_, round) =>
+      String.fromCharCode(0x41 + (round % 26)).repeat(10_000),
+    );
+    expect(stdout === expected.join('')).toBe(true);
+  });
+
   it('closes the input of a command at the end of what the client sends', async () => {
     const { id } = await run(SCRIPTS.idle);
     async function* input() {

@@ -1,3 +1,5 @@
+import { youngCollections } from '@gantry/base';
+
 /** Agents take at most 1 MiB at once. */
 const MAX_INPUT_BYTES = 256 * 1024;
 
@@ -16,6 +18,7 @@ export async function copyInput(client: AsyncIterable<Buffer>, { data, end }: In
   try {
     for await (const chunk of client) {
       for (let at = 0; at < chunk.length; at += MAX_INPUT_BYTES) await data(chunk.subarray(at, at + MAX_INPUT_BYTES));
+      youngCollections.passed(chunk.length);
     }
     await end();
   } catch {

@@ -1,15 +1,8 @@
 import type { Writable } from 'node:stream';
 
-/** Writes; resolves when more may be written, or the client has gone. */
-export async function writeTo(stream: Writable, data: Uint8Array): Promise<void> {
-  if (stream.destroyed || stream.write(data)) return;
-  await new Promise<void>((resolve) => {
-    const settle = (): void => {
-      stream.off('drain', settle);
-      stream.off('close', settle);
-      resolve();
-    };
-    stream.on('drain', settle);
-    stream.on('close', settle);
-  });
+/** Writes; resolves when the data has gone out, which is no longer needed then, or the client has gone. */
+export function writeTo(stream: Writable, data: Uint8Array): Promise<void> {
+  if (stream.destroyed) return Promise.resolve();
+  // A failure means that the client has gone.
+  return new Promise((resolve) => stream.write(data, () => resolve()));
 }

@@ -123,20 +123,32 @@ export class SpdyConnection implements StreamLink {
       done(new SpdyError('the connection has ended'));
       return;
     }
-    transport.cork();
+    const parts: Uint8Array[] = [];
     for (let at = 0; at < data.length; at += MAX_DATA_BYTES) {
       const part = data.subarray(at, at + MAX_DATA_BYTES);
       const header = dataHeader(id, 0, part.length);
-      if (part.length < COPIED_BYTES) transport.write(Buffer.concat([header, part]));
-      else {
-        transport.write(header);
-        transport.write(part);
-      }
+      if (part.length < COPIED_BYTES) parts.push(Buffer.concat([header, part]));
+      else parts.push(header, part);
     }
-    if (fin === 'fin') transport.write(dataHeader(id, FIN, 0));
-    transport.uncork();
-    if (transport.writableNeedDrain) this.#blocked.add(done);
-    else done();
+    if (fin === 'fin') parts.push(dataHeader(id, FIN, 0));
+    this.#writeAll(parts, done);
+  }
+
+  /** `done` is called when all has gone out, or the connection has ended. */
+  #writeAll(parts: readonly Uint8Array[], done: (error?: Error) => void): void {
+    const last = parts.at(-1);
+    if (last === undefined) {
+      done();
+      return;
+    }
+    this.#blocked.add(done);
+    const sent = () => {
+      if (this.#blocked.delete(done)) done(this.#endOf());
+    };
+    this.#transport.cork();
+    for (const part of parts.slice(0, -1)) this.#transport.write(part);
+    this.#transport.write(last, sent);
+    this.#transport.uncork();
   }
 
   closed(id: number, how: 'ended' | 'abandoned'): void {
@@ -215,8 +227,12 @@ export class SpdyConnection implements StreamLink {
     });
   }
 
+  #endOf(): SpdyError | undefined {
+    return this.#transport.destroyed ? new SpdyError('the connection has ended') : undefined;
+  }
+
   #unblock(): void {
-    const error = this.#transport.destroyed ? new SpdyError('the connection has ended') : undefined;
+    const error = this.#endOf();
     const blocked = [...this.#blocked];
     this.#blocked.clear();
     for (const done of blocked) done(error);

@@ -3,7 +3,7 @@ import type { Headers } from './header-blocks.ts';
 
 /** What a stream needs of its connection. */
 export interface StreamLink {
-  /** Sends data; `fin` ends this direction. `done` is called when more may be sent. */
+  /** Sends data; `fin` ends this direction. `done` is called when it has gone out: the data is no longer needed then. */
   send(id: number, data: Buffer, fin: 'fin' | 'more', done: (error?: Error) => void): void;
   /** The stream is over. `abandoned`: before both directions had ended, which the peer is to hear of. */
   closed(id: number, how: 'ended' | 'abandoned'): void;

@@ -20,7 +20,7 @@ const CLOSE_SIGNAL = 255;
 const PING_MS = 30_000;
 const BUFFER_BYTES = 64 * 1024;
 /** Of a message for which room is kept. Agents send 64 KiB at once. */
-const MAX_HELD_BYTES = 128 * 1024;
+const MAX_HELD_BYTES = 512 * 1024;
 
 /** One channel: what the client writes can be read, and the other way round. */
 export class Channel extends Duplex {

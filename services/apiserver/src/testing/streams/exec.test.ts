@@ -43,6 +43,18 @@ describe('exec over SPDY', () => {
     expect(text('error')).toEqual(told);
   });
 
+  it('carries more than any buffer unchanged, to a client that reads slowly', async () => {
+    const { client, id } = await spdyCommand(exec(['cat'], 'stdin=1&stdout=1'), V4, ['stdin', 'stdout']);
+    const all = Buffer.concat(Array.from({ length: 64 }, (_, at) => Buffer.alloc(100_000, 0x41 + (at % 26))));
+    client.transport.pause();
+    for (let at = 0; at < all.length; at += 50_000) client.send(id('stdin'), all.subarray(at, at + 50_000));
+    client.send(id('stdin'), '', 'fin');
+    await untilStill(() => client.transport.writableLength);
+    client.transport.resume();
+    await client.ended();
+    expect(Buffer.concat(client.stream(id('stdout')).data).equals(all)).toBe(true);
+  });
+
   it('waits for the streams that were asked for', async () => {
     const client = await openSpdy(served.server, exec(['both'], 'stdout=1&stderr=1'), V4);
     const error = await client.open({ streamType: 'error' });
