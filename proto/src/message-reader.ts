@@ -10,10 +10,14 @@ export class MessageError extends Error {
 /** Of one message that is given for bytes that have come. */
 const BATCH_BYTES = 256 * 1024;
 const LEAST_BUFFER_BYTES = 1024;
-/** What a message counts for in addition to its bytes. */
-const MESSAGE_BYTES = 64;
+/** What a message that waits counts for in addition to its bytes: its buffer and its objects. */
+const MESSAGE_BYTES = 2 * LEAST_BUFFER_BYTES;
+/** Buffers that are kept for what comes: while one is read, another one is filled. */
+const FREE_BUFFERS = 2;
 /** A tag, and a length of up to 32 bits. */
 const FIELD_BYTES = 6;
+
+const NOTHING = Buffer.alloc(0);
 
 /** Bytes of one part that wait for the reader. */
 interface Batch {
@@ -27,7 +31,7 @@ type Whole = Uint8Array;
 
 /**
  * Decodes the messages of a gRPC stream whose content may be bytes, as their pieces come. The bytes of one part are a stream: a message
- * may be given as several, and several as one, of at most 64 KiB. They are gathered in few buffers that are used again and again. Buffers
+ * may be given as several, and several as one, of at most 256 KiB. They are gathered in few buffers that are used again and again. Buffers
  * of their own outlive the collections of V8's young generation, and then count with the old one, all of which is soon collected.
  */
 export class MessageReader<T extends Message> {
@@ -42,7 +46,7 @@ export class MessageReader<T extends Message> {
   /** Of the message that comes. */
   #left = 0;
   #name = '';
-  #whole: Buffer = Buffer.alloc(0);
+  #whole: Buffer = NOTHING;
   #waitingBytes = 0;
   #lent: Buffer | undefined;
 
@@ -53,7 +57,7 @@ export class MessageReader<T extends Message> {
     this.#names = new Map([...bytesParts(schema)].map(([name, tag]) => [tag, name]));
   }
 
-  /** About how much has come that was not taken. */
+  /** How much memory that takes, about, which has come and was not taken. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -65,15 +69,12 @@ export class MessageReader<T extends Message> {
 
   /** The next message; undefined when none has come. Its bytes are valid until the next is taken. Throws MessageError. */
   take(): T | undefined {
-    if (this.#lent !== undefined) this.#free.push(this.#lent);
+    if (this.#lent !== undefined && this.#free.length < FREE_BUFFERS) this.#free.push(this.#lent);
     this.#lent = undefined;
     const next = this.#waiting.shift();
     if (next === undefined) return undefined;
-    if (next instanceof Uint8Array) {
-      this.#waitingBytes -= next.length + MESSAGE_BYTES;
-      return this.#decode(next);
-    }
-    this.#waitingBytes -= next.size;
+    this.#waitingBytes -= MESSAGE_BYTES + (next instanceof Uint8Array ? next.length : next.size);
+    if (next instanceof Uint8Array) return this.#decode(next);
     this.#lent = next.buffer;
     const part = { case: next.name, value: next.buffer.subarray(0, next.size) };
     return create(this.#schema, { part }) as T;
@@ -152,6 +153,7 @@ export class MessageReader<T extends Message> {
   #endWhole(): void {
     this.#waiting.push(this.#whole);
     this.#waitingBytes += this.#whole.length + MESSAGE_BYTES;
+    this.#whole = NOTHING;
     this.#next('prefix');
   }
 
@@ -174,8 +176,9 @@ export class MessageReader<T extends Message> {
     if (last !== undefined && !(last instanceof Uint8Array) && last.name === this.#name && last.size < BATCH_BYTES) {
       return last;
     }
-    const batch = { name: this.#name, buffer: this.#free.pop() ?? Buffer.alloc(0), size: 0 };
+    const batch = { name: this.#name, buffer: this.#free.pop() ?? NOTHING, size: 0 };
     this.#waiting.push(batch);
+    this.#waitingBytes += MESSAGE_BYTES;
     return batch;
   }
 

@@ -14,7 +14,7 @@ export interface MethodDefinition {
   readonly originalName: string;
 }
 
-/** Called with the size of each encoded message whose content is bytes: a part of a stream. */
+/** Called with the size of each encoded message whose content is bytes: a piece of a log. */
 export type OnBytes = (bytes: number) => void;
 
 /** Converts a generated service to a definition for `Server.addService` and `makeGenericClientConstructor`. */

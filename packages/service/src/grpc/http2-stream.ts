@@ -10,7 +10,8 @@ export function http2StreamOf(call: object): ServerHttp2Stream | undefined {
 }
 
 /**
- * The HTTP/2 stream of a call that has just begun, which grpc-js reads no more: it ends the call and says when the client has gone.
+ * The HTTP/2 stream of a call that has just begun. grpc-js still ends the call, and reports a client that has gone. It reads by a listener of
+ * the stream, which it has paused until the first message is asked for: without that listener, and when none is asked for, it reads nothing.
  */
 export function takeStream(call: object): ServerHttp2Stream {
   const stream = http2StreamOf(call);

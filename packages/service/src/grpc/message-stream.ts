@@ -1,11 +1,12 @@
 import type { Http2Stream } from 'node:http2';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { createFramer, MessageReader } from '@gantry/proto';
+import { StreamEndedError } from './call-failures.ts';
 
 /** What may wait for its reader before the peer is held back. */
 const AHEAD_BYTES = 256 * 1024;
 
-export interface MessageStreamOptions {
+interface MessageStreamOptions {
   readonly reads: DescMessage;
   readonly writes: DescMessage;
   /** Of a message that is read. */
@@ -24,7 +25,12 @@ export class MessageStream<In extends Message, Out extends Message> {
   readonly #frame: (message: Message) => readonly Uint8Array[];
   #state: 'open' | 'ended' | 'failed' = 'open';
   #failure: Error | undefined;
+  /** Why nothing can be written any more. */
+  #closed: Error | undefined;
+  readonly #writers = new Set<(error: Error) => void>();
+  /** Wakes the reader, which takes what has come before it waits. */
   #changed = (): void => undefined;
+  /** Whether it will be woken. */
   #wake: 'idle' | 'set' = 'idle';
 
   constructor(stream: Http2Stream, { reads, writes, maxBytes, onBytes }: MessageStreamOptions) {
@@ -37,8 +43,8 @@ export class MessageStream<In extends Message, Out extends Message> {
       this.#add(piece);
     });
     stream.on('end', () => this.#end());
-    stream.on('error', (error) => this.#fail(error));
-    stream.on('close', () => this.#fail(new Error('the stream was closed')));
+    stream.on('error', (error) => this.#close(error));
+    stream.on('close', () => this.#close(new StreamEndedError('the stream was closed')));
   }
 
   /**
@@ -63,24 +69,35 @@ export class MessageStream<In extends Message, Out extends Message> {
   /** Resolves when the message has gone out, whose bytes are no longer needed then. Rejects when the stream has ended. */
   write(message: Out): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#stream.destroyed || this.#stream.writableEnded) {
-        reject(new Error('the stream was closed'));
+      if (this.#closed !== undefined || this.#stream.destroyed || this.#stream.writableEnded) {
+        reject(this.#closed ?? new StreamEndedError('the stream was closed'));
         return;
       }
+      this.#writers.add(reject);
       const parts = this.#frame(message);
       this.#stream.cork();
-      for (const [index, part] of parts.entries()) {
-        if (index < parts.length - 1) this.#stream.write(part);
-        else this.#stream.write(part, (error) => (error ? reject(error) : resolve()));
-      }
+      for (const part of parts.slice(0, -1)) this.#stream.write(part);
+      this.#stream.write(parts.at(-1), (error) => {
+        this.#writers.delete(reject);
+        if (error) reject(error);
+        else resolve();
+      });
       this.#stream.uncork();
     });
   }
 
-  /** Nothing is read any more: what still comes is dropped. */
+  /** Nothing is read or written any more: what still comes is dropped. */
   discard(): void {
-    this.#fail(new Error('the call has ended'));
+    this.#close(new StreamEndedError('the call has ended'));
     this.#stream.resume();
+  }
+
+  /** Writers learn it from here: of a write that the peer does not take, Node.js says nothing even when the stream is closed. */
+  #close(error: Error): void {
+    this.#closed ??= error;
+    for (const refuse of this.#writers) refuse(error);
+    this.#writers.clear();
+    this.#fail(error);
   }
 
   #add(piece: Buffer): void {
@@ -100,7 +117,7 @@ export class MessageStream<In extends Message, Out extends Message> {
   }
 
   #end(): void {
-    if (this.#reader.isWithinMessage) this.#fail(new Error('the stream has ended within a message'));
+    if (this.#reader.isWithinMessage) this.#fail(new StreamEndedError('the stream has ended within a message'));
     else if (this.#state === 'open') this.#state = 'ended';
     this.#changed();
   }

@@ -6,8 +6,9 @@ import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
 import { DETACH_KEYS, hijack } from './hijack.ts';
-import { joinStreams, written } from './join-streams.ts';
+import { joinStreams } from './join-streams.ts';
 import { NamespaceDialer } from './namespace-dialer.ts';
+import { written } from './written.ts';
 
 /** How long the last output of a container that has ended may take. */
 const LAST_OUTPUT_MS = 2000;

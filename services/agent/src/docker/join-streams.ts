@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { type Clock, raceAbort, sleep } from '@gantry/base';
 import type { ProcessInput, ProcessOutput } from '../runtime/streams.ts';
 import { outputParts } from './demultiplex.ts';
+import { written } from './written.ts';
 
 /** Size of a terminal in characters. */
 interface TerminalSize {
@@ -57,13 +58,6 @@ async function send(socket: Duplex, { stdin, input, resize, terminal, clock }: J
   } catch (error) {
     if (!ended.aborted) socket.destroy(error as Error);
   }
-}
-
-/** Writes; resolves when the data has gone out, which is no longer needed then. */
-export function written(socket: Duplex, data: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.write(data, (error) => (error ? reject(error) : resolve()));
-  });
 }
 
 /** A size that cannot be set changes nothing for the process: it has ended, or keeps the size that it has. */

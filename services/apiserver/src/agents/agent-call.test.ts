@@ -114,7 +114,7 @@ it('holds the agent back while its reader does not read', async () => {
   });
   const call = begin(made.session);
   await call.next();
-  for (let before = -1, still = 0; still < 300; still = before === sent ? still + 1 : 0) {
+  for (let before = -1, still = 0; still < 300 && sent < AHEAD_BYTES; still = before === sent ? still + 1 : 0) {
     before = sent;
     await new Promise((resolve) => setImmediate(resolve));
   }

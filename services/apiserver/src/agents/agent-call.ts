@@ -38,7 +38,11 @@ export class AgentCall<In extends Message, Out extends Message> {
   readonly #stream: ClientHttp2Stream;
   readonly #messages: MessageStream<Out, In>;
   readonly #signal: AbortSignal;
-  readonly #onAbort = (): void => this.#stream.close(constants.NGHTTP2_CANCEL);
+  /** The stream itself may stay until the agent has read what was sent. */
+  readonly #onAbort = (): void => {
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+    this.#messages.discard();
+  };
   #httpStatus: number | undefined;
   /** Of the call: in its last headers, which are its first when nothing else comes. */
   #trailers: IncomingHttpHeaders = {};
@@ -92,7 +96,6 @@ export class AgentCall<In extends Message, Out extends Message> {
   cancel(): void {
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#onAbort();
-    this.#messages.discard();
   }
 
   #failure(error: Error): AgentCallError {

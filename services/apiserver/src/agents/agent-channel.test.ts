@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createPlainServer } from 'node:net';
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:tls';
+import { create } from '@bufbuild/protobuf';
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import { AgentService, type StreamInput, StreamInputSchema, type StreamOutput } from '@gantry/proto';
 import { fixedTls } from '@gantry/tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTestPki } from '../testing/test-pki.ts';
+import { AgentCall } from './agent-call.ts';
 import { openAgentChannel } from './agent-channel.ts';
 
 const pki = await createTestPki(systemClock.now());
@@ -68,16 +72,63 @@ describe('a connection to an agent', () => {
     await expect(connectTo(1)).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
   });
 
+  it.each(['no address', '[::1', 'fe80::1%none', '127.0.0.1/x'])('fails for the address %j', async (host) => {
+    const clock = new ManualClock();
+    const opened = openAgentChannel(tls, { node: 'node-a', host }, 1, clock);
+    const refused = expect(opened).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
+    await clock.advance(5000);
+    await refused;
+  });
+
+  it('stays while the agent answers', async () => {
+    const clock = new ManualClock();
+    const agent = createSecureServer({ ...served });
+    open.push({ [Symbol.dispose]: () => agent.close() });
+    await once(agent.listen(0, '127.0.0.1'), 'listening');
+    using channel = await connectTo((agent.address() as AddressInfo).port, clock);
+    const call = channel.begin('/x');
+    call.on('error', () => undefined);
+    for (let passed = 0; passed < 5; passed++) {
+      await expect.poll(() => clock.nextTimerMs()).toBeGreaterThan(5000);
+      await clock.advance(10_000);
+    }
+    expect([channel.isOpen, call.destroyed]).toEqual([true, false]);
+    call.close();
+  });
+
+  it('is cut some time after its end, when the agent does not read', async () => {
+    const clock = new ManualClock();
+    const ends = Promise.withResolvers<undefined>();
+    const port = await silent('tls', (socket) => {
+      socket.pause();
+      socket.once('close', () => ends.resolve(undefined));
+    });
+    const channel = await connectTo(port, clock);
+    const stop = new AbortController();
+    const stream = channel.begin('/x');
+    const call = new AgentCall<StreamInput, StreamOutput>(stream, AgentService.method.exec, stop.signal);
+    const value = Buffer.alloc(1024 * 1024);
+    const sent = [1, 2, 3].map(() => call.send(create(StreamInputSchema, { part: { case: 'stdin', value } })));
+    const next = call.next();
+    stop.abort();
+    await expect(next).rejects.toMatchObject({ details: 'the call was cancelled' });
+    await Promise.all(sent);
+    channel[Symbol.dispose]();
+    expect(channel.isOpen).toBe(false);
+    await clock.advance(60_000);
+    await expect.poll(() => stream.session?.destroyed ?? true).toBe(true);
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
   it('ends with its calls when the agent no longer answers', async () => {
     const clock = new ManualClock();
     using channel = await connectTo(await silent('tls'), clock);
     const call = channel.begin('/x');
     call.on('error', () => undefined);
-    const closed = new Promise((resolve) => call.once('close', resolve));
     await clock.advance(10_000);
     await clock.advance(4_999);
     expect(call.destroyed).toBe(false);
     await clock.advance(1);
-    await closed;
+    await expect.poll(() => call.destroyed).toBe(true);
   });
 });

@@ -1,22 +1,33 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import { isIPv6 } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { type CancelTimer, type Clock, errorMessage } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { TlsSource } from '@gantry/tls';
 import type { AgentAddress } from './agent-connection.ts';
 
+/** Of HTTP/2's client, which connects by a socket of ours. */
+const AUTHORITY = 'agent';
 const CONNECT_MS = 5000;
+/** For calls that were cancelled, of which the agent is told. */
+const CLOSE_MS = 5000;
 /** A frozen or unreachable agent says nothing; its streams would last forever. */
 const KEEPALIVE = { everyMs: 10_000, answerMs: 5000 };
 /** What may be on its way to a client that reads slowly. */
 const WINDOW_BYTES = 1024 * 1024;
 
+/** A connection is cut. */
+class AgentSilentError extends Error {
+  override readonly name = 'AgentSilentError';
+}
+
 /**
  * A connection to an agent for calls that are streams of bytes. These go through HTTP/2 itself, in gRPC's protocol: grpc-js takes twice the
- * processor time for each byte. Disposing of it lets its calls end.
+ * processor time for each byte. Disposing of it ends it when its calls have ended, of which the agent hears within some seconds.
  */
 export interface AgentChannel extends Disposable {
-  /** Begins a call of the method with this path. Its failures come out of the stream. */
+  /** Whether calls can begin: the agent may have ended the connection. */
+  readonly isOpen: boolean;
+  /** Begins a call of the method with this path. Its failures come out of the stream; throws when the connection is not open. */
   begin(path: string): ClientHttp2Stream;
 }
 
@@ -31,24 +42,26 @@ export async function openAgentChannel(
   clock: Clock,
 ): Promise<AgentChannel> {
   const { ca, key, cert } = tls.current();
-  const session = connect(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, {
-    ca,
-    key,
-    cert,
-    servername: node,
+  const socket = connectTls({ host, port, servername: node, ALPNProtocols: ['h2'], ca, key, cert });
+  const session = connect(`https://${AUTHORITY}`, {
+    createConnection: () => socket,
     settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
   });
   try {
     await connected(session, clock);
   } catch (error) {
     session.destroy();
+    socket.destroy();
     throw StatusError.unavailable(
       `the agent of node ${JSON.stringify(node)} cannot be reached: ${errorMessage(error)}`,
     );
   }
   session.setLocalWindowSize(WINDOW_BYTES);
-  keepAlive(session, clock);
+  const stop = keepAlive(session, socket, clock);
   return {
+    get isOpen() {
+      return !session.closed && !session.destroyed;
+    },
     begin: (path) =>
       session.request(
         {
@@ -60,7 +73,16 @@ export async function openAgentChannel(
         },
         { endStream: false },
       ),
-    [Symbol.dispose]: () => session.close(),
+    [Symbol.dispose]: () => {
+      stop();
+      session.close();
+      // An agent that no longer reads would keep what was written, and the connection with it.
+      if (!socket.destroyed)
+        socket.once(
+          'close',
+          clock.setTimer(CLOSE_MS, () => socket.destroy()),
+        );
+    },
   };
 }
 
@@ -83,20 +105,30 @@ function connected(session: ClientHttp2Session, clock: Clock): Promise<void> {
   });
 }
 
-/** Until the connection is closed. */
-function keepAlive(session: ClientHttp2Session, clock: Clock): void {
+/** Cuts the connection when the agent does not answer, until the result is called or the connection is closed. */
+function keepAlive(session: ClientHttp2Session, socket: TLSSocket, clock: Clock): () => void {
   let cancel: CancelTimer = () => undefined;
-  const ping = (): void => {
-    cancel = clock.setTimer(KEEPALIVE.answerMs, () => session.destroy(new Error('the agent does not answer')));
-    const isSent = session.ping((error) => {
-      cancel();
-      if (error === null && !session.destroyed) wait();
-    });
-    if (!isSent) session.destroy();
+  // Node.js lets a session go on until what was written has gone out, so the socket itself is cut.
+  const cut = (): void => {
+    session.destroy(new AgentSilentError('the agent does not answer'));
+    socket.destroy();
   };
   const wait = (): void => {
-    cancel = clock.setTimer(KEEPALIVE.everyMs, ping);
+    cancel = clock.setTimer(KEEPALIVE.everyMs, () => {
+      if (session.destroyed) return;
+      cancel = clock.setTimer(KEEPALIVE.answerMs, cut);
+      session.ping((error) => {
+        cancel();
+        if (error === null && state === 'kept') wait();
+      });
+    });
   };
-  session.once('close', () => cancel());
+  let state: 'kept' | 'stopped' = 'kept';
+  const stop = (): void => {
+    state = 'stopped';
+    cancel();
+  };
+  session.once('close', stop);
   wait();
+  return stop;
 }

@@ -14,7 +14,7 @@ export interface AgentAddress {
 export const AGENT_PORT = 10250;
 
 /** Of the agent's service, by their names in camel case. */
-export const AGENT_METHODS = serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes));
+const AGENT_METHODS = serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes));
 
 const Constructor = makeGenericClientConstructor(AGENT_METHODS, 'AgentService');
 

@@ -44,22 +44,41 @@ export interface AgentSession extends Disposable {
 
 /** Streams over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
 export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentStreams {
-  return { connect: async (agent) => session(await openAgentChannel(tls, agent, port, clock)) };
+  const open = (agent: AgentAddress) => openAgentChannel(tls, agent, port, clock);
+  return { connect: async (agent) => session(await open(agent), () => open(agent)) };
 }
 
-function session(channel: AgentChannel): AgentSession {
-  const join = (name: 'exec' | 'attach', value: ContainerStart, signal: AbortSignal) => {
+/** `reopen` is called when the agent has ended the connection: it may have been started again since. */
+function session(first: AgentChannel, reopen: () => Promise<AgentChannel>): AgentSession {
+  let newest = first;
+  let opening: Promise<AgentChannel> | undefined;
+  let state: 'used' | 'disposed' = 'used';
+  const channel = async (): Promise<AgentChannel> => {
+    if (newest.isOpen) return newest;
+    newest[Symbol.dispose]();
+    opening ??= reopen().finally(() => {
+      opening = undefined;
+    });
+    newest = await opening;
+    if (state === 'disposed') newest[Symbol.dispose]();
+    return newest;
+  };
+  const join = async (name: 'exec' | 'attach', value: ContainerStart, signal: AbortSignal) => {
     const start: StreamInput = create(StreamInputSchema, { part: { case: 'start', value } });
-    return begin<StreamInput, StreamOutput>(channel, AgentService.method[name], start, signal);
+    return await begin<StreamInput, StreamOutput>(await channel(), AgentService.method[name], start, signal);
   };
   return {
     exec: (start, signal) => join('exec', start, signal),
     attach: (start, signal) => join('attach', start, signal),
-    forward: (value, signal) => {
+    forward: async (value, signal) => {
       const start: PortForwardInput = create(PortForwardInputSchema, { part: { case: 'start', value } });
-      return begin<PortForwardInput, PortForwardOutput>(channel, AgentService.method.portForward, start, signal);
+      const { portForward } = AgentService.method;
+      return await begin<PortForwardInput, PortForwardOutput>(await channel(), portForward, start, signal);
     },
-    [Symbol.dispose]: () => channel[Symbol.dispose](),
+    [Symbol.dispose]: () => {
+      state = 'disposed';
+      newest[Symbol.dispose]();
+    },
   };
 }
 
@@ -69,14 +88,15 @@ async function begin<
   Out extends Message & { readonly part: { readonly case?: string | undefined } },
 >(channel: AgentChannel, method: DescMethod, start: In, signal: AbortSignal): Promise<AgentCall<In, Out>> {
   const path = `/${method.parent.typeName}/${method.name}`;
-  const call = new AgentCall<In, Out>(channel.begin(path), method, signal);
+  let call: AgentCall<In, Out> | undefined;
   try {
+    call = new AgentCall<In, Out>(channel.begin(path), method, signal);
     await call.send(start);
     const first = await call.next();
     if (first?.part.case === 'started') return call;
     throw new AgentRefusedError(500, 'the agent has not started the stream');
   } catch (error) {
-    call.cancel();
+    call?.cancel();
     throw toAgentRefusal(error);
   }
 }

@@ -19,8 +19,8 @@ const CLOSE_SIGNAL = 255;
 /** Writing finds out that the client has gone, even while nothing is read from it. */
 const PING_MS = 30_000;
 const BUFFER_BYTES = 64 * 1024;
-/** Of a message for which room is kept. Agents send 64 KiB at once. */
-const MAX_HELD_BYTES = 512 * 1024;
+/** Of a message for which room is kept: agents' parts have at most 256 KiB. */
+const MAX_HELD_BYTES = 257 * 1024;
 
 /** One channel: what the client writes can be read, and the other way round. */
 export class Channel extends Duplex {
