@@ -5,6 +5,8 @@ const STREAMS = `${SRC}/streams`;
 const OVER_SERVER = `${SRC}/testing/streams`;
 const EXEC_TESTS = [`${OVER_SERVER}/exec.test.ts`];
 const REFUSAL_TESTS = [`${OVER_SERVER}/refused-streams.test.ts`];
+const READER_TESTS = ['proto/src/message-reader.test.ts'];
+const CHANNEL_TESTS = [`${SRC}/agents/agent-channel.test.ts`];
 const CONNECTION_TESTS = [`${STREAMS}/spdy/spdy-connection.test.ts`];
 
 /** Exec, attach and port-forward: rights, limits, back-pressure, and the end of what was begun. */
@@ -96,5 +98,45 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     replacement: 'const cancel = (): void => undefined;',
     tests: [`${STREAMS}/commands.test.ts`],
     protects: 'connections and processes, from clients that begin and do nothing',
+  },
+  {
+    name: 'a message between agents and API servers may have any length',
+    file: 'proto/src/message-reader.ts',
+    text: 'if (length > this.#maxBytes) {',
+    replacement: 'if (length < 0) {',
+    tests: READER_TESTS,
+    protects: 'memory: a message that is no part of bytes is held as a whole',
+  },
+  {
+    name: 'a part of one byte counts for one byte',
+    file: 'proto/src/message-reader.ts',
+    text: 'this.#waitingBytes += MESSAGE_BYTES;',
+    replacement: '',
+    tests: READER_TESTS,
+    protects: 'API servers, from containers that write a byte to each output in turns',
+  },
+  {
+    name: 'an agent is read on although its reader does not read',
+    file: 'packages/service/src/grpc/message-stream.ts',
+    text: 'if (this.#reader.waitingBytes >= AHEAD_BYTES) this.#stream.pause();',
+    replacement: '',
+    tests: [`${SRC}/agents/agent-call.test.ts`],
+    protects: 'memory, from processes that print faster than a client reads',
+  },
+  {
+    name: 'a write ends only when the agent takes it',
+    file: 'packages/service/src/grpc/message-stream.ts',
+    text: 'for (const refuse of this.#writers) refuse(error);',
+    replacement: '',
+    tests: CHANNEL_TESTS,
+    protects: 'clients and API servers, from agents that no longer read',
+  },
+  {
+    name: 'an agent that says nothing is waited for',
+    file: `${SRC}/agents/agent-channel.ts`,
+    text: 'cancel = clock.setTimer(KEEPALIVE.answerMs, cut);',
+    replacement: '',
+    tests: CHANNEL_TESTS,
+    protects: 'clients, from streams that last for ever',
   },
 ];

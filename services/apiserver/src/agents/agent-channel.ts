@@ -45,6 +45,8 @@ export async function openAgentChannel(
   const socket = connectTls({ host, port, servername: node, ALPNProtocols: ['h2'], ca, key, cert });
   const session = connect(`https://${AUTHORITY}`, {
     createConnection: () => socket,
+    // Of HTTP/2's own bookkeeping. What calls hold is bounded by windows and by writers that wait.
+    maxSessionMemory: Number.MAX_SAFE_INTEGER,
     settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
   });
   try {
