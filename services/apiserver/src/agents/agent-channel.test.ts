@@ -17,6 +17,10 @@ const pki = await createTestPki(systemClock.now());
 const served = await pki.issue('system:node:node-a', ['system:nodes'], ['node-a']);
 const tls = fixedTls(await pki.issue('system:apiserver', ['gantry:apiservers']));
 
+/** Frames of HTTP/2 (RFC 9113) that allow a client to send as much as it likes. */
+const SETTINGS = Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff]);
+const WINDOW_UPDATE = Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0x7f, 0, 0, 0]);
+
 const open: Disposable[] = [];
 afterEach(() => {
   for (const one of open.splice(0)) one[Symbol.dispose]();
@@ -98,21 +102,30 @@ describe('a connection to an agent', () => {
 
   it('is cut some time after its end, when the agent does not read', async () => {
     const clock = new ManualClock();
-    const ends = Promise.withResolvers<undefined>();
     const port = await silent('tls', (socket) => {
+      socket.write(Buffer.concat([SETTINGS, WINDOW_UPDATE]));
       socket.pause();
-      socket.once('close', () => ends.resolve(undefined));
     });
     const channel = await connectTo(port, clock);
     const stop = new AbortController();
     const stream = channel.begin('/x');
     const call = new AgentCall<StreamInput, StreamOutput>(stream, AgentService.method.exec, stop.signal);
     const value = Buffer.alloc(1024 * 1024);
-    const sent = [1, 2, 3].map(() => call.send(create(StreamInputSchema, { part: { case: 'stdin', value } })));
+    // More than sockets hold.
+    const sent = Array.from({ length: 32 }, () =>
+      call.send(create(StreamInputSchema, { part: { case: 'stdin', value } })),
+    );
     const next = call.next();
+    let gone = 0;
+    for (const one of sent) void one.then(() => gone++);
+    for (let before = -1, still = 0; still < 300; still = before === gone ? still + 1 : 0) {
+      before = gone;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(gone).toBeLessThan(sent.length);
     stop.abort();
     await expect(next).rejects.toMatchObject({ details: 'the call was cancelled' });
-    await Promise.all(sent);
+    await expect.poll(() => gone).toBe(sent.length);
     channel[Symbol.dispose]();
     expect(channel.isOpen).toBe(false);
     await clock.advance(60_000);
