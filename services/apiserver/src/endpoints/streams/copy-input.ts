@@ -18,6 +18,7 @@ export async function copyInput(client: AsyncIterable<Buffer>, { data, end }: In
   try {
     for await (const chunk of client) {
       for (let at = 0; at < chunk.length; at += MAX_INPUT_BYTES) await data(chunk.subarray(at, at + MAX_INPUT_BYTES));
+      // The messages of the client are garbage now.
       youngCollections.passed(chunk.length);
     }
     await end();
