@@ -15,7 +15,7 @@ const KEEPALIVE = { everyMs: 10_000, answerMs: 5000 };
 /** What may be on its way to a client that reads slowly. */
 const WINDOW_BYTES = 1024 * 1024;
 
-/** A connection is cut. */
+/** Why a connection was cut. */
 class AgentSilentError extends Error {
   override readonly name = 'AgentSilentError';
 }
