@@ -113,7 +113,8 @@ export function createWorkerServices(
   const facts = {
     nodeName: self.name,
     nodeAddress: self.address,
-    memoryBytes: engine.memoryBytes,
+    hostMemoryBytes: engine.memoryBytes,
+    capacity: () => shares.capacity(),
     allocatable: () => shares.allocatable(),
   };
   const { kubernetes, dns } = must(ownServiceAddresses(config.serviceCidr), 'a range, which the configuration checks');

@@ -114,7 +114,8 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
         const facts = {
           nodeName: name,
           nodeAddress: NODE_ADDRESS,
-          memoryBytes: engine.memoryBytes,
+          hostMemoryBytes: engine.memoryBytes,
+          capacity: () => shares.capacity(),
           allocatable: () => shares.allocatable(),
         };
         const initial = () =>

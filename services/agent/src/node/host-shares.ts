@@ -1,4 +1,5 @@
-import { allocatableOf, type HostResources, type ResourceAmounts } from './node-resources.ts';
+import type { ResourceAmounts } from '../spec/resource-amounts.ts';
+import { allocatableOf, capacityOf, type HostResources } from './node-resources.ts';
 
 /** A number of nodes that an administrator has set, or as many as there are. */
 export type SharesSetting = number | 'all-nodes';
@@ -23,6 +24,10 @@ export class HostShares {
   /** So many Nodes are on this engine, with this one. */
   observe(nodes: number): void {
     this.#nodes = Math.max(1, nodes);
+  }
+
+  capacity(): ResourceAmounts {
+    return capacityOf(this.host, this.count);
   }
 
   allocatable(): ResourceAmounts {

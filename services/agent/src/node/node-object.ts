@@ -18,9 +18,10 @@ import {
 } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
+import type { ResourceAmounts } from '../spec/resource-amounts.ts';
 import type { HostShares } from './host-shares.ts';
 import type { Registration } from './registration.ts';
-import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
+import { type HostResources, resourceStatus } from './node-resources.ts';
 
 /** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';

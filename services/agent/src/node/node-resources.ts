@@ -1,16 +1,10 @@
 import type { NodeStatus } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
+import type { ResourceAmounts } from '../spec/resource-amounts.ts';
 
 /** What a machine has. */
 export interface HostResources extends Pick<EngineInfo, 'cpus' | 'memoryBytes'> {
   /** Size of the file system of images, containers and volumes. */
-  readonly storageBytes: number;
-}
-
-/** Amounts of the resources that every node has. */
-export interface ResourceAmounts {
-  readonly cpuMillis: number;
-  readonly memoryBytes: number;
   readonly storageBytes: number;
 }
 

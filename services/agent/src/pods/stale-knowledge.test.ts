@@ -16,7 +16,7 @@ import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { allocatable, container, ENGINE, RESOLVER } from '../testing/pods.ts';
+import { container, ENGINE, nodeFacts, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
@@ -72,7 +72,7 @@ describe('the worker of a pod', () => {
 
   /** Starts the worker of the one pod. */
   const start = (mode: WorkerServices['mode'] = 'run') => {
-    const facts = { nodeName: 'node-a', nodeAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(1000) };
+    const facts = nodeFacts(1000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
     const source = apiConfigSource(server);
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };

@@ -45,6 +45,28 @@ it('a container that hangs while it is created, as with a server of NFS, holds u
   await soon(node, () => phaseOf('far')).toBe('Running');
 });
 
+it('the OOM score of a container is that of its share of the node, whatever the host has', async () => {
+  const scores: number[] = [];
+  const node = await startNode({
+    wrap: (hollow) => ({
+      ...hollow,
+      images: hollow.images,
+      containers: {
+        ...hollow.containers,
+        createContainer: async (spec, signal) => {
+          scores.push(spec.oomScoreAdj);
+          return await hollow.containers.createContainer(spec, signal);
+        },
+      },
+    }),
+  });
+  const half = container('main', { resources: { requests: { memory: '1Gi' } } });
+  await node.put(pod({ containers: [half] }, { qosClass: 'Burstable' }));
+  await soon(node, () => node.pods.get('uid-1')).toBeDefined();
+  node.work('uid-1');
+  await soon(node, () => scores).toEqual([500]);
+});
+
 it('a pod runs before the paths of its mounts are taken away, and is not removed until they are', async () => {
   const mounts = hollowMounts();
   const hung = Promise.withResolvers<void>();

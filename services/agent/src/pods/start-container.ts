@@ -162,7 +162,7 @@ async function draftContainer(
     },
     ...security,
     ...(targetId === undefined ? {} : { targetId }),
-    capacityBytes: facts.memoryBytes,
+    capacityBytes: facts.capacity().memoryBytes,
   });
   return { spec, [Symbol.asyncDispose]: () => prepared[Symbol.asyncDispose]() };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container } from '@gantry/objects';
-import { allocatable, container, pod } from '../testing/pods.ts';
+import { container, nodeFacts, pod } from '../testing/pods.ts';
 import type { ConfigSource } from './config-source.ts';
 import { containerEnvironment } from './environment.ts';
 
@@ -16,7 +16,7 @@ describe('a container’s variables', () => {
   };
   /** Files of volumes that were read. */
   const reads: string[] = [];
-  const facts = { nodeName: 'node-a', nodeAddress: '10.0.0.1', memoryBytes: 2 ** 30, allocatable: allocatable(4000) };
+  const facts = nodeFacts(4000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
   const resolve = (change: Partial<Container>) =>
     containerEnvironment(
       container('main', change),

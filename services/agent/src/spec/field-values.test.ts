@@ -1,9 +1,9 @@
 import type { Container, ResourceFieldSelector } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { allocatable, container, pod } from '../testing/pods.ts';
+import { container, nodeFacts, pod } from '../testing/pods.ts';
 import { namedContainer, resourceField } from './field-values.ts';
 
-const facts = { nodeName: 'n', nodeAddress: 'h', memoryBytes: 2 ** 40, allocatable: allocatable(3500) };
+const facts = nodeFacts(3500);
 const LIMITS = { cpu: '1500m', memory: '64Mi', 'ephemeral-storage': '1Gi', 'hugepages-2Mi': '4Mi' };
 const limited = container('main', { resources: { limits: LIMITS, requests: { cpu: '250m', memory: '32Mi' } } });
 const value = (selector: ResourceFieldSelector, of: Container = limited, spec = {}) =>

@@ -1,18 +1,16 @@
 import { allContainersOf } from './pod-containers.ts';
+import type { ResourceAmounts } from './resource-amounts.ts';
 import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFieldSelector } from '@gantry/objects';
 
-/** Facts of the node that the downward API may refer to. */
+/** Facts of the node that the downward API may refer to. Nodes of one host share what it has, so both amounts change with their number. */
 export interface NodeFacts {
   readonly nodeName: string;
   readonly nodeAddress: string;
-  /** Memory of the host. */
-  readonly memoryBytes: number;
+  readonly hostMemoryBytes: number;
+  /** What the Node shows as its capacity. */
+  readonly capacity: () => ResourceAmounts;
   /** What pods may request of the node: the limits of containers that have none. */
-  readonly allocatable: () => {
-    readonly cpuMillis: number;
-    readonly memoryBytes: number;
-    readonly storageBytes: number;
-  };
+  readonly allocatable: () => ResourceAmounts;
 }
 
 /** The value of a pod's field for `fieldRef`; undefined when the path is not supported. */

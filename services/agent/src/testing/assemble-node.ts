@@ -28,7 +28,7 @@ import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { NodeSource } from '../sources/node-source.ts';
 import { NodePodView } from '../static-pods/node-pod-view.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { allocatable, RESOLVER } from './pods.ts';
+import { nodeFacts, RESOLVER } from './pods.ts';
 import { UsageSampler } from '../usage/usage-sampler.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
@@ -117,7 +117,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     await Promise.all([following, ...working]);
   };
   onTestFinished(end);
-  const facts = { nodeName: owner.node, nodeAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
+  const facts = nodeFacts(2000, { nodeName: owner.node, nodeAddress: '10.0.0.1' });
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const state = { path, hostPath: path };

@@ -7,14 +7,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import type { VolumeContext } from '../volumes/volume-types/volume-type.ts';
 import { gitRepoVolume } from './example-volume.ts';
-import { allocatable, pod } from './pods.ts';
+import { nodeFacts, pod } from './pods.ts';
 
 const signal = new AbortController().signal;
 const volume: Volume = { name: 'v', gitRepo: { repository: 'https://example.dev/a.git' } };
 const context: VolumeContext = {
   pod: pod(),
   podAddress: '10.0.0.9',
-  facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+  facts: nodeFacts(1000),
   source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
   token: async () => 'token',
 };

@@ -38,9 +38,17 @@ export function nodeOf(
   return { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { allocatable: room }, ...change };
 }
 
-/** What the pods of a small node may request. */
-export function allocatable(cpuMillis: number): NodeFacts['allocatable'] {
-  return () => ({ cpuMillis, memoryBytes: 2 ** 30, storageBytes: 2 ** 34 });
+/** Of a small node on a large host: pods may request a GiB of its two. */
+export function nodeFacts(cpuMillis: number, change: Partial<NodeFacts> = {}): NodeFacts {
+  const amounts = { cpuMillis, memoryBytes: 2 ** 30, storageBytes: 2 ** 34 };
+  return {
+    nodeName: 'n',
+    nodeAddress: 'h',
+    hostMemoryBytes: 2 ** 40,
+    capacity: () => ({ ...amounts, memoryBytes: 2 ** 31 }),
+    allocatable: () => amounts,
+    ...change,
+  };
 }
 
 export function container(name = 'main', change: Partial<Container> = {}): Container {

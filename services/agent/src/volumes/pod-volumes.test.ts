@@ -13,7 +13,7 @@ import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { NetworkMounts } from '../runtime/network-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
-import { allocatable, container, ENGINE, pod, RESOLVER } from '../testing/pods.ts';
+import { container, ENGINE, nodeFacts, pod, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
@@ -70,7 +70,7 @@ describe('the volumes of pods', () => {
         events: { event: () => undefined },
         hostFiles: linuxHostFiles(async () => state),
       }),
-      facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
+      facts: nodeFacts(1000),
       resolver: RESOLVER,
       clock,
     };
@@ -397,6 +397,23 @@ describe('the volumes of pods', () => {
     const mounted = new PodVolumes({ ...options, mounts: { ...options.mounts, mountMemory } });
     await mounted.sync(pod({ volumes: [{ name: 'work', emptyDir: { medium: 'Memory' } }] }), '', signal);
     expect(asked).toEqual(['pods/uid-1/volumes/work 1777']);
+  });
+
+  it.each([
+    ['the node has', {}, {}, 2 ** 30],
+    ['its limit says', { sizeLimit: '1Mi' }, {}, 2 ** 20],
+    ['its pod may use', { sizeLimit: '4Mi' }, { resources: { limits: { memory: '2Mi' } } }, 2 ** 21],
+    ['the node has, though its limit says more', { sizeLimit: '2Gi' }, {}, 2 ** 30],
+  ])('make an emptyDir in memory no larger than %s', async (_what, limit, limits, expected) => {
+    const sizes: number[] = [];
+    const mountMemory = async (_folder: string, size: number) => {
+      sizes.push(size);
+      return 'made' as const;
+    };
+    const mounted = new PodVolumes({ ...options, mounts: { ...options.mounts, mountMemory } });
+    const volume = { name: 'work', emptyDir: { medium: 'Memory', ...limit } };
+    await mounted.sync(pod({ volumes: [volume], containers: [container('main', limits)] }), '', signal);
+    expect(sizes).toEqual([expected]);
   });
 
   it('leave the mode of an emptyDir to its pod', async () => {

@@ -87,7 +87,7 @@ export class PodVolumes {
   async prepare(): Promise<void> {
     const { mounts, facts } = this.#options;
     await mounts.detach(this.#bindsFolder());
-    const share = facts.memoryBytes / MEMORY_SHARE;
+    const share = facts.hostMemoryBytes / MEMORY_SHARE;
     await mounts.mountMemory(
       this.#memoryFolder(),
       Math.min(MAX_MEMORY_BYTES, Math.max(MIN_MEMORY_BYTES, share)),

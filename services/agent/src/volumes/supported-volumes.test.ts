@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { must } from '@gantry/base';
 import type { ClusterTrustBundle, ClusterTrustBundleProjection, Volume } from '@gantry/objects';
-import { allocatable, pod } from '../testing/pods.ts';
+import { nodeFacts, pod } from '../testing/pods.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 import { configMapVolume } from './volume-types/config-map.ts';
@@ -30,7 +30,7 @@ describe('the files of a volume', () => {
   const context: VolumeContext = {
     pod: pod({}, {}, { labels: { app: 'x' } }),
     podAddress: '10.0.0.9',
-    facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+    facts: nodeFacts(1000),
     source: {
       configMap: async (_namespace, name) =>
         name === 'kube-root-ca.crt'

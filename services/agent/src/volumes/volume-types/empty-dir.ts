@@ -19,7 +19,9 @@ export const emptyDirVolume = defineVolumeType(
       case 'Memory': {
         // As kubelet sizes it: by what the volume, the pod and the node allow, the least of them.
         const limits = [sizeLimit === undefined ? 0 : quantityValue(sizeLimit), memoryLimitOf(pod)];
-        const made = await mountMemory(Math.min(facts.memoryBytes, ...limits.filter((bytes) => bytes > 0)));
+        const made = await mountMemory(
+          Math.min(facts.allocatable().memoryBytes, ...limits.filter((bytes) => bytes > 0)),
+        );
         if (made === 'made' && group !== undefined) {
           await giveToGroup(folder, { group, access: 'read-write' }, 'always', signal);
         }

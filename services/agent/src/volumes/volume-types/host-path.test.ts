@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxHostFiles } from '../../mounts/linux-host-files.ts';
-import { allocatable, pod } from '../../testing/pods.ts';
+import { nodeFacts, pod } from '../../testing/pods.ts';
 import { hostPathVolume, pathOnHost } from './host-path.ts';
 import type { VolumeContext } from './volume-type.ts';
 
@@ -24,7 +24,7 @@ describe('a path of the host', () => {
     const context: VolumeContext = {
       pod: pod(),
       podAddress: '',
-      facts: { nodeName: 'n', nodeAddress: 'h', memoryBytes: 1, allocatable: allocatable(1000) },
+      facts: nodeFacts(1000),
       source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
       token: async () => '',
     };
