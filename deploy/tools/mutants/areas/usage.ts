@@ -91,6 +91,14 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     protects: 'other files of the host',
   },
   {
+    name: 'the group of an ended container is remembered for ever',
+    file: 'services/agent/src/docker/cgroup-stats.ts',
+    text: 'await forgetEnded(place);',
+    replacement: '',
+    tests: ['services/agent/src/docker/cgroup-stats.test.ts'],
+    protects: "the agent's memory",
+  },
+  {
     name: 'an agent says what cannot be shown',
     file: `${AGENTS}/usage-reply.ts`,
     text: 'Math.abs(now - at) > MAX_APART_MS',

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,20 +11,24 @@ const NUMBERS = { cpuNanos: 7_000_000, memoryBytes: 3000, memoryUsageBytes: 5000
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'cgroup-'));
   onTestFinished(() => rm(root, { recursive: true }));
+  await fill(root, files);
+  return root;
+}
+
+async function fill(root: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), content);
   }
-  return root;
 }
 
-const unified = (folder: string) => ({
-  [`${folder}/cpu.stat`]: 'usage_usec 7000\nuser_usec 5000\nsystem_usec 2000\n',
+const unified = (folder: string, cpuMicros = 7000) => ({
+  [`${folder}/cpu.stat`]: `usage_usec ${cpuMicros}\nuser_usec 5000\nsystem_usec 2000\n`,
   [`${folder}/memory.current`]: '5000\n',
   [`${folder}/memory.stat`]: 'anon 2000\ninactive_anon 1\ninactive_file 2000\n',
 });
-const legacy = (folder: string) => ({
-  [`cpuacct/${folder}/cpuacct.usage`]: '7000000\n',
+const legacy = (folder: string, cpuMicros = 7000) => ({
+  [`cpuacct/${folder}/cpuacct.usage`]: `${cpuMicros * 1000}\n`,
   [`memory/${folder}/memory.usage_in_bytes`]: '5000\n',
   [`memory/${folder}/memory.stat`]: 'inactive_file 1\ntotal_inactive_file 2000\n',
 });
@@ -68,9 +72,28 @@ it('misses a container of a pod that has gone, and finds it when it is elsewhere
   expect(await groups.read(ID)).toEqual(NUMBERS);
   await rm(join(root, IN_POD), { recursive: true });
   expect(await groups.read(ID)).toBe('gone');
-  await mkdir(join(root, 'docker', ID));
-  for (const [name, content] of Object.entries(unified(`docker/${ID}`))) await writeFile(join(root, name), content);
+  await fill(root, unified(`docker/${ID}`));
   expect(await groups.read(ID)).toEqual(NUMBERS);
+});
+
+it.each([
+  ['version 2', unified, 'docker'],
+  ['version 1', legacy, 'cpuacct/docker'],
+])('remembers no place of a container that has ended once another one has begun: %s', async (_name, files, group) => {
+  const pod = 'docker/gantry-0123456789ab-pod1a';
+  const root = await folderWith({ ...files(`${pod}/${ID}`), ...files(`${pod}/${OTHER}`) });
+  const { read } = groupReader(root);
+  expect(await read(ID)).toEqual(NUMBERS);
+  const ended = join(root, group, 'gantry-0123456789ab-pod1a', ID);
+  await rename(ended, `${ended}-ended`);
+  expect(await read(OTHER)).toEqual(NUMBERS);
+  // A reader that remembers the place looks there first.
+  await rename(`${ended}-ended`, ended);
+  await fill(root, files(`docker/${ID}`, 9000));
+  expect(await read(ID)).toMatchObject({ cpuNanos: 9_000_000 });
+  await fill(root, files(`${pod}/${OTHER}`, 8000));
+  await fill(root, files(`docker/${OTHER}`, 9000));
+  expect(await read(OTHER)).toMatchObject({ cpuNanos: 8_000_000 });
 });
 
 it.each([

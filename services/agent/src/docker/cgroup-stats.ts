@@ -1,5 +1,5 @@
 import { access, readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
 import { legacyDeviceIo, unifiedDeviceIo } from './device-io.ts';
 import { ENGINE_GROUP, POD_GROUP } from './options/pod-group-name.ts';
@@ -68,6 +68,13 @@ export function groupReader(root: string): GroupReader {
   let known: (typeof places)[number] | undefined;
   /** Containers in groups of pods, by their ids. */
   const inPods = new Map<string, string>();
+  /** An ended container is not asked about again, so that it would stay for good: each new one removes those that have ended. */
+  const forgetEnded = async (place: Version) => {
+    for (const [id, folder] of inPods) {
+      const isThere = await attempt(access(dirname(place.processes(root, folder))).then(() => true));
+      if (isThere !== true) inPods.delete(id);
+    }
+  };
   /** What is read of the first place where the container is found. */
   const find = async <T>(
     id: string,
@@ -85,6 +92,7 @@ export function groupReader(root: string): GroupReader {
         const inPod = await attempt(readIn(place, folder));
         if (inPod === undefined) continue;
         known = place;
+        await forgetEnded(place);
         inPods.set(id, folder);
         return inPod;
       }
