@@ -170,7 +170,7 @@ export function createWorkerServices(
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
-    imageUsers: new ImageUsers(),
+    imageUsers: new ImageUsers(clock),
     ...images,
     addresses: new AddressPool(config.podCidr, clock, random),
     events,

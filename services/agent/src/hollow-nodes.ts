@@ -237,7 +237,7 @@ function sharedServices(
     evictions: new Evictions({ event: () => undefined }),
     evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
     imageVolumes: new ImageVolumes(),
-    imageUsers: new ImageUsers(),
+    imageUsers: new ImageUsers(clock),
     puller: new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     resolver: RESOLVER,

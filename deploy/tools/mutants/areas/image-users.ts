@@ -85,6 +85,14 @@ export const IMAGE_USER_MUTANTS: readonly Mutant[] = [
     protects: 'the engine from a container for each user that pods name at once',
   },
   {
+    name: 'two readings of images that hang hold up all others',
+    file: `${AGENT}/pods/image-users.ts`,
+    text: 'new Slots(MAX_READINGS, { clock, maxHeldMs: MAX_READING_MS })',
+    replacement: 'new Slots(MAX_READINGS)',
+    tests: [`${AGENT}/pods/image-users.test.ts`],
+    protects: 'pods of other images, for the minutes until the engine is given up',
+  },
+  {
     name: 'an image has as many groups as it likes',
     file: `${AGENT}/spec/image-user.ts`,
     text: 'others.length > MAX_GROUPS || misnamed.size > MAX_GROUPS',

@@ -128,7 +128,7 @@ it.each<{ name: string; context: PodSecurityContext; ids: readonly [number, numb
   const { image, runtime, owner } = await imageOf(USERS);
   const shared = { runAsUser: 1000, ...context };
   const object = pod({ securityContext: shared }, {}, { name: 'web' });
-  const imageUser = await new ImageUsers().find(object, container(), image, { owner, runtime }, signal);
+  const imageUser = await new ImageUsers(systemClock).find(object, container(), image, { owner, runtime }, signal);
   const security = containerSecurity(object, container(), image, ENGINE, imageUser === undefined ? {} : { imageUser });
   const sandbox = { owner, pod: POD, image: 'registry.k8s.io/pause:3.10' };
   const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox(sandbox), signal);
@@ -164,7 +164,7 @@ it.each<{ name: string; context: PodSecurityContext; ids: readonly [number, numb
 
 it('an image is read once for many containers, and not for a usual pod', async () => {
   const { image, runtime, owner, asked } = await imageOf(USERS);
-  const users = new ImageUsers();
+  const users = new ImageUsers(systemClock);
   const find = (securityContext: PodSecurityContext) =>
     users.find(pod({ securityContext }), container(), image, { owner, runtime }, signal);
   asked.length = 0;

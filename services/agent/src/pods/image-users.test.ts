@@ -1,3 +1,4 @@
+import { ManualClock } from '@gantry/base/testing';
 import type { PodSecurityContext } from '@gantry/objects';
 import { PODS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
@@ -23,10 +24,11 @@ function users(files: (spec: ImageFilesSpec) => Promise<ReadonlyMap<string, Uint
     return files(spec);
   };
   const services = { owner: { cluster: 'c', node: 'n' }, runtime: { imageFiles: { readImageFiles } } };
-  const known = new ImageUsers();
+  const clock = new ManualClock();
+  const known = new ImageUsers(clock);
   const find = (securityContext: PodSecurityContext, id = 'sha256:1', abort = signal) =>
     known.find(pod({ securityContext }), container(), imageOf(id), services, abort);
-  return { reads, find };
+  return { reads, find, clock };
 }
 
 describe('the files of an image', () => {
@@ -114,6 +116,24 @@ describe('the files of an image', () => {
     held.shift()?.();
     expect(await last).toMatchObject({ uid: 4 });
     expect(reads).toHaveLength(3);
+  });
+
+  it('are read after ten seconds though two readings hang, which go on', async () => {
+    const hung = Promise.withResolvers<void>();
+    const { reads, find, clock } = users(async ({ image }) => {
+      if (image.id === 'sha256:broken') await hung.promise;
+      return FILES;
+    });
+    const broken = [0, 1].map((uid) => find({ runAsUser: uid, runAsGroup: 1 }, 'sha256:broken'));
+    const other = find({ runAsUser: 1000, runAsGroup: 1 });
+    await clock.advance(9_999);
+    expect(reads).toHaveLength(2);
+    await clock.advance(1);
+    expect(reads).toHaveLength(3);
+    expect(await other).toMatchObject({ uid: 1000 });
+    hung.resolve();
+    expect((await Promise.all(broken)).map((user) => user?.uid)).toEqual([0, 1]);
+    expect(clock.nextTimerMs()).toBeUndefined();
   });
 
   it('keep no container waiting whose own start was given up', async () => {

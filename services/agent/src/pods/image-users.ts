@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { raceAbort } from '@gantry/base';
+import { type Clock, raceAbort } from '@gantry/base';
 import type { Container, Pod } from '@gantry/objects';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
@@ -15,6 +15,11 @@ const MAX_FILE_BYTES = 2 ** 20;
 const MAX_KNOWN = 200;
 /** Each reading makes and removes a container of the engine. */
 const MAX_READINGS = 2;
+/**
+ * A reading that hangs gives its slot to others then, as a start does. It goes on until a request of it to the engine is at its deadline, so
+ * that at most some dozens hang at a time, and never more than there are containers to be started.
+ */
+const MAX_READING_MS = 10_000;
 
 /** What reading an image takes. */
 interface ImageUserServices {
@@ -33,7 +38,11 @@ export class ImageUsers {
   /** By image and user, the last used ones at the end. */
   readonly #known = new Map<string, ImageUser>();
   readonly #underWay = new Map<string, Promise<ImageUser>>();
-  readonly #readings = new Slots(MAX_READINGS);
+  readonly #readings: Slots;
+
+  constructor(clock: Clock) {
+    this.#readings = new Slots(MAX_READINGS, { clock, maxHeldMs: MAX_READING_MS });
+  }
 
   /** Undefined when it is not known and the pod does not ask for it. AgentErrors of `readImageFiles` and `imageUser`. */
   async find(

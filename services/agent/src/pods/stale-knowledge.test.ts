@@ -125,7 +125,7 @@ describe('the worker of a pod', () => {
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
       admission: { judge: async () => undefined, forget: () => undefined },
       imageVolumes: new ImageVolumes(),
-      imageUsers: new ImageUsers(),
+      imageUsers: new ImageUsers(clock),
       puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

@@ -195,7 +195,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
-    imageUsers: new ImageUsers(),
+    imageUsers: new ImageUsers(clock),
     puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),
