@@ -58,7 +58,7 @@ describe('what a container holds', () => {
   });
 });
 
-describe('what a pod holds as a whole', () => {
+describe('what a pod holds of pod-level resources', () => {
   const of = (asked: string, actual?: string, pending?: string) => {
     const amounts = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
     const shown = actual === undefined ? undefined : { ...amounts(actual), requests: { cpu: actual, memory: '1Gi' } };

@@ -35,7 +35,7 @@ describe('the resources of a pod', () => {
     expect(cpuOf([container('a', '100m')], [], { cpu: '50m' })).toBe(150);
   });
 
-  it('are those of the pod as a whole where it has them, with the overhead', () => {
+  it('are the pod-level ones where it has them, with the overhead', () => {
     const containers = [{ ...container('a', '100m'), resources: { requests: { cpu: '100m', memory: '1Mi' } } }];
     const resources = { requests: { cpu: '1', 'ephemeral-storage': '1Gi' } };
     expect(podRequests(podOf({ containers, resources, overhead: { cpu: '50m' } }))).toEqual({

@@ -1,4 +1,4 @@
-/** A pod that asks for something as a whole, from its object to the kernel: an agent's workers on an engine. */
+/** A pod with pod-level resources, from its object to the kernel: an agent's workers on an engine. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFinalPhase, PODS, type Pod, type ResourceRequirements } from '@gantry/objects';

@@ -43,7 +43,7 @@ it.each<{ name: string; resource: StarvedResource; uses?: ContainerUse[]; whole?
     expected: LOW_MEMORY,
   },
   {
-    name: 'the pod as a whole has a request',
+    name: 'the pod has a pod-level request',
     resource: 'memory',
     uses: [memory('web', 100), memory('log', 50)],
     whole: '120Mi',

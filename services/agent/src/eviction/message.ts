@@ -32,7 +32,7 @@ function thresholdPart(resource: StarvedResource, due: readonly Threshold[], obs
   return `Threshold quantity: ${limit}, available: ${available}. `;
 }
 
-/** Of a pod that requests memory as a whole. */
+/** Of a pod with a pod-level request for memory. */
 function podPart(resource: string, { metadata, spec }: Pod, containers: readonly ContainerUse[]): string {
   const request = resource === 'memory' ? spec?.resources?.requests?.['memory'] : undefined;
   if (request === undefined || containers.length === 0) return '';

@@ -170,7 +170,7 @@ describe('a resize for which the node has no room', () => {
     expect(asked('15m', '10m')).toMatchObject({ kind: 'deferred', message });
   });
 
-  describe('of a pod that asks for something as a whole only now', () => {
+  describe('of a pod that gets pod-level resources only now', () => {
     const asking = (cpu: string, status: Pod['status'] = {}) =>
       pod(
         { containers: [sized(SMALL)], resources: { requests: { cpu } } },

@@ -14,7 +14,7 @@ export interface Stopping {
   readonly killAt: Instant;
 }
 
-/** An update of the resources of a pod as a whole: not repeated before `retryAt`. */
+/** An update of pod-level resources: not repeated before `retryAt`. */
 export interface GroupUpdateAttempt {
   readonly resources: ResourceLimits;
   readonly retryAt: Instant;

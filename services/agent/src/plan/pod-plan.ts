@@ -70,7 +70,7 @@ export interface UpdateContainer {
   readonly resources: ResourceLimits;
 }
 
-/** Holds the pod as a whole to other resources. */
+/** Holds the pod to other pod-level resources. */
 export interface UpdatePodGroup {
   readonly kind: 'updatePodGroup';
   readonly resources: ResourceLimits;

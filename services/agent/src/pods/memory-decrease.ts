@@ -37,7 +37,7 @@ export async function checkMemoryDecreases(context: ActionContext): Promise<void
   throw new AgentError('Runtime', `cannot decrease memory limits: ${why}`);
 }
 
-/** What is wrong with a smaller limit of the pod as a whole. */
+/** What is wrong with a smaller pod-level limit. */
 async function decreaseOfPod({ uid, pod, state, memory, services }: ActionContext): Promise<readonly string[]> {
   const group = state?.group;
   if (pod === undefined || group === undefined) return [];

@@ -116,7 +116,7 @@ it('a pod is not given less memory than it uses', async () => {
   await soon(node, () => condition('PodResizeInProgress')).toBeUndefined();
 });
 
-it('a pod that was started without a group gets no limits as a whole, and is told so', async () => {
+it('a pod that was started without a group gets no pod-level limits, and is told so', async () => {
   const { node, held, change, condition } = await startPod(undefined, { resources: whole('1', '60Mi') });
   const before = await held();
   await change({ resources: SMALL });

@@ -20,8 +20,8 @@ export interface PodGroupState {
 }
 
 /**
- * Control groups of pods as a whole. `createSandbox` makes them, for sandboxes with `resources`. A group lasts until it is removed, whether or
- * not something is in it.
+ * Control groups of pods, for pod-level resources. `createSandbox` makes them, for sandboxes with `resources`. A group lasts until it is
+ * removed, whether or not something is in it.
  */
 export interface PodGroupRuntime {
   /** Holds a pod's group to other limits; it is made where it is missing. AgentError 'Runtime' when the kernel refuses them. */

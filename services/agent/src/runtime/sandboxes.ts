@@ -31,7 +31,7 @@ export interface SandboxSpec {
   readonly sysctls: Readonly<Record<string, string>>;
   readonly oomScoreAdj: number;
   readonly graceSeconds: number;
-  /** What the pod as a whole is held to, in a control group of its own; absent: it has none. */
+  /** The pod-level resources, held in a control group of the pod's own; absent: it has none. */
   readonly resources?: ResourceLimits;
 }
 

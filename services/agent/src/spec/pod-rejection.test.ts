@@ -5,7 +5,7 @@ import { podRejection } from './pod-rejection.ts';
 it.each([
   ['driver', 'its engine leaves control groups to systemd'],
   ['unreachable', "its agent cannot write the engine's control groups"],
-] as const)('limits of a pod as a whole are refused where nothing enforces them: %s', (podGroups, why) => {
+] as const)('pod-level limits are refused where nothing enforces them: %s', (podGroups, why) => {
   const engine = { ...ENGINE, podGroups };
   expect(podRejection(pod({ resources: { limits: { memory: '64Mi' } } }), engine)).toEqual({
     reason: 'PodLevelResourcesNotSupported',

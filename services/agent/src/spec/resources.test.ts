@@ -39,7 +39,7 @@ describe('resources', () => {
   });
 });
 
-describe('the resources of a pod as a whole', () => {
+describe('pod-level resources', () => {
   const limits = (cpu: string, memory: string) => ({ resources: { limits: { cpu, memory }, requests: { cpu } } });
   const containers = [container('a', limits('1', '1Mi')), container('b', limits('500m', '1Mi'))];
 

@@ -26,8 +26,8 @@ export function resourceLimits(pod: Pick<Pod, 'spec'>, container: Container): Re
 }
 
 /**
- * What a pod as a whole is held to, as kubelet's ResourceConfigForPod says: for a pod that says something for itself. Undefined for others,
- * whose containers are held to their own resources alone.
+ * What a pod with pod-level resources is held to, as kubelet's ResourceConfigForPod says. Undefined for others, whose containers are held to
+ * their own resources alone.
  */
 export function podResources(pod: Pod): ResourceLimits | undefined {
   const own = resourcesOfPod(pod);

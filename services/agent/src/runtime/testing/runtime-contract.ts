@@ -314,7 +314,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(missing).rejects.toSatisfy((error) => isAgentError(error, 'NotFound'));
     });
 
-    it('holds a pod as a whole to limits in a control group of its own, which lasts until it is removed', async () => {
+    it('holds a pod to pod-level limits in a control group of its own, which lasts until it is removed', async () => {
       const { podGroups, sandboxes, observer, stats, engine } = test.runtime;
       const grouped = { owner: owner(), uid: 'pod-1' };
       expect(await podGroups.listPodGroups(owner())).toEqual([]);
