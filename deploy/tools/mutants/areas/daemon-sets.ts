@@ -108,6 +108,14 @@ export const DAEMON_SET_MUTANTS: readonly Mutant[] = [
     protects: 'tolerationSeconds of taints that users set',
   },
   {
+    name: 'a pod that is bound to a node which has been tainted for long is evicted at once',
+    file: `${TAINTS}/plan.ts`,
+    text: 'Math.max(Date.parse(taint.timeAdded), bound)',
+    replacement: 'Date.parse(taint.timeAdded)',
+    tests: [`${TAINTS}/plan.test.ts`],
+    protects: 'pods that name a node which has just come back',
+  },
+  {
     name: 'Events about one object are not limited',
     file: `${RUNTIME}/event-correlator.ts`,
     text: 'if (bucket.tokens < 1) return false;',

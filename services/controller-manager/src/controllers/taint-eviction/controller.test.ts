@@ -1,3 +1,4 @@
+import { formatTime } from '@gantry/base';
 import { NODES, type Pod, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
@@ -33,6 +34,22 @@ it('keeps what others say of a pod that it evicts', async () => {
   expect(pod?.status?.conditions).toContainEqual(expect.objectContaining(unready));
   expect(pod?.status?.conditions?.map(({ type }) => type).sort()).toEqual(['DisruptionTarget', 'Ready']);
   expect(pod?.metadata.deletionTimestamp).toBeDefined();
+});
+
+it('spares a pod that names a node just before the taint of its lost agent goes', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  const key = 'node.kubernetes.io/unreachable';
+  const timeAdded = formatTime(clock.now() - 60_000);
+  const taints = [{ key, effect: 'NoExecute', timeAdded }];
+  await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { taints } });
+  run([createTaintEvictionController(createMeters(createMetrics()).taintEviction)]);
+  const spec = { containers: [], nodeName: 'n', tolerations: [{ key, operator: 'Exists', tolerationSeconds: 5 }] };
+  const metadata = { ...KEY, creationTimestamp: formatTime(clock.now()) };
+  await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+  await clock.advance(1000);
+  await client.patch(NODES, { namespace: '', name: 'n' }, { merge: { spec: { taints: null } } }, stop.signal);
+  await clock.advance(60_000);
+  expect(client.all(PODS).map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
 });
 
 describe('an eviction that is scheduled', () => {

@@ -8,6 +8,9 @@ interface Case {
   readonly tolerations: readonly Toleration[];
   readonly taints: readonly Taint[];
   readonly deleting?: boolean;
+  readonly createdAt?: string;
+  /** As the pod's condition has it. */
+  readonly boundAt?: string;
   /** How long ago it was first seen that the pod will be evicted. */
   readonly scheduledForMs?: number;
   readonly want: { readonly actions: readonly string[]; readonly againInMs?: number };
@@ -32,8 +35,13 @@ function pod(tolerations: readonly Toleration[], metadata: Partial<Pod['metadata
 }
 
 describe('planning evictions', () => {
-  it.each(CASES)('$name', ({ tolerations, taints, deleting = false, scheduledForMs, want }) => {
-    const one = pod(tolerations, deleting ? DELETING : {});
+  it.each(CASES)('$name', ({ tolerations, taints, deleting = false, createdAt, boundAt, scheduledForMs, want }) => {
+    const created = createdAt === undefined ? {} : { creationTimestamp: createdAt };
+    const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: boundAt ?? '' }];
+    const one = {
+      ...pod(tolerations, { ...created, ...(deleting ? DELETING : {}) }),
+      ...(boundAt === undefined ? {} : { status: { conditions } }),
+    };
     const known = scheduledForMs === undefined ? undefined : { since: NOW - scheduledForMs };
     const { actions, requeueAt } = planEviction(one, node(taints), known, NOW);
     expect(actions.map(({ kind }) => kind)).toEqual(want.actions);

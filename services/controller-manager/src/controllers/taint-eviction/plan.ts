@@ -34,19 +34,31 @@ export function planEviction(
   return { actions: scheduled === undefined ? [{ kind: 'schedule', since }] : [], requeueAt: at };
 }
 
-/** When the pod must go; undefined when it tolerates all taints for ever. Of each taint the first toleration that fits counts. */
+/**
+ * When the pod must go; undefined when it tolerates all taints for ever. Of each taint the first toleration that fits counts, from when pod and
+ * taint met: a pod that is bound to a node which has been tainted for long stays as long as any other, as with Kubernetes.
+ */
 function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | undefined {
+  // Agents write the time of binding by clocks of their own.
+  const bound = Math.min(boundAt(pod), since);
   let at: Instant | undefined;
   for (const taint of node.spec?.taints ?? []) {
     if (taint.effect !== NO_EXECUTE) continue;
     const used = pod.spec?.tolerations?.find((toleration) => toleratesTaint(toleration, taint));
     if (used === undefined) return 'now';
     if (used.tolerationSeconds === undefined) continue;
-    const from = taint.timeAdded === undefined ? since : Date.parse(taint.timeAdded);
+    const from = taint.timeAdded === undefined ? since : Math.max(Date.parse(taint.timeAdded), bound);
     const end = from + Math.max(0, used.tolerationSeconds) * 1000;
     at = at === undefined ? end : Math.min(at, end);
   }
   return at;
+}
+
+/** When a pod got its node. One that was created with it has got it then. */
+function boundAt({ metadata, status }: Pod): Instant {
+  const scheduled = status?.conditions?.find((one) => one.type === 'PodScheduled' && one.status === 'True');
+  const time = scheduled?.lastTransitionTime ?? metadata.creationTimestamp;
+  return time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time);
 }
 
 function evict(pod: Pod, due: Instant, now: Instant): Action {
