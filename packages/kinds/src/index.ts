@@ -32,7 +32,6 @@ export {
 } from './pod-security/pod-security-policy.ts';
 export { SYSTEM_PRIORITIES } from './scheduling/priority-class.ts';
 export { type Amounts, addAmounts, compareAmounts } from './fields/amounts.ts';
-export { podAmounts, podAmountsWithOverhead } from './pod-spec/pod-amounts.ts';
 export { type CronSchedule, parseCronSchedule } from './batch/cron-schedule.ts';
 export { lastCronTime, nextCronTime } from './batch/cron-times.ts';
 export { formatZonedTime, timeZone, timeZoneFault } from './batch/time-zone.ts';

@@ -119,6 +119,7 @@ export { containerStatusOf, lastRunOf } from './pods/last-run.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { hasRestartOfAll, matchingRestartRule, restartsAfterExit, restartsAll } from './pods/restart-rules.ts';
 export { withHeldResources } from './held-resources.ts';
+export { containerAmounts, podAmounts, podAmountsWithOverhead } from './pod-amounts.ts';
 export {
   isPodLevelResource,
   type Amounts,

@@ -1,3 +1,4 @@
+import { combineContainers, type ListArithmetic } from './container-amounts.ts';
 import type { Container, Pod } from './generated/types.ts';
 import { QuantityError, quantityMilli, quantityValue } from './quantity.ts';
 
@@ -38,6 +39,8 @@ function maxAmounts(a: Amounts, b: Amounts): Amounts {
   return out;
 }
 
+const NUMBERS: ListArithmetic<Amounts> = { none: NO_AMOUNTS, sum: addAmounts, largest: maxAmounts };
+
 /**
  * What a pod requests, as Kubernetes' PodRequests counts it: of each resource what the pod requests as a whole, else what its containers
  * request; plus overhead.
@@ -63,25 +66,9 @@ export function resourcesOfPod({ spec }: Pod): ReadonlySet<string> {
 
 function amountsOf(pod: Pod, of: 'requests' | 'limits'): Amounts {
   const own = Object.entries(pod.spec?.resources?.[of] ?? {}).filter(([name]) => isPodLevelResource(name));
-  return { ...amountsOfContainers(pod, of), ...parseAmounts(Object.fromEntries(own)) };
-}
-
-/** The larger of the containers with the sidecars, and the largest init container with the sidecars started before it. */
-function amountsOfContainers({ spec }: Pod, of: 'requests' | 'limits'): Amounts {
-  const own = ({ resources }: Container): Amounts =>
+  const ofContainer = ({ resources }: Container): Amounts =>
     resources?.[of] === undefined ? NO_AMOUNTS : parseAmounts(resources[of]);
-  let running = NO_AMOUNTS;
-  for (const container of spec?.containers ?? []) running = addAmounts(running, own(container));
-  let sidecars = NO_AMOUNTS;
-  let initPeak = NO_AMOUNTS;
-  for (const container of spec?.initContainers ?? []) {
-    const amounts = own(container);
-    if (container.restartPolicy === 'Always') {
-      sidecars = addAmounts(sidecars, amounts);
-      initPeak = maxAmounts(initPeak, sidecars);
-    } else initPeak = maxAmounts(initPeak, addAmounts(sidecars, amounts));
-  }
-  return maxAmounts(addAmounts(running, sidecars), initPeak);
+  return { ...combineContainers(pod.spec, ofContainer, NUMBERS), ...parseAmounts(Object.fromEntries(own)) };
 }
 
 /** Whether a pod may have it in `spec.resources`, instead of its containers (Kubernetes' SupportedPodLevelResources). */

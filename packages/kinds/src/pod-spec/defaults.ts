@@ -1,5 +1,4 @@
 import { isHugePages, isOvercommitAllowed } from './compute-resources.ts';
-import { amountsOfContainers } from './pod-amounts.ts';
 import {
   type Container,
   type HTTPGetAction,
@@ -9,6 +8,7 @@ import {
   type Probe,
   type ResourceRequirements,
   type Volume,
+  containerAmounts,
   isPodLevelResource,
 } from '@gantry/objects';
 
@@ -76,12 +76,12 @@ function defaultPodResources(spec: PodSpec): void {
   const asked = [...Object.keys(resources.limits ?? {}), ...Object.keys(resources.requests ?? {})];
   if (asked.length === 0) return;
   const limits = { ...resources.limits };
-  for (const [name, amount] of Object.entries(amountsOfContainers(spec, 'limits'))) {
+  for (const [name, amount] of Object.entries(containerAmounts(spec, 'limits'))) {
     if (isHugePages(name) && resources.requests?.[name] === undefined) limits[name] ??= amount;
   }
   if (Object.keys(limits).length === 0) return;
   const requests = { ...resources.requests };
-  for (const [name, amount] of Object.entries(amountsOfContainers(spec, 'requests'))) {
+  for (const [name, amount] of Object.entries(containerAmounts(spec, 'requests'))) {
     if (isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] ??= amount;
   }
   for (const [name, amount] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= amount;

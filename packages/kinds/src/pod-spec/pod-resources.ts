@@ -1,9 +1,15 @@
 import { append } from '@gantry/base';
-import { type FieldError, type PodSpec, forbidden, invalid, isPodLevelResource } from '@gantry/objects';
+import {
+  type FieldError,
+  type PodSpec,
+  containerAmounts,
+  forbidden,
+  invalid,
+  isPodLevelResource,
+} from '@gantry/objects';
 import { unsupported } from '@gantry/apimachinery';
 import { compareAmounts } from '../fields/amounts.ts';
 import { isHugePages, validateAnyResourceName, validateResourceRequirements } from './compute-resources.ts';
-import { amountsOfContainers } from './pod-amounts.ts';
 
 /** The rules on what a pod asks for as a whole, and on its containers beside that. */
 export function validatePodResources(spec: PodSpec, path: string): FieldError[] {
@@ -29,7 +35,7 @@ function validateName(name: string, path: string): FieldError[] {
 /** A pod asks for no less than its containers together, and may use no fewer huge pages. */
 function validateAggregates(spec: PodSpec, path: string): FieldError[] {
   return (['requests', 'limits'] as const).flatMap((of) =>
-    Object.entries(amountsOfContainers(spec, of)).flatMap(([name, together]) => {
+    Object.entries(containerAmounts(spec, of)).flatMap(([name, together]) => {
       const own = spec.resources?.[of]?.[name];
       if (own === undefined || (of === 'limits' && !isHugePages(name)) || compareAmounts(together, own) <= 0) return [];
       const detail = `must be greater than or equal to aggregate container ${of} of ${together}`;

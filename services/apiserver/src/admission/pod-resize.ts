@@ -1,5 +1,13 @@
-import { compareAmounts, podAmountsWithOverhead } from '@gantry/kinds';
-import { type Node, NODES, OS_LABEL, type Pod, quantityMilli, StatusError } from '@gantry/objects';
+import { compareAmounts } from '@gantry/kinds';
+import {
+  type Node,
+  NODES,
+  OS_LABEL,
+  type Pod,
+  podAmountsWithOverhead,
+  quantityMilli,
+  StatusError,
+} from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 

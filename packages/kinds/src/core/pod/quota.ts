@@ -1,9 +1,8 @@
 import { isNative } from '../../pod-spec/compute-resources.ts';
 import type { QuotaUsage } from '@gantry/apimachinery';
-import { isFinalPhase, type Pod, withHeldResources } from '@gantry/objects';
+import { isFinalPhase, type Pod, podAmountsWithOverhead, withHeldResources } from '@gantry/objects';
 import type { Amounts } from '../../fields/amounts.ts';
 import { satisfiesScope } from '../../fields/quota-scope.ts';
-import { podAmountsWithOverhead } from '../../pod-spec/pod-amounts.ts';
 
 const COMPUTE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 

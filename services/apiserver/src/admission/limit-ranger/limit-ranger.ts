@@ -1,4 +1,3 @@
-import { podAmounts } from '@gantry/kinds';
 import {
   type Container,
   type KubeObject,
@@ -7,6 +6,7 @@ import {
   type LimitRangeItem,
   type PersistentVolumeClaim,
   type Pod,
+  podAmounts,
 } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
 import { aggregate, refuse } from '../check/refuse.ts';
