@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container, ContainerStatus, Pod } from './generated/types.ts';
+import type { Container, ContainerStatus, Pod, ResourceRequirements } from './generated/types.ts';
 import { withHeldResources } from './held-resources.ts';
 
 interface Case {
@@ -89,5 +89,45 @@ describe('what a pod holds of pod-level resources', () => {
   it('is nothing where it came by a resize that can never be carried out', () => {
     expect(of('9', undefined, 'Infeasible')).toBeUndefined();
     expect(of('9', undefined, 'Deferred')).toEqual({ requests: { cpu: '9' }, limits: { cpu: '9' } });
+  });
+});
+
+describe('of a pod whose status has the sums of its containers, the pod as a whole holds', () => {
+  const sums = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1' } };
+  const of = (resources: ResourceRequirements | undefined, statuses: readonly ContainerStatus[], reason = '') => {
+    const pod: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', resources: sums }], ...(resources === undefined ? {} : { resources }) },
+      status: {
+        ...{ resources: sums, allocatedResources: sums.requests, containerStatuses: [...statuses] },
+        conditions: [{ type: 'PodResizePending', status: 'True', reason }],
+      },
+    };
+    return { pod, held: withHeldResources(pod) };
+  };
+  const running: ContainerStatus = {
+    ...{ name: 'c', image: '', imageID: '', ready: true, restartCount: 0 },
+    ...{ resources: sums, allocatedResources: sums.requests },
+  };
+
+  it('nothing, where it has no pod-level resources', () => {
+    const { pod, held } = of(undefined, []);
+    expect(held).toBe(pod);
+    expect(of(undefined, [running]).held.spec).toEqual(pod.spec);
+  });
+
+  it('the most of them and of what it asks for by a resize', () => {
+    const wanted = { requests: { cpu: '2' } };
+    expect(of(wanted, [running], 'Deferred').held.spec?.resources).toEqual(wanted);
+    expect(of({ requests: { cpu: '500m' } }, [running], 'Deferred').held.spec?.resources).toEqual({
+      requests: { cpu: '1' },
+    });
+  });
+
+  it('the same as its containers, where it asks for what it can never get', () => {
+    const { held } = of({ requests: { cpu: '2' }, limits: { cpu: '4', memory: '4Gi' } }, [running], 'Infeasible');
+    expect(held.spec?.resources).toEqual({ requests: { cpu: '1' }, limits: { cpu: '1' } });
   });
 });

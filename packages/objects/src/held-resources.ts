@@ -14,8 +14,9 @@ export function withHeldResources(pod: Pod): Pod {
     if (one.resources !== undefined) reported.set(one.name, one);
   const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   const asked = pending?.reason === 'Infeasible' ? 'never' : 'counts';
-  const isSaid = reported.size > 0 || status?.resources !== undefined || asked === 'never';
-  if (spec === undefined || !isSaid) return pod;
+  if (spec === undefined) return pod;
+  const isGranted = spec.resources !== undefined && status?.resources !== undefined;
+  if (reported.size === 0 && !isGranted && asked === 'counts') return pod;
   const { resources: _, ...rest } = spec;
   const held = (container: Container) => heldBy(container, reported.get(container.name), asked);
   const containers = spec.containers.map(held);
@@ -31,7 +32,10 @@ export function withHeldResources(pod: Pod): Pod {
   };
 }
 
-/** What the pod holds as a whole, of what its spec says as a whole: the status names everything that its containers have, too. */
+/**
+ * What the pod holds as a whole, of what its spec says as a whole: the status names everything that its containers have, too, and of a pod
+ * without pod-level resources nothing else.
+ */
 function heldByPod(
   { resources: own }: PodSpec,
   actual: ResourceRequirements | undefined,
