@@ -199,12 +199,13 @@ test('a resize waits for room on its node, and one for which the node never has 
     message: expect.stringMatching(message),
   });
   const small = part(10)?.requests ?? {};
-  expect(waiting.status?.containerStatuses).toMatchObject([
-    { allocatedResources: small, resources: { requests: small } },
-  ]);
+  const granted = { allocatedResources: small, resources: { requests: small } };
+  expect(waiting.status).toMatchObject({ ...granted, containerStatuses: [granted] });
   expect((await eventsOf(namespace.name, 'grows', 'ResizeDeferred'))[0]?.message).toMatch(/^Pod resize OutOfcpu: \{/);
 
   await cluster.mustKubectl(['-n', namespace.name, 'delete', 'pod', 'other']);
   const grown = await untilResized(namespace.name, 'grows', {});
-  expect(grown.main).toMatchObject({ restartCount: 0, allocatedResources: part(50)?.requests });
+  const large = part(50)?.requests;
+  expect(grown.main).toMatchObject({ restartCount: 0, allocatedResources: large });
+  expect(grown.pod.status).toMatchObject({ allocatedResources: large, resources: { requests: large } });
 });

@@ -39,7 +39,9 @@ it('is held to it by the kernel, is resized in place, and leaves no control grou
     return new Set(parents.split('\n'));
   };
   const started = await node.until('web', runsAfter(0));
-  await node.until('plain', runsAfter(0));
+  const plain = await node.until('plain', runsAfter(0));
+  expect(plain.status?.resources).toEqual({});
+  expect(plain.status).not.toHaveProperty('allocatedResources');
   expect([...(await parentsOf('plain'))]).toEqual(['']);
   const [group = '', ...others] = await parentsOf('web');
   expect(others).toEqual([]);

@@ -131,6 +131,7 @@ describe('a resize of a running container', () => {
   it('shows what was granted, what is in force, and that it is under way', () => {
     const [status] = statusOf(resizing()).containerStatuses ?? [];
     expect(status).toMatchObject({ allocatedResources: LARGE?.requests, resources: SMALL });
+    expect(statusOf(resizing())).toMatchObject({ allocatedResources: LARGE?.requests, resources: LARGE });
     expect(resizeOf(resizing())).toMatchObject([{ type: 'PodResizeInProgress', status: 'True' }]);
     const done = podState([sandbox()], [running({ resources: resourceLimits(pod(), sized(LARGE)) })]);
     expect(resizeOf(resizing(), MOUNTED, done)).toEqual([]);
@@ -182,8 +183,8 @@ describe('a resize for which the node has no room', () => {
       expect(judgeResize(asking('200m'), [other], share)).toMatchObject({ kind: 'deferred', message });
       expect(judgeResize(asking('150m'), [other], share)).toEqual({ kind: 'fits' });
       const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', reason: 'OutOfcpu', message } };
-      expect(statusOf(asking('200m'), memory)).not.toHaveProperty('resources');
-      expect(statusOf(asking('150m'))).toMatchObject({ resources: { requests: { cpu: '150m' } } });
+      expect(statusOf(asking('200m'), memory).resources).toEqual(SMALL);
+      expect(statusOf(asking('150m')).resources).toEqual({ requests: { cpu: '150m' } });
     });
 
     it('is none of one that was created with it', () => {
@@ -210,7 +211,9 @@ describe('a resize for which the node has no room', () => {
     expect(resizeOf(resizing(), memory)).toMatchObject([
       { type: 'PodResizePending', status: 'True', reason: 'Deferred', message: 'no room' },
     ]);
-    expect(statusOf(resizing(), memory).containerStatuses).toMatchObject([granted]);
+    expect(statusOf(resizing(), memory)).toMatchObject({
+      ...{ allocatedResources: SMALL?.requests, resources: SMALL, containerStatuses: [granted] },
+    });
   });
 
   it('does not hold back less than was granted, nor a pod that asks for nothing new', () => {

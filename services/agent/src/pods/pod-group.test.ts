@@ -80,11 +80,26 @@ it('a pod that says something for itself has a control group from its sandbox on
   await expect.poll(() => read()?.status).toMatchObject({ resources: SMALL, allocatedResources: SMALL.requests });
 });
 
-it('other pods have none, and their status says nothing of it', async () => {
-  const { held, read } = await startPod(undefined, { resources: SMALL });
+it('other pods have none, and their status says what their containers have together', async () => {
+  const { node, held, read, change } = await startPod(undefined, { resources: SMALL });
   expect(await held()).toEqual([undefined, SMALL_LIMITS]);
-  expect(read()?.status).not.toHaveProperty('resources');
-  expect(read()?.status).not.toHaveProperty('allocatedResources');
+  expect(read()?.status).toMatchObject({ resources: SMALL, allocatedResources: SMALL.requests });
+  const requests = { cpu: '2', memory: '100Mi' };
+  await change({ resources: { requests } });
+  await soon(node, () => read()?.status).toMatchObject({ resources: { requests }, allocatedResources: requests });
+  expect(read()?.status?.resources).not.toHaveProperty('limits');
+  expect(await held()).toEqual([undefined, SMALL_LIMITS]);
+});
+
+it('the status of a pod is not written again where nothing changes', async () => {
+  for (const resources of [SMALL, {}]) {
+    const { node, read } = await startPod(undefined, { resources });
+    await soon(node, () => read()?.status?.containerStatuses?.[0]?.ready).toBe(true);
+    await node.clock.advance(5_000);
+    const before = read()?.metadata.resourceVersion;
+    await node.clock.advance(120_000);
+    expect(read()?.metadata.resourceVersion).toBe(before);
+  }
 });
 
 it('a resize gives a pod more before its containers, and less after them', async () => {
@@ -117,11 +132,12 @@ it('a pod is not given less memory than it uses', async () => {
 });
 
 it('a pod that was started without a group gets no pod-level limits, and is told so', async () => {
-  const { node, held, change, condition } = await startPod(undefined, { resources: whole('1', '60Mi') });
+  const { node, held, change, condition, read } = await startPod(undefined, { resources: whole('1', '60Mi') });
   const before = await held();
   await change({ resources: SMALL });
   await soon(node, () => condition('PodResizePending')).toMatchObject({ status: 'True', reason: 'Infeasible' });
   expect(await held()).toEqual(before);
+  expect(read()?.status?.resources).toEqual(whole('1', '60Mi'));
   expect(node.events.filter((event) => event.startsWith('Warning ResizeInfeasible'))).toHaveLength(1);
 });
 

@@ -34,15 +34,23 @@ function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number }
 
 /** Whether the resources of a pod or its containers differ from those that the node has granted. */
 export function asksForResize(pod: Pod): boolean {
-  const own = pod.spec?.resources?.requests ?? {};
-  if (!equalJson(grantedAsWhole(pod)?.requests ?? {}, own)) return true;
+  if (asksAsWhole(pod)) return true;
   return ownContainersOf(pod).some(({ container }) => {
     const granted = reportedStatus(pod, container.name)?.allocatedResources;
     return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
   });
 }
 
-/** What the node has granted a pod as a whole. Of one that it has not reported yet, that is what the pod was created with. */
+/** Of a pod without pod-level resources, the status has the sums of its containers: these are no resize. */
+function asksAsWhole(pod: Pod): boolean {
+  if (resourcesOfPod(pod).size === 0) return false;
+  return !equalJson(grantedAsWhole(pod)?.requests ?? {}, pod.spec?.resources?.requests ?? {});
+}
+
+/**
+ * What the node has granted a pod as a whole. Of one that it has not reported yet, that is what the pod was created with. Of one that got
+ * pod-level resources by a resize, it is the sums of its containers until they are granted, which allow the same as no such resources.
+ */
 function grantedAsWhole(pod: Pod): ResourceRequirements | undefined {
   const { spec, status } = pod;
   if (status?.resources !== undefined) return status.resources;
@@ -139,7 +147,7 @@ export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   const { containers, initContainers, resources, ...rest } = pod.spec;
   // Without a control group the pod never has what it asks for as a whole.
   const asWhole = verdict.kind === 'infeasible' ? pod.status?.resources : grantedAsWhole(pod);
-  const ofPod = resources === undefined ? undefined : asWhole;
+  const ofPod = resourcesOfPod(pod).size === 0 ? resources : asWhole;
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));
   return {
     ...pod,

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { canWait } from './can-wait.ts';
 
 const NEW: PodStatus = { phase: 'Pending', qosClass: 'BestEffort' };
+const AMOUNTS = { requests: { cpu: '1' } };
 const container = (state: ContainerStatus['state'], more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   ...{ name: 'main', ready: false, restartCount: 0, image: 'a', imageID: '', lastState: {} },
   ...{ state, ...more },
@@ -17,6 +18,8 @@ const RUNNING: PodStatus = {
 
 it.each<[string, PodStatus, PodStatus]>([
   ['a pod that the node has seen', NEW, { ...NEW, hostIP: '10.0.0.1', startTime: '2026-01-01T00:00:00Z' }],
+  ['what a pod was granted first', NEW, { ...NEW, resources: AMOUNTS, allocatedResources: AMOUNTS.requests }],
+  ['nothing that was granted', NEW, { ...NEW, resources: {} }],
   ['containers that are made', NEW, { ...NEW, containerStatuses: [CREATING], initContainerStatuses: [CREATING] }],
   [
     'what is not true yet',
@@ -40,6 +43,13 @@ it.each<[string, PodStatus, PodStatus]>([
 
 it.each<[string, PodStatus, PodStatus]>([
   ['a pod that runs', NEW, RUNNING],
+  ['a pod that runs with what it was granted first', NEW, { ...RUNNING, resources: AMOUNTS }],
+  ['new resources', { ...RUNNING, resources: {} }, { ...RUNNING, resources: AMOUNTS }],
+  [
+    'new requests',
+    { ...RUNNING, resources: AMOUNTS, allocatedResources: AMOUNTS.requests },
+    { ...RUNNING, resources: AMOUNTS, allocatedResources: { cpu: '2' } },
+  ],
   ['a pod that failed', NEW, { ...NEW, phase: 'Failed', reason: 'Evicted' }],
   ['a pod that is not ready any more', RUNNING, { ...RUNNING, conditions: [condition('Ready', 'False')] }],
   [

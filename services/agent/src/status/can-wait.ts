@@ -6,10 +6,13 @@ const STARTING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitiali
 
 /**
  * Whether clients can wait for a change of a pod's status: it says no more than that the node has seen the pod or its new generation,
- * makes its containers for the first time, has its address, or has taken its sandbox away.
+ * has granted what the pod was created with, makes its containers for the first time, has its address, or has taken its sandbox away.
  */
 export function canWait(before: PodStatus, after: PodStatus): boolean {
-  return equalJson(essenceOf(before), essenceOf(after));
+  const { resources, allocatedResources } = after;
+  const isFirst = before.resources === undefined && resources !== undefined;
+  const granted = isFirst ? { resources, ...(allocatedResources === undefined ? {} : { allocatedResources }) } : {};
+  return equalJson(essenceOf({ ...before, ...granted }), essenceOf(after));
 }
 
 function essenceOf(status: PodStatus): object {

@@ -1,38 +1,58 @@
-import { canonicalQuantity, type Pod, podRequests, type PodStatus, resourcesOfPod } from '@gantry/objects';
+import {
+  isPodLevelResource,
+  type Pod,
+  podAmounts,
+  podAmountsWithOverhead,
+  type PodSpec,
+  type PodStatus,
+  type ResourceRequirements,
+  resourcesOfPod,
+} from '@gantry/objects';
 import { isGroupResized } from '../plan/pod-group.ts';
 import type { PodGroupState } from '../runtime/pod-groups.ts';
+import { isLimited } from '../spec/resources.ts';
 
-/**
- * Of a pod that says something for itself as a whole: what it was granted, and what it is held to. During a resize, limits are those of
- * before. `pod` has the resources that are in force.
- */
+/** What a pod counts with on its node, and what it was granted as a whole. `pod` has the resources that are in force. */
 export function podResourcesStatus(
   pod: Pod,
   group: PodGroupState | undefined,
 ): Pick<PodStatus, 'resources' | 'allocatedResources'> {
-  const { resources } = pod.spec ?? {};
-  if (resources === undefined || resourcesOfPod(pod).size === 0) return {};
-  const before = isGroupResized(pod, group) ? pod.status?.resources : undefined;
-  const { requests } = resources;
-  const limits = (before ?? resources).limits;
+  const { spec } = pod;
+  if (spec === undefined) return {};
+  const allocatedResources = podAmountsWithOverhead(spec, 'requests');
   return {
-    allocatedResources: allocated(pod),
-    resources: { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) },
+    ...(isEmpty(allocatedResources) ? {} : { allocatedResources }),
+    resources: resourcesOfPod(pod).size === 0 ? ofContainers(pod, spec) : ofPod(pod, spec, group),
   };
 }
 
-/** What the pod requests with its containers and its overhead; in its own words where these are the same. */
-function allocated(pod: Pod): Record<string, string> {
-  const { resources, overhead } = pod.spec ?? {};
-  return Object.fromEntries(
-    Object.entries(podRequests(pod)).map(([name, amount]) => {
-      const own = overhead?.[name] === undefined ? resources?.requests?.[name] : undefined;
-      return [name, own ?? quantityOf(name, amount)];
-    }),
-  );
+/** What a pod says for itself. During a resize, limits are those of before. */
+function ofPod(pod: Pod, { resources = {} }: PodSpec, group: PodGroupState | undefined): ResourceRequirements {
+  const before = isGroupResized(pod, group) ? pod.status?.resources : undefined;
+  const { requests } = resources;
+  const { limits } = before ?? resources;
+  return { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) };
 }
 
-function quantityOf(name: string, amount: number): string {
-  if (name === 'cpu') return canonicalQuantity(`${amount}m`);
-  return canonicalQuantity(amount % 1024 === 0 ? `${amount / 1024}Ki` : amount);
+/**
+ * What the containers of a pod without pod-level resources were granted together. If the pod asks for such resources later, these are what
+ * it was granted as a whole until then. Therefore it has no limit where a container has none, which kubelet reports of a pending pod: the
+ * limit would hold that container. And it has no overhead, which kubelet reports: the overhead is added to what was granted.
+ */
+function ofContainers(pod: Pod, spec: PodSpec): ResourceRequirements {
+  const sums = podAmounts(spec, 'limits');
+  const limits = Object.fromEntries(
+    (['cpu', 'memory'] as const).flatMap((name) => {
+      const limit = sums[name];
+      return limit !== undefined && isLimited(pod, name) ? [[name, limit]] : [];
+    }),
+  );
+  const requests = Object.fromEntries(
+    Object.entries(podAmounts(spec, 'requests')).filter(([name]) => isPodLevelResource(name)),
+  );
+  return { ...(isEmpty(limits) ? {} : { limits }), ...(isEmpty(requests) ? {} : { requests }) };
+}
+
+function isEmpty(list: object): boolean {
+  return Object.keys(list).length === 0;
 }

@@ -107,6 +107,24 @@ describe('the status of a pod', () => {
     });
   });
 
+  it('says what the pod was granted from its first report until after its end, and nothing of a pod that never ran', () => {
+    const resources = { requests: { cpu: '100m' }, limits: { cpu: '1' } };
+    const spec: Partial<Pod['spec']> = { containers: [container('main', { resources })], restartPolicy: 'Never' };
+    const granted = { resources, allocatedResources: resources.requests };
+    const pending = statusOf(pod(spec), undefined);
+    expect(pending).toMatchObject({ phase: 'Pending', ...granted });
+    const started = podState([sandbox()], [running()]);
+    expect(statusOf(pod(spec, pending), started)).toMatchObject({ phase: 'Running', ...granted });
+    const ended = statusOf(pod(spec, pending), podState([sandbox()], [exited(0)]));
+    expect(ended).toMatchObject({ phase: 'Succeeded', ...granted });
+    expect(statusOf(pod(spec, ended), podState([], []))).toMatchObject({ phase: 'Succeeded', ...granted });
+    expect(statusOf(pod(spec, { phase: 'Succeeded' }), undefined)).not.toHaveProperty('resources');
+    const rejection = { reason: 'SysctlForbidden', message: 'no' };
+    expect(statusOf(pod(spec), undefined, { ...MOUNTED, rejection })).not.toHaveProperty('resources');
+    const deleted = { deletionTimestamp: '2026-01-01T00:09:00Z' };
+    expect(statusOf(pod(spec, pending, deleted), started)).toMatchObject(granted);
+  });
+
   it('is Failed, with the reason, for a pod that the node rejects', () => {
     const rejection = { reason: 'SysctlForbidden', message: 'forbidden sysctl: "kernel.msgmax" not allowlisted' };
     expect(statusOf(pod(), undefined, { ...MOUNTED, rejection })).toMatchObject({
