@@ -33,7 +33,7 @@ export function withHeldResources(pod: Pod): Pod {
 }
 
 /**
- * What the pod holds as a whole, of what its spec says as a whole: the status names everything that its containers have, too, and of a pod
+ * What the pod holds of the pod-level resources in its spec: the status names everything that its containers have, too, and of a pod
  * without pod-level resources nothing else.
  */
 function heldByPod(

@@ -18,7 +18,7 @@ export function containerAmounts(spec: PodSpec, of: 'requests' | 'limits'): Text
   return textsOf(ofContainers(spec, of));
 }
 
-/** What a pod requests, or is limited to, without its overhead: of each resource what it says as a whole, else what its containers do. */
+/** What a pod requests, or is limited to, without its overhead: of each resource what it says at pod level, else what its containers do. */
 export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Texts {
   return textsOf(ofPod(spec, of));
 }

@@ -42,7 +42,7 @@ function maxAmounts(a: Amounts, b: Amounts): Amounts {
 const NUMBERS: ListArithmetic<Amounts> = { none: NO_AMOUNTS, sum: addAmounts, largest: maxAmounts };
 
 /**
- * What a pod requests, as Kubernetes' PodRequests counts it: of each resource what the pod requests as a whole, else what its containers
+ * What a pod requests, as Kubernetes' PodRequests counts it: of each resource the pod-level request, else what its containers
  * request; plus overhead.
  */
 export function podRequests(pod: Pod): Amounts {
@@ -58,7 +58,7 @@ export function podLimits(pod: Pod): Amounts {
   return addAmounts(total, Object.fromEntries(overhead));
 }
 
-/** The names of what a pod says for itself as a whole, in `spec.resources`. */
+/** The names of a pod's pod-level resources. */
 export function resourcesOfPod({ spec }: Pod): ReadonlySet<string> {
   const { requests = {}, limits = {} } = spec?.resources ?? {};
   return new Set([...Object.keys(requests), ...Object.keys(limits)].filter(isPodLevelResource));

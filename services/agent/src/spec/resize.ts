@@ -48,8 +48,8 @@ function asksAsWhole(pod: Pod): boolean {
 }
 
 /**
- * What the node has granted a pod as a whole. Of one that it has not reported yet, that is what the pod was created with. Of one that got
- * pod-level resources by a resize, it is the sums of its containers until they are granted, which allow the same as no such resources.
+ * The pod-level resources that the node has granted a pod. Of one that it has not reported yet, these are what the pod was created with. Of
+ * one that got such resources by a resize, they are the sums of its containers until they are granted, which allow the same as none.
  */
 function grantedAsWhole(pod: Pod): ResourceRequirements | undefined {
   const { spec, status } = pod;
@@ -91,7 +91,7 @@ export function judgeResize(
   return verdictOf(pod, [...granted.values()], capacity);
 }
 
-/** Whether a pod has got limits as a whole that its sandbox has no control group for. */
+/** Whether a pod has got pod-level limits that its sandbox has no control group for. */
 function lacksGroup({ spec }: Pod, state: Pick<PodState, 'sandboxes' | 'group'> | undefined): boolean {
   if (Object.keys(spec?.resources?.limits ?? {}).length === 0 || state?.group !== undefined) return false;
   return state?.sandboxes.some((sandbox) => sandbox.state === 'running') === true;
@@ -145,7 +145,7 @@ const DEFERRED: ResizeVerdict = { kind: 'deferred', reason: '', message: '' };
 export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
   const { containers, initContainers, resources, ...rest } = pod.spec;
-  // Without a control group the pod never has what it asks for as a whole.
+  // Without a control group the pod never has the pod-level resources that it asks for.
   const asWhole = verdict.kind === 'infeasible' ? pod.status?.resources : grantedAsWhole(pod);
   const ofPod = resourcesOfPod(pod).size === 0 ? resources : asWhole;
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));

@@ -12,7 +12,7 @@ import { isGroupResized } from '../plan/pod-group.ts';
 import type { PodGroupState } from '../runtime/pod-groups.ts';
 import { isLimited } from '../spec/resources.ts';
 
-/** What a pod counts with on its node, and what it was granted as a whole. `pod` has the resources that are in force. */
+/** What a pod counts with on its node, and its pod-level resources. `pod` has the resources that are in force. */
 export function podResourcesStatus(
   pod: Pod,
   group: PodGroupState | undefined,
@@ -36,7 +36,7 @@ function ofPod(pod: Pod, { resources = {} }: PodSpec, group: PodGroupState | und
 
 /**
  * What the containers of a pod without pod-level resources were granted together. If the pod asks for such resources later, these are what
- * it was granted as a whole until then. Therefore it has no limit where a container has none, which kubelet reports of a pending pod: the
+ * it was granted at pod level until then. Therefore it has no limit where a container has none, which kubelet reports of a pending pod: the
  * limit would hold that container. And it has no overhead, which kubelet reports: the overhead is added to what was granted.
  */
 function ofContainers(pod: Pod, spec: PodSpec): ResourceRequirements {
