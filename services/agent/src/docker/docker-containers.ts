@@ -5,35 +5,38 @@ import { resourceUpdate } from './options/resources.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
-import type { Inspections } from './inspections.ts';
+import type { KnownContainers } from './known-containers.ts';
 
 /** Containers of pods. `privilege` is the result of the engine's probe. */
 export function dockerContainers(
   calls: EngineCalls,
   execs: DockerExecs,
-  inspections: Pick<Inspections, 'forget'>,
+  { inspections, containers }: KnownContainers,
   privilege: () => EnginePrivilege,
 ): ContainerRuntime {
   return {
     createContainer: async (spec, signal) => {
       try {
         const options = containerOptions(spec, privilege());
-        const create = await calls.change(signal, (docker, abortSignal) =>
+        const { id } = await calls.change(signal, (docker, abortSignal) =>
           docker.createContainer({ ...options, abortSignal }),
         );
-        return create.id;
+        containers.came({ id, labels: options.Labels ?? {} });
+        return id;
       } catch (error) {
         throw fromDocker(error, 'CreateContainerError');
       }
     },
     startContainer: async (id, signal) => {
       try {
-        await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+        await inspections.changing(id, () =>
+          calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal })),
+        );
       } catch (error) {
         throw fromDocker(error, 'RunContainerError');
       }
     },
-    stopContainer: (id, graceSeconds, signal) => {
+    stopContainer: async (id, graceSeconds, signal) => {
       const t = Math.max(0, Math.ceil(graceSeconds));
       const stop = () =>
         calls.read(
@@ -41,26 +44,26 @@ export function dockerContainers(
           (docker, abortSignal) => docker.getContainer(id).stop({ t, abortSignal }),
           t * 1000 + REQUEST_MS,
         );
-      return idempotent(stop);
+      await inspections.changing(id, () => idempotent(stop));
     },
     updateContainer: async (id, resources, signal) => {
       try {
-        await calls.change(signal, (docker, abortSignal) =>
-          docker.getContainer(id).update({ ...resourceUpdate(resources), abortSignal }),
+        await inspections.changing(id, () =>
+          calls.change(signal, (docker, abortSignal) =>
+            docker.getContainer(id).update({ ...resourceUpdate(resources), abortSignal }),
+          ),
         );
       } catch (error) {
         throw fromDocker(error, 'Runtime');
-      } finally {
-        // Its event may come after the next list.
-        inspections.forget(id);
       }
     },
-    removeContainer: (id, signal) =>
-      idempotent(() =>
+    removeContainer: async (id, signal) => {
+      const remove = () =>
         calls.change(signal, (docker, abortSignal) =>
           docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
-        ),
-      ),
+        );
+      await inspections.changing(id, () => idempotent(remove));
+    },
     exec: (id, command, signal) => execs.run(id, command, signal),
   };
 }

@@ -19,6 +19,7 @@ import {
   mounterOptions,
   overlayOptions,
 } from './options/image-volume-options.ts';
+import type { PodContainers } from './pod-containers.ts';
 import { NAMESPACE_PATH, openNamespace, runWithNamespace } from './process-namespace.ts';
 
 /** The storage driver whose layers are folders that the kernel can mount as one. */
@@ -32,13 +33,13 @@ const MOUNT_MS = 30_000;
  * host alone. So the engine makes a container that has them and the volume's folder, and mount(8) mounts in its mount namespace; from
  * there the mount propagates to the host. No file of the image is opened or run. Needs CAP_SYS_ADMIN, CAP_SYS_CHROOT and CAP_SYS_PTRACE.
  */
-export function dockerImageVolumes(calls: EngineCalls): ImageVolumeRuntime {
+export function dockerImageVolumes(calls: EngineCalls, containers: Pick<PodContainers, 'came'>): ImageVolumeRuntime {
   return {
     mountImage: async (spec, signal) => {
       const image = await inspectById(calls, spec.image.id, signal);
       try {
         const layers = layersOf(image);
-        await hold(calls, spec, declaredVolumes(image), signal);
+        await hold(calls, containers, spec, declaredVolumes(image), signal);
         await mountIn(calls, mounterOptions(spec, layers), overlayOptions(layers.length), signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -65,19 +66,25 @@ function layersOf({ GraphDriver: driver }: InspectedImage): readonly string[] {
 /** Makes the container that holds the image, unless an earlier call has. */
 async function hold(
   calls: EngineCalls,
+  containers: Pick<PodContainers, 'came'>,
   spec: ImageVolumeSpec,
   declared: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   const options = holdOptions(spec, declared);
-  if ((await createNamed(calls, options, signal)) !== undefined) return;
+  const came = (id: string) => containers.came({ id, labels: options.Labels ?? {} });
+  const created = await createNamed(calls, options, signal);
+  if (created !== undefined) {
+    came(created);
+    return;
+  }
   const { name = '' } = options;
   const { Image: held } = await calls.read(signal, (docker, abortSignal) =>
     docker.getContainer(name).inspect({ abortSignal }),
   );
   if (held === spec.image.id) return;
   // The name of the image has got another one since.
-  await createAnew(calls, options, signal);
+  came(await createAnew(calls, options, signal));
 }
 
 /** Mounts in the mount namespace of a container, which exists for that alone. */

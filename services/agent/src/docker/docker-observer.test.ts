@@ -7,7 +7,9 @@ import { groupReader } from './cgroup-stats.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { Inspections } from './inspections.ts';
+import type { KnownContainers } from './known-containers.ts';
 import { groupParent } from './options/pod-group-name.ts';
+import { PodContainers } from './pod-containers.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 
@@ -24,6 +26,10 @@ const ENDED = {
   HostConfig: { NetworkMode: 'none' },
   NetworkSettings: { Networks: {} },
 };
+
+function knownOf(calls: EngineCalls): KnownContainers {
+  return { inspections: new Inspections(calls), containers: new PodContainers() };
+}
 
 /** A sandbox in the group of its pod, and a container of another pod that alone is in that pod's. */
 const groupOf = (uid: string) => groupParent({ owner: { cluster: 'c', node: 'node-a' }, uid });
@@ -52,7 +58,7 @@ it('the group of a pod is that of its running sandbox', async () => {
   const calls = new EngineCalls(docker, new ManualClock());
   const group = { limits: {}, precision: { cpuShares: 1, memoryBytes: 1 } };
   const links = new PodLinks(calls, groupReader('/nonexistent'));
-  const observer = new DockerObserver(calls, new Inspections(calls), links, { find: async () => group });
+  const observer = new DockerObserver(calls, knownOf(calls), links, { find: async () => group });
   const pods = await observer.listPods({ cluster: 'c' }, signal);
   expect(pods.map((pod) => [pod.identity.uid, pod.sandboxes[0]?.group, pod.group])).toEqual([
     ['uid-1', 'pod', group],
@@ -66,16 +72,18 @@ async function observeEnded() {
   const stream = new PassThrough();
   const responses = new Map<string, object>([
     ['/events', stream],
-    ['/containers/json', [{ Id: ID, State: 'exited' }]],
+    ['/containers/json', [{ Id: ID, State: 'exited', Labels: LABELS }]],
     [`/containers/${ID}/json`, ENDED],
   ]);
+  const asked: string[] = [];
   docker.modem.dial = ({ path }, callback) => {
     const [address = ''] = path.split('?');
+    asked.push(address);
     callback?.(null, responses.get(address) ?? null);
   };
   const calls = new EngineCalls(docker, new ManualClock());
   const links = new PodLinks(calls, groupReader('/nonexistent'));
-  const observer = new DockerObserver(calls, new Inspections(calls), links, new PodGroups('/nonexistent'));
+  const observer = new DockerObserver(calls, knownOf(calls), links, new PodGroups('/nonexistent'));
   const events = observer.watch('c', signal)[Symbol.asyncIterator]();
   expect((await events.next()).value).toBe('connected');
   return {
@@ -84,6 +92,17 @@ async function observeEnded() {
       return (await events.next()).value as unknown;
     },
     endedBy: async () => (await observer.listPods({ cluster: 'c' }, signal))[0]?.containers[0]?.endedBy,
+    /** Of the container's node, or of a pod of it. */
+    list: async (podUid?: string) => {
+      asked.length = 0;
+      const filter = { cluster: 'c', node: 'node-a', ...(podUid === undefined ? {} : { podUid }) };
+      const pods = await observer.listPods(filter, signal);
+      return { ids: pods.flatMap(({ containers }) => containers.map(({ id }) => id)), asked: [...asked] };
+    },
+    close: async () => {
+      stream.end();
+      return (await events.next()).done;
+    },
   };
 }
 
@@ -106,4 +125,20 @@ it('what is known of a container is forgotten with it', async () => {
   await emit('oom');
   await emit('destroy');
   expect(await endedBy()).toBeUndefined();
+});
+
+it('pods of a node that was listed are found without a list, until the events end', async () => {
+  const { list, emit, close } = await observeEnded();
+  expect((await list('uid-1')).asked).toContain('/containers/json');
+  expect(await list()).toMatchObject({ ids: [ID] });
+  expect(await list('uid-1')).toEqual({ ids: [ID], asked: [] });
+  expect(await list('uid-2')).toEqual({ ids: [], asked: [] });
+  await emit('start');
+  expect(await list('uid-1')).toEqual({ ids: [ID], asked: [`/containers/${ID}/json`] });
+  await emit('destroy');
+  expect(await list('uid-1')).toEqual({ ids: [], asked: [] });
+  await emit('create', 'start');
+  expect((await list('uid-1')).ids).toEqual([ID]);
+  expect(await close()).toBe(true);
+  expect((await list('uid-1')).asked).toContain('/containers/json');
 });

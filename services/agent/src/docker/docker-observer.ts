@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type Docker from 'dockerode';
 import type { PodFilter, PodState, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { podStates } from './container-state.ts';
@@ -6,7 +7,9 @@ import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { Inspections } from './inspections.ts';
+import type { KnownContainers } from './known-containers.ts';
 import { isGrouped } from '../runtime/sandboxes.ts';
+import type { PodContainers } from './pod-containers.ts';
 import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
@@ -19,13 +22,14 @@ const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = {
   update: 'updated',
   destroy: 'removed',
 };
-/** Changes of what an inspection shows that no worker needs to hear of. */
-const SILENT = ['unpause', 'rename'];
+/** Changes of which containers there are, and of what an inspection shows, that no worker needs to hear of. */
+const SILENT = ['create', 'unpause', 'rename'];
 
 /** Containers and events of a cluster. */
 export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
+  readonly #containers: PodContainers;
   readonly #links: PodLinks;
   readonly #groups: Pick<PodGroups, 'find'>;
   /**
@@ -34,23 +38,22 @@ export class DockerObserver implements RuntimeObserver {
    */
   readonly #outOfMemory = new Set<string>();
 
-  constructor(calls: EngineCalls, inspections: Inspections, links: PodLinks, groups: Pick<PodGroups, 'find'>) {
+  constructor(
+    calls: EngineCalls,
+    { inspections, containers }: KnownContainers,
+    links: PodLinks,
+    groups: Pick<PodGroups, 'find'>,
+  ) {
     this.#calls = calls;
     this.#groups = groups;
     this.#inspections = inspections;
+    this.#containers = containers;
     this.#links = links;
   }
 
   async listPods(filter: PodFilter, signal: AbortSignal) {
-    const labels = [
-      `${LABEL.cluster}=${filter.cluster}`,
-      ...(filter.node === undefined ? [] : [`${LABEL.node}=${filter.node}`]),
-      ...(filter.podUid === undefined ? [] : [`${LABEL.podUid}=${filter.podUid}`]),
-    ];
     try {
-      const containers = await this.#calls.read(signal, (docker, abortSignal) =>
-        docker.listContainers({ all: true, filters: { label: labels }, abortSignal }),
-      );
+      const containers = this.#known(filter) ?? (await this.#list(filter, signal));
       const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
       const inspected = found.filter((container) => container !== undefined);
       const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
@@ -64,6 +67,25 @@ export class DockerObserver implements RuntimeObserver {
     }
   }
 
+  #known({ cluster, node, podUid }: PodFilter): readonly { readonly Id: string }[] | undefined {
+    if (node === undefined || podUid === undefined) return undefined;
+    return this.#containers.find({ cluster, node }, podUid)?.map((Id) => ({ Id }));
+  }
+
+  async #list({ cluster, node, podUid }: PodFilter, signal: AbortSignal): Promise<readonly Docker.ContainerInfo[]> {
+    const label = [
+      `${LABEL.cluster}=${cluster}`,
+      ...(node === undefined ? [] : [`${LABEL.node}=${node}`]),
+      ...(podUid === undefined ? [] : [`${LABEL.podUid}=${podUid}`]),
+    ];
+    using list = node === undefined || podUid !== undefined ? undefined : this.#containers.beginList({ cluster, node });
+    const listed = await this.#calls.read(signal, (docker, abortSignal) =>
+      docker.listContainers({ all: true, filters: { label }, abortSignal }),
+    );
+    list?.end(listed.map(({ Id: id, Labels: labels }) => ({ id, labels })));
+    return listed;
+  }
+
   /** The pod with its control group. The engine may have made one for a single container: that does not hold the others. */
   async #withGroup(state: PodState): Promise<PodState> {
     if (!isGrouped(state.sandboxes)) return state;
@@ -73,6 +95,7 @@ export class DockerObserver implements RuntimeObserver {
 
   async *watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
     const stream = await this.#events(cluster, signal);
+    using _ = this.#containers.follow();
     this.#inspections.forgetAll();
     this.#outOfMemory.clear();
     yield 'connected';
@@ -88,6 +111,8 @@ export class DockerObserver implements RuntimeObserver {
         // A container may run out of memory many times a second; each further time changes nothing.
         if (what === 'outOfMemory' && this.#outOfMemory.has(id)) continue;
         this.#inspections.forget(id);
+        if (event.Action === 'create') this.#containers.came({ id, labels: attributes });
+        if (what === 'removed') this.#containers.went({ id, labels: attributes });
         if (what === 'outOfMemory') this.#outOfMemory.add(id);
         if (what === 'removed') this.#outOfMemory.delete(id);
         if (what === undefined) continue;

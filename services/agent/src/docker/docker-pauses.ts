@@ -1,13 +1,16 @@
 import type { PauseRuntime } from '../runtime/pauses.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import type { Inspections } from './inspections.ts';
 
 /** Containers that the engine has paused for someone else. */
-export function dockerPauses(calls: EngineCalls): PauseRuntime {
+export function dockerPauses(calls: EngineCalls, inspections: Pick<Inspections, 'changing'>): PauseRuntime {
   return {
     unpause: async (id, signal) => {
       try {
-        await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).unpause({ abortSignal }));
+        await inspections.changing(id, () =>
+          calls.change(signal, (docker, abortSignal) => docker.getContainer(id).unpause({ abortSignal })),
+        );
       } catch (error) {
         const { status, message } = describeDockerError(error);
         // The engine has no code of its own for it.

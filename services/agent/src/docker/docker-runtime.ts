@@ -21,6 +21,7 @@ import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
 import { Inspections } from './inspections.ts';
+import { PodContainers } from './pod-containers.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
@@ -55,18 +56,20 @@ export function connectDocker(
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);
   const inspections = new Inspections(calls);
+  const containers = new PodContainers();
+  const known = { inspections, containers };
   const groups = groupReader(cgroupDir);
   const links = new PodLinks(calls, groups);
   const podGroups = new PodGroups(cgroupDir);
   return {
-    sandboxes: dockerSandboxes(calls, links, podGroups),
+    sandboxes: dockerSandboxes(calls, known, links, podGroups),
     podGroups,
-    containers: dockerContainers(calls, execs, inspections, privilege),
-    pauses: dockerPauses(calls),
+    containers: dockerContainers(calls, execs, known, privilege),
+    pauses: dockerPauses(calls, inspections),
     images: dockerImages(calls),
-    imageVolumes: dockerImageVolumes(calls),
+    imageVolumes: dockerImageVolumes(calls, containers),
     imageFiles: dockerImageFiles(calls),
-    observer: new DockerObserver(calls, inspections, links, podGroups),
+    observer: new DockerObserver(calls, known, links, podGroups),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groups, clock),
     streams: dockerStreams(calls, execs, clock),

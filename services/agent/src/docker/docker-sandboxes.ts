@@ -3,6 +3,7 @@ import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import type { KnownContainers } from './known-containers.ts';
 import type { PodBridge } from './pod-bridge.ts';
 import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
@@ -12,23 +13,26 @@ const ELSEWHERE = "the engine has not put the sandbox into the pod's control gro
 /** Sandboxes as pause containers. Where it can, the agent connects them to their network. */
 export function dockerSandboxes(
   calls: EngineCalls,
+  { inspections, containers }: KnownContainers,
   links: PodLinks,
   groups: Pick<PodGroups, 'updatePodGroup' | 'holds'>,
 ): SandboxRuntime {
   const bridgeOf = async ({ network }: SandboxSpec, signal: AbortSignal) =>
     network.kind === 'pod' && network.nameServer === 'network' ? links.bridge(network.name, signal) : undefined;
   const start = async (id: string, spec: SandboxSpec, bridge: PodBridge | undefined, signal: AbortSignal) => {
-    await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
-    if (bridge === undefined || spec.network.kind !== 'pod') return;
-    const { State: state } = await calls.read(signal, (docker, abortSignal) =>
-      docker.getContainer(id).inspect({ abortSignal }),
+    await inspections.changing(id, () =>
+      calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal })),
     );
-    await links.connect(bridge, { id, pid: state.Pid }, spec.network.address);
+    if (bridge === undefined || spec.network.kind !== 'pod') return;
+    const started = await inspections.inspect({ Id: id }, signal);
+    await links.connect(bridge, { id, pid: started?.State.Pid ?? 0 }, spec.network.address);
   };
   const remove = (id: string, signal: AbortSignal) =>
-    idempotent(() =>
-      calls.change(signal, (docker, abortSignal) =>
-        docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+    inspections.changing(id, () =>
+      idempotent(() =>
+        calls.change(signal, (docker, abortSignal) =>
+          docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+        ),
       ),
     );
   return {
@@ -42,6 +46,7 @@ export function dockerSandboxes(
         const { id } = await calls.change(signal, (docker, abortSignal) =>
           docker.createContainer({ ...options, abortSignal }),
         );
+        containers.came({ id, labels: options.Labels ?? {} });
         try {
           created?.(id);
           await start(id, spec, bridge, signal);
@@ -58,7 +63,9 @@ export function dockerSandboxes(
       }
     },
     stopSandbox: (id, signal) =>
-      idempotent(() => calls.change(signal, (docker, abortSignal) => docker.getContainer(id).kill({ abortSignal }))),
+      inspections.changing(id, () =>
+        idempotent(() => calls.change(signal, (docker, abortSignal) => docker.getContainer(id).kill({ abortSignal }))),
+      ),
     removeSandbox: remove,
   };
 }

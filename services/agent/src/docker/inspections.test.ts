@@ -68,3 +68,15 @@ it('a container that is gone is undefined', async () => {
   answer = () => Promise.reject(Object.assign(new Error('gone'), { statusCode: 404 }));
   expect(await inspect('running')).toBeUndefined();
 });
+
+it('what was known of a container is forgotten after a change, also where that fails', async () => {
+  answer = () => inState('running');
+  const known = () => inspections.inspect({ Id: ID }, signal);
+  await known();
+  answer = () => inState('exited');
+  expect(await inspections.changing(ID, async () => (await known())?.State.Status)).toBe('running');
+  expect((await known())?.State.Status).toBe('exited');
+  answer = () => inState('running', '2');
+  await expect(inspections.changing(ID, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect((await known())?.State.StartedAt).toBe('2');
+});

@@ -7,7 +7,7 @@ const KEPT = new Set(['running', 'paused', 'exited']);
 
 /**
  * What the engine says of its containers, asked once for each state that a container is in. A list of the engine says the state, and
- * events which container is to be asked again: `forget` must hear of every event and of every change that makes none.
+ * events which container is to be asked again: `forget` must hear of every event, and of every change that makes none.
  */
 export class Inspections {
   readonly #calls: EngineCalls;
@@ -18,13 +18,13 @@ export class Inspections {
     this.#calls = calls;
   }
 
-  /** Undefined when the container does not exist any more. */
+  /** Undefined when the container does not exist any more. `State` as the engine has listed it; absent: events alone say what is known. */
   async inspect(
-    { Id: id, State: state }: Pick<Docker.ContainerInfo, 'Id' | 'State'>,
+    { Id: id, State: state }: Pick<Docker.ContainerInfo, 'Id'> & Partial<Pick<Docker.ContainerInfo, 'State'>>,
     signal: AbortSignal,
   ): Promise<Docker.ContainerInspectInfo | undefined> {
     const known = this.#known.get(id);
-    if (known?.State.Status === state) return known;
+    if (known !== undefined && (state === undefined || known.State.Status === state)) return known;
     const question = Symbol(id);
     this.#asking.set(id, question);
     try {
@@ -39,6 +39,15 @@ export class Inspections {
       throw error;
     } finally {
       if (this.#asking.get(id) === question) this.#asking.delete(id);
+    }
+  }
+
+  /** Carries out a change of a container, whose event may come later than the next look. */
+  async changing<T>(id: string, change: () => Promise<T>): Promise<T> {
+    try {
+      return await change();
+    } finally {
+      this.forget(id);
     }
   }
 

@@ -227,6 +227,33 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(seen).toEqual(['started', 'started', 'updated', 'ended', 'removed']);
     });
 
+    it('shows what a caller has changed at once, before it reads the events of that', async () => {
+      const stop = new AbortController();
+      const events = test.runtime.observer.watch(test.cluster, stop.signal)[Symbol.asyncIterator]();
+      expect((await events.next()).value).toBe('connected');
+      expect(await test.runtime.observer.listPods(owner(), signal)).toEqual([]);
+      const mine = async () =>
+        (await test.runtime.observer.listPods({ ...owner(), podUid: 'pod-1' }, signal)).flatMap((state) =>
+          [...state.sandboxes, ...state.containers].map((one) => [one.id, one.state]),
+        );
+      const { containers, sandboxes } = test.runtime;
+      const sandboxId = await sandboxes.createSandbox(sandbox(), signal);
+      expect(await mine()).toEqual([[sandboxId, 'running']]);
+      const id = await containers.createContainer(container(sandboxId, FOREVER), signal);
+      expect((await mine())[1]).toEqual([id, 'created']);
+      await containers.startContainer(id, signal);
+      expect((await mine())[1]).toEqual([id, 'running']);
+      await containers.stopContainer(id, 0, signal);
+      expect((await mine())[1]).toEqual([id, 'exited']);
+      await containers.removeContainer(id, signal);
+      expect(await mine()).toEqual([[sandboxId, 'running']]);
+      await sandboxes.stopSandbox(sandboxId, signal);
+      await sandboxes.removeSandbox(sandboxId, signal);
+      expect(await mine()).toEqual([]);
+      stop.abort();
+      await expect(events.next()).rejects.toBe(stop.signal.reason);
+    });
+
     it('emits that a container or a sandbox was paused, shows it, and lets it go on', async () => {
       const stop = new AbortController();
       const connected = Promise.withResolvers<void>();
