@@ -112,8 +112,8 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a part of a volume is resolved by the engine',
     file: `${AGENT}/volumes/pod-volumes.ts`,
-    text: "if (subPathOf(mount, environment) !== '') return undefined;",
-    replacement: '',
+    text: "hostPath: subPath === '' ? this.#wholePath(pod, mount) : undefined });",
+    replacement: 'hostPath: join(this.#wholePath(pod, mount), subPath) });',
     tests: [`${AGENT}/volumes/pod-volumes.test.ts`],
     protects: 'files of the host beside the folder that a pod may have',
   },

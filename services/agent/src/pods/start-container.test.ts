@@ -89,7 +89,9 @@ it('a pod runs before the paths of its mounts are taken away, and is not removed
     },
   });
   onTestFinished(() => hung.resolve());
-  await node.put(pod());
+  const part = { name: 'work', mountPath: '/m', subPath: 'part' };
+  const volumes = [{ name: 'work', emptyDir: {} }];
+  await node.put(pod({ volumes, containers: [container('main', { volumeMounts: [part] })] }));
   await soon(node, () => node.pods.get('uid-1')).toBeDefined();
   node.work('uid-1');
   await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');

@@ -2,8 +2,6 @@ import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Container } from '@gantry/objects';
-import { openedAs } from '../mounts/open-path.ts';
-import type { OpenedPath } from '../runtime/host-mounts.ts';
 
 /** Where the containers of a pod find its resolver, its hosts and its hostname. */
 export const RESOLVER_PATH = '/etc/resolv.conf';
@@ -18,22 +16,15 @@ export function hasOwnFile(container: Container, path: string): boolean {
 }
 
 /**
- * Opens a file that all containers of a pod mount, and writes it: only where it does not exist yet, or each time, since the address
- * in it changes with the pod's sandbox.
+ * Writes a file that all containers of a pod mount: only where it does not exist yet, or each time, since the address in it changes with the
+ * pod's sandbox. It stays the same file, which containers have mounted.
  */
-export async function openPodFile(path: string, text: string, write: 'once' | 'always'): Promise<OpenedPath> {
+export async function writePodFile(path: string, text: string, write: 'once' | 'always'): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | SAFELY, 0o644);
-  try {
-    // Empty also after an agent that ended between the two steps.
-    if (write === 'always' || (await handle.stat()).size === 0) {
-      await handle.chmod(0o644);
-      await handle.truncate(0);
-      await handle.writeFile(text);
-    }
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-  return openedAs(handle, 'file', 'own');
+  await using handle = await open(path, constants.O_RDWR | constants.O_CREAT | SAFELY, 0o644);
+  // Empty also after an agent that ended between the two steps.
+  if (write === 'once' && (await handle.stat()).size > 0) return;
+  await handle.chmod(0o644);
+  await handle.truncate(0);
+  await handle.writeFile(text);
 }

@@ -181,23 +181,34 @@ describe('the volumes of pods', () => {
     expect(reads).toHaveLength(4);
   });
 
-  it('are mounted by their own path where a container mounts in them for others to see, and else by a bound one', async () => {
-    const mounts = linuxMounts();
-    const bind = async (opened: readonly unknown[], folder: string) =>
-      opened.map((_, index) => join(folder, String(index)));
-    const own = new PodVolumes({ ...options, mounts: { ...mounts, bind } });
-    const mount = { name: 'work', mountPath: '/m' };
-    const shared = container('a', { volumeMounts: [{ ...mount, mountPropagation: 'Bidirectional' }] });
-    const other = container('b', { volumeMounts: [mount] });
-    const pathsOf = async (containers: Container[]) => {
-      const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }], dnsPolicy: 'Default' });
+  it('and files are mounted by their own paths, which only the agent can change, and parts of volumes by bound ones', async () => {
+    const calls: string[] = [];
+    const mounts: HostMounts = {
+      ...linuxMounts(),
+      bind: async (opened, folder) => {
+        calls.push('bind');
+        return opened.map((_, index) => join(folder, String(index)));
+      },
+      detach: async (folder) => void calls.push(`detach ${relative(state, folder)}`),
+    };
+    const own = new PodVolumes({ ...options, mounts });
+    const pathsOf = async (volumeMounts: VolumeMount[]) => {
+      const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }], dnsPolicy: 'Default' });
       await own.sync(withFolder, '', signal);
-      const prepared = await own.mounts(withFolder, other, 0, new Map(), '', signal);
+      await using prepared = await own.mounts(withFolder, container('b', { volumeMounts }), 0, new Map(), '', signal);
       return prepared.mounts.map(({ hostPath }) => hostPath);
     };
-    const bound = [0, 1, 2].map((index) => `/on/the/host/binds/uid-1/b-0/${index}`);
-    expect(await pathsOf([shared, other])).toEqual(['/on/the/host/pods/uid-1/volumes/work', ...bound.slice(0, 2)]);
-    expect(await pathsOf([other])).toEqual(bound);
+    const folder = '/on/the/host/pods/uid-1';
+    const files = [`${folder}/etc-hostname`, `${folder}/containers/b/0`];
+    expect(await pathsOf([{ name: 'work', mountPath: '/m' }])).toEqual([`${folder}/volumes/work`, ...files]);
+    expect(calls).toEqual([]);
+    expect(
+      await pathsOf([
+        { name: 'work', mountPath: '/part', subPath: 'part' },
+        { name: 'work', mountPath: '/m' },
+      ]),
+    ).toEqual(['/on/the/host/binds/uid-1/b-0/0', `${folder}/volumes/work`, ...files]);
+    expect(calls).toEqual(['detach binds/uid-1/b-0', 'bind', 'detach binds/uid-1/b-0']);
   });
 
   describe('on the host', () => {
@@ -244,7 +255,7 @@ describe('the volumes of pods', () => {
     ])('give the engine %s as a whole by its name there', async (_, source, access) => {
       const whole = { containerPath: '/data', hostPath: '/srv/c', access, propagation: 'none' };
       expect(await mountOf(source, {})).toEqual(whole);
-      expect(opened.map(({ namespace }) => namespace)).toEqual(['own', 'own']);
+      expect(opened).toEqual([]);
       await own.release('uid-1');
       expect(await readdir(join(state, 'srv'))).toEqual(['c']);
     });
@@ -354,7 +365,10 @@ describe('the volumes of pods', () => {
     const own = new PodVolumes({ ...options, mounts });
     await own.prepare();
     expect(calls.splice(0)).toEqual(['detach binds']);
-    const bound = await own.mounts(pod(), container('main'), 0, new Map(), '', signal);
+    const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }] });
+    await own.sync(withFolder, '', signal);
+    const main = container('main', { volumeMounts: [{ name: 'work', mountPath: '/m', subPath: 'part' }] });
+    const bound = await own.mounts(withFolder, main, 0, new Map(), '', signal);
     await bound[Symbol.asyncDispose]();
     expect(calls.splice(0)).toEqual(['detach binds/uid-1/main-0', 'detach binds/uid-1/main-0']);
     await own.release('uid-1');

@@ -16,11 +16,10 @@ import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts
 import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
-import { allContainersOf } from '../spec/pod-containers.ts';
 import { component, hostPathOf, serverOf } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
 import { NetworkOpens } from './network-opens.ts';
-import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
+import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, RESOLVER_PATH, writePodFile } from './pod-file.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -28,7 +27,7 @@ import { subPathOf } from './sub-path.ts';
 import { refuseDevices } from './volume-mode.ts';
 import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
-import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
+import { makeMessageFile, messageContainerPath, readMessageFile } from './termination-message.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
 const MIB = 2 ** 20;
@@ -42,8 +41,6 @@ const HOSTS_FILE = 'etc-hosts';
 const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
 const MESSAGES = 'containers';
-
-const SHARED = 'Bidirectional';
 
 /** Each mount of a container costs an open descriptor and a bound path while it starts. */
 const MAX_MOUNTS = 1000;
@@ -122,8 +119,8 @@ export class PodVolumes {
   }
 
   /**
-   * Opens all that a container mounts and binds what was opened to paths of its own, in which no pod can change a component.
-   * AgentError 'CreateContainerConfigError' for a subPath or a device that is refused.
+   * What a container mounts, by paths in which no pod can change a component. A part of a volume is opened, and what was opened is bound to
+   * such a path. AgentError 'CreateContainerConfigError' for a subPath or a device that is refused.
    */
   async mounts(
     pod: Pod,
@@ -160,32 +157,39 @@ export class PodVolumes {
     const { volumeMounts = [] } = container;
     const uid = pod.metadata.uid ?? '';
     const folder = join(this.#bindsFolder(), component(uid), component(`${container.name}-${attempt}`));
-    const release = () => mounts.detach(folder);
-    await release();
     await using opened = new AsyncDisposableStack();
     const sources: BindSource[] = [];
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
       const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
-      const hostPath = this.#unboundPath(pod, mount, environment);
-      drafts.push({ draft, hostPath });
-      if (hostPath !== undefined) continue;
+      const subPath = subPathOf(mount, environment);
+      drafts.push({ draft, hostPath: subPath === '' ? this.#wholePath(pod, mount) : undefined });
+      if (subPath === '') continue;
       const propagation = this.#boundPropagation(pod, mount, draft.propagation);
-      sources.push({ opened: opened.use(await this.#open(pod, container, mount, environment)), propagation });
+      sources.push({ opened: opened.use(await this.#openPart(pod, container, mount, subPath)), propagation });
     }
     for (const { containerPath, name, text, write } of this.#podFiles(pod, podAddress)) {
       if (hasOwnFile(container, containerPath)) continue;
       const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
       const draft = { access: isReadOnly ? 'read-only' : 'read-write', propagation: 'none' } as const;
-      drafts.push({ draft: { containerPath, ...draft }, hostPath: undefined });
-      const file = await openPodFile(join(this.#podFolder(uid), name), text, write);
-      sources.push({ opened: opened.use(file), propagation: 'none' });
+      const path = join(this.#podFolder(uid), name);
+      await writePodFile(path, text, write);
+      drafts.push({ draft: { containerPath, ...draft }, hostPath: this.#hostPath(path) });
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
-    sources.push({ opened: opened.use(await openMessageFile(terminationMessagePath)), propagation: 'none' });
-    const containerPath = messageContainerPath(container);
-    drafts.push({ draft: { containerPath, access: 'read-write', propagation: 'none' }, hostPath: undefined });
-    const bound = (await mounts.bind(sources, folder)).values();
+    await makeMessageFile(terminationMessagePath);
+    const message = {
+      containerPath: messageContainerPath(container),
+      access: 'read-write',
+      propagation: 'none',
+    } as const;
+    drafts.push({ draft: message, hostPath: this.#hostPath(terminationMessagePath) });
+    const release = async () => {
+      if (sources.length > 0) await mounts.detach(folder);
+    };
+    // What an earlier call may have left there.
+    await release();
+    const bound = (sources.length === 0 ? [] : await mounts.bind(sources, folder)).values();
     const specs = drafts.map(({ draft, hostPath }) => ({
       ...draft,
       hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
@@ -260,19 +264,12 @@ export class PodVolumes {
   }
 
   /**
-   * The path of a whole volume that the engine gets as it is, not bound; undefined for any other. What a container of the pod mounts in one
-   * for others to see would appear in the bound path too, and to take that away would take it away from all. One of the network is not
-   * opened: this process would wait for its server. One of the host has its name there. No pod can change a component of any of them.
+   * Of a whole volume, the path where it is on the host. It is a folder of the agent, in which only the agent can change a component, or the
+   * path that an administrator has chosen. It is not opened: of one of the network, this process would wait for its server.
    */
-  #unboundPath(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
-    if (subPathOf(mount, environment) !== '') return undefined;
+  #wholePath(pod: Pod, mount: VolumeMount): string {
     const ofHost = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
-    if (ofHost !== undefined) return ofHost;
-    const isShared = allContainersOf(pod).some(({ container }) =>
-      container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
-    );
-    const isUnbound = isShared || this.#serverOf(pod, mount) !== undefined;
-    return isUnbound ? this.#hostPath(this.#volumeFolder(pod, mount.name)) : undefined;
+    return ofHost ?? this.#hostPath(this.#volumeFolder(pod, mount.name));
   }
 
   /**
@@ -288,21 +285,13 @@ export class PodVolumes {
   }
 
   /** A volume's root is a folder of the agent, or at a path of the host; what lies in it may be the pod's. */
-  async #open(
-    pod: Pod,
-    container: Container,
-    mount: VolumeMount,
-    environment: ReadonlyMap<string, string>,
-  ): Promise<OpenedPath> {
-    const subPath = subPathOf(mount, environment);
+  async #openPart(pod: Pod, container: Container, mount: VolumeMount, subPath: string): Promise<OpenedPath> {
     const isImage = pod.spec?.volumes?.some(({ name, image }) => name === mount.name && image !== undefined) === true;
     const hostPath = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
-    const root =
+    await using root =
       hostPath === undefined
         ? await openOwned(this.#volumeFolder(pod, mount.name))
         : await openedOnHost(this.#options.hostFiles, hostPath);
-    if (subPath === '') return root;
-    await using _ = root;
     try {
       return isImage ? await openInImage(root, subPath) : await openBeneath(root, subPath, 'create');
     } catch (error) {

@@ -3,8 +3,6 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import type { Container } from '@gantry/objects';
-import { openedAs } from '../mounts/open-path.ts';
-import type { OpenedPath } from '../runtime/host-mounts.ts';
 
 /** Where a container writes its message unless its spec says otherwise. */
 const DEFAULT_PATH = '/dev/termination-log';
@@ -20,16 +18,10 @@ export function messageContainerPath(container: Container): string {
 }
 
 /** Makes the empty file that an attempt of a container mounts for its termination message; any user may write to it. */
-export async function openMessageFile(path: string): Promise<OpenedPath> {
+export async function makeMessageFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | SAFELY, 0o666);
-  try {
-    await handle.chmod(0o666);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-  return openedAs(handle, 'file', 'own');
+  await using handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | SAFELY, 0o666);
+  await handle.chmod(0o666);
 }
 
 /** The end of the message that an ended container wrote, as kubelet reads it; '' without one. Never rejects. */
