@@ -8,6 +8,8 @@ export interface EventQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How long Events wait for others with which they are written; none when absent. */
+  readonly gatherMs?: number;
 }
 
 /** An Event to create, or one that exists and the strategic merge patch of what has changed in it. */
@@ -17,12 +19,17 @@ export interface EventWrite {
 }
 
 const MAX_QUEUE = 1000;
+/** Events that are written at a time: an API server commits what comes together as one. */
+const MAX_BATCH = 16;
 /** How often an Event is tried while the API cannot be reached, and the pause between, as in Kubernetes; the first is shorter. */
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 const UNREACHABLE: readonly string[] = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests'];
 
-/** Writes Events in the background, one after the other. What the API refuses is dropped, and so is what is too much. */
+/**
+ * Writes Events in the background, those that are there together, but what is written to one Event in its order. What the API refuses is
+ * dropped, and so is what is too much.
+ */
 export class EventQueue {
   readonly #options: EventQueueOptions;
   readonly #abort = new AbortController();
@@ -73,22 +80,40 @@ export class EventQueue {
   }
 
   async #drain(): Promise<void> {
-    for (let tries = 1; ; ) {
-      const [next] = this.#queue;
-      if (next === undefined) return;
+    const { clock, gatherMs = 0 } = this.#options;
+    while (this.#queue.length > 0) {
+      if (gatherMs > 0) await pause(clock, gatherMs, this.#hurry.signal);
+      const batch = this.#batch();
+      await Promise.all(batch.map((write) => this.#deliver(write)));
+      this.#queue.splice(0, batch.length);
+    }
+  }
+
+  /** The next writes, each to an Event of its own. */
+  #batch(): readonly EventWrite[] {
+    const names = new Set<string>();
+    const batch: EventWrite[] = [];
+    for (const write of this.#queue) {
+      const { namespace = '', name = '' } = write.event.metadata;
+      if (batch.length === MAX_BATCH || names.has(`${namespace}/${name}`)) break;
+      names.add(`${namespace}/${name}`);
+      batch.push(write);
+    }
+    return batch;
+  }
+
+  /** Never rejects. */
+  async #deliver(write: EventWrite): Promise<void> {
+    for (let tries = 1; !this.#abort.signal.aborted; tries += 1) {
       try {
-        await this.#write(next);
+        await this.#write(write);
+        return;
       } catch (error) {
-        if (this.#abort.signal.aborted) return;
-        if (await this.#isWorthAnother(error, tries)) {
-          tries += 1;
-          continue;
-        }
-        const { reason, message } = next.event;
+        if (this.#abort.signal.aborted || (await this.#isWorthAnother(error, tries))) continue;
+        const { reason, message } = write.event;
         this.#options.log.debug({ event: reason, message, reason: errorMessage(error) }, 'an Event was not written');
+        return;
       }
-      this.#queue.shift();
-      tries = 1;
     }
   }
 

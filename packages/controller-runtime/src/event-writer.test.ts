@@ -1,9 +1,9 @@
-import { EVENTS, type Pod, StatusError } from '@gantry/objects';
+import { type Event, EVENTS, type KubeObject, type Pod, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createEventRecorder, type EventWriter } from './event-writer.ts';
+import { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
 import { silentLog } from './testing/silent-log.ts';
 
 const pod: Pod = {
@@ -99,6 +99,62 @@ describe('an event recorder', () => {
     await recorder.flush(signal);
     expect(events()).toEqual([]);
     expect(clock.monotonicMs()).toBe(started);
+  });
+
+  it('writes those that are there together, but what changes an Event after the Event', async () => {
+    const calls: string[] = [];
+    const answers: (() => void)[] = [];
+    const answer = async (call: string) => {
+      calls.push(call);
+      await new Promise<void>((resolve) => answers.push(resolve));
+    };
+    const slow: EventRecorderOptions['client'] = {
+      create: async (kind, object, abort) => {
+        await answer(`create ${(object as KubeObject as Event).reason}`);
+        return await client.create(kind, object, abort);
+      },
+      patch: async (kind, key, patch, abort) => {
+        await answer('patch');
+        return await client.patch(kind, key, patch, abort);
+      },
+    };
+    const own = createEventRecorder({ client: slow, component: 'c', clock, random: () => 0.5, log: silentLog });
+    for (const reason of ['A', 'B', 'C', 'B', 'D']) own.event(pod, 'Normal', reason, 'x');
+    const written = own.flush(signal);
+    const begun = ['create A'];
+    for (const next of [
+      ['create B', 'create C'],
+      ['patch', 'create D'],
+    ]) {
+      await expect.poll(() => calls).toEqual(begun);
+      begun.push(...next);
+      answers.splice(0).forEach((resolve) => resolve());
+    }
+    await expect.poll(() => calls).toEqual(begun);
+    answers.splice(0).forEach((resolve) => resolve());
+    await written;
+    expect(events().map(({ reason, count }) => [reason, count])).toEqual([
+      ['A', 1],
+      ['B', 2],
+      ['C', 1],
+      ['D', 1],
+    ]);
+  });
+
+  it('lets Events wait for others where it is told so, but not when it is flushed', async () => {
+    const own = createEventRecorder({
+      ...{ client, component: 'c', clock, random: () => 0.5, log: silentLog },
+      gatherMs: 250,
+    });
+    own.event(pod, 'Normal', 'A', 'x');
+    await clock.advance(240);
+    own.event(pod, 'Normal', 'B', 'x');
+    expect(events()).toEqual([]);
+    await clock.advance(10);
+    await expect.poll(() => events().map(({ reason }) => reason)).toEqual(['A', 'B']);
+    own.event(pod, 'Normal', 'C', 'x');
+    await own.flush(signal);
+    expect(events()).toHaveLength(3);
   });
 
   it('names Events of one moment differently', async () => {
