@@ -51,9 +51,7 @@ export class EventQueue {
   push(write: EventWrite): void {
     if (this.isFull) return;
     this.#queue.push(write);
-    this.#running ??= this.#drain().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= this.#drain();
   }
 
   /** The name of a new Event, as Kubernetes makes it from the object and the time. Never the same twice. */
@@ -80,48 +78,68 @@ export class EventQueue {
   }
 
   async #drain(): Promise<void> {
-    const { clock, gatherMs = 0 } = this.#options;
-    while (this.#queue.length > 0) {
-      if (gatherMs > 0) await pause(clock, gatherMs, this.#hurry.signal);
-      const batch = this.#batch();
-      await Promise.all(batch.map((write) => this.#deliver(write)));
-      this.#queue.splice(0, batch.length);
-    }
-  }
-
-  /** The next writes, each to an Event of its own. */
-  #batch(): readonly EventWrite[] {
-    const names = new Set<string>();
-    const batch: EventWrite[] = [];
-    for (const write of this.#queue) {
-      const { namespace = '', name = '' } = write.event.metadata;
-      if (batch.length === MAX_BATCH || names.has(`${namespace}/${name}`)) break;
-      names.add(`${namespace}/${name}`);
-      batch.push(write);
-    }
-    return batch;
-  }
-
-  /** Never rejects. */
-  async #deliver(write: EventWrite): Promise<void> {
-    for (let tries = 1; !this.#abort.signal.aborted; tries += 1) {
-      try {
-        await this.#write(write);
-        return;
-      } catch (error) {
-        if (this.#abort.signal.aborted || (await this.#isWorthAnother(error, tries))) continue;
-        const { reason, message } = write.event;
-        this.#options.log.debug({ event: reason, message, reason: errorMessage(error) }, 'an Event was not written');
-        return;
+    for (let tries = 0; this.#queue.length > 0; ) {
+      // While the API cannot be reached, one at a time is tried: an outage costs the others none of their tries.
+      const batch = tries === 0 ? await this.#gather() : this.#queue.slice(0, 1);
+      const left = await this.#attempt(batch);
+      if (left.length === 0) tries = 0;
+      else if (await this.#mayTryAgain(++tries)) continue;
+      else {
+        const dropped = this.#hurry.signal.aborted ? left : left.slice(0, 1);
+        this.#remove(dropped);
+        const reasons = dropped.map(({ event }) => event.reason);
+        this.#options.log.debug({ events: reasons }, 'Events were not written: the API cannot be reached');
+        tries = 0;
       }
     }
+    this.#running = undefined;
+  }
+
+  /** The next writes, each to an Event of its own. A full batch waits for no others. */
+  async #gather(): Promise<readonly EventWrite[]> {
+    const { clock, gatherMs = 0 } = this.#options;
+    if (gatherMs > 0 && this.#queue.length < MAX_BATCH) await pause(clock, gatherMs, this.#hurry.signal);
+    const batch = new Map<string, EventWrite>();
+    for (const write of this.#queue) {
+      const { namespace = '', name = '' } = write.event.metadata;
+      if (batch.size === MAX_BATCH) break;
+      if (!batch.has(`${namespace}/${name}`)) batch.set(`${namespace}/${name}`, write);
+    }
+    return [...batch.values()];
+  }
+
+  /** Takes from the queue what is written now or refused, and returns what the API may take later. Never rejects. */
+  async #attempt(batch: readonly EventWrite[]): Promise<readonly EventWrite[]> {
+    const left: EventWrite[] = [];
+    await Promise.all(
+      batch.map(async (write) => {
+        try {
+          await this.#write(write);
+        } catch (error) {
+          if (isUnreachable(error)) left.push(write);
+          else {
+            const { reason, message } = write.event;
+            this.#options.log.debug(
+              { event: reason, message, reason: errorMessage(error) },
+              'an Event was not written',
+            );
+          }
+        }
+      }),
+    );
+    this.#remove(batch.filter((write) => !left.includes(write)));
+    return left;
+  }
+
+  #remove(writes: readonly EventWrite[]): void {
+    this.#queue = this.#queue.filter((write) => !writes.includes(write));
   }
 
   /** Waits before another try of an Event that the API may take later. */
-  async #isWorthAnother(error: unknown, tries: number): Promise<boolean> {
+  async #mayTryAgain(tries: number): Promise<boolean> {
     const { clock, random } = this.#options;
     const { signal } = this.#hurry;
-    if (signal.aborted || tries >= MAX_TRIES || !isUnreachable(error)) return false;
+    if (signal.aborted || tries >= MAX_TRIES) return false;
     await pause(clock, tries === 1 ? RETRY_MS * random() : RETRY_MS, signal);
     return true;
   }

@@ -92,7 +92,7 @@ describe('what a pod holds of pod-level resources', () => {
   });
 });
 
-describe('of a pod whose status has the sums of its containers, the pod as a whole holds', () => {
+describe('of a pod whose status has the sums of its containers, the pod holds at pod level', () => {
   const sums = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1' } };
   const of = (resources: ResourceRequirements | undefined, statuses: readonly ContainerStatus[], reason = '') => {
     const pod: Pod = {

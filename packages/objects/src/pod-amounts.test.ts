@@ -36,7 +36,7 @@ describe('exact amounts of a pod', () => {
     expect(containerAmounts({ containers: [], initContainers }, 'requests')).toEqual({ memory: '2073741824' });
   });
 
-  it('are those of the pod as a whole where it has them, and with its overhead on request', () => {
+  it('are pod-level ones where the pod has them, and with its overhead on request', () => {
     const spec: PodSpec = {
       containers: [container({ cpu: '1', memory: '1Mi', 'example.com/gpu': '1' })],
       resources: { requests: { cpu: '2', 'example.com/gpu': '5' } },

@@ -54,27 +54,27 @@ export const AGENT_ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a container that comes while its node is listed is not known',
-    file: `${AGENT}/docker/pod-containers.ts`,
+    file: `${AGENT}/docker/container-index.ts`,
     text: 'for (const changes of this.#lists) changes.push(change);',
     replacement: '',
-    tests: [`${AGENT}/docker/pod-containers.test.ts`],
+    tests: [`${AGENT}/docker/container-index.test.ts`],
     protects: 'pods that are found without a list',
   },
   {
     name: 'the containers of pods are known although the events have ended',
-    file: `${AGENT}/docker/pod-containers.ts`,
+    file: `${AGENT}/docker/container-index.ts`,
     text: `        this.#followers -= 1;
         this.#forget();`,
     replacement: '        this.#followers -= 1;',
-    tests: [`${AGENT}/docker/pod-containers.test.ts`, `${AGENT}/docker/docker-observer.test.ts`],
+    tests: [`${AGENT}/docker/container-index.test.ts`, `${AGENT}/docker/docker-observer.test.ts`],
     protects: 'containers that came or went while the engine was away',
   },
   {
     name: 'a list that began before the events were followed says what there is',
-    file: `${AGENT}/docker/pod-containers.ts`,
+    file: `${AGENT}/docker/container-index.ts`,
     text: 'if (!this.#lists.has(changes)) return;',
     replacement: '',
-    tests: [`${AGENT}/docker/pod-containers.test.ts`],
+    tests: [`${AGENT}/docker/container-index.test.ts`],
     protects: 'containers that came or went while the engine was away',
   },
   {

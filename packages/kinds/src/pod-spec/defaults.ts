@@ -67,7 +67,7 @@ function defaultRequests(resources: ResourceRequirements | undefined): void {
 }
 
 /**
- * What a pod that asks for something as a whole does not say: its limits of huge pages are those of its containers, and with limits its
+ * What a pod with pod-level resources does not say: its limits of huge pages are those of its containers, and with limits its
  * requests are those of its containers, or else its limits.
  */
 function defaultPodResources(spec: PodSpec): void {

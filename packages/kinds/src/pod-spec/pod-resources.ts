@@ -11,7 +11,7 @@ import { unsupported } from '@gantry/apimachinery';
 import { compareAmounts } from '../fields/amounts.ts';
 import { isHugePages, validateAnyResourceName, validateResourceRequirements } from './compute-resources.ts';
 
-/** The rules on what a pod asks for as a whole, and on its containers beside that. */
+/** The rules on pod-level resources, and on the containers beside them. */
 export function validatePodResources(spec: PodSpec, path: string): FieldError[] {
   const { resources } = spec;
   if (resources === undefined) return [];

@@ -19,7 +19,7 @@ import {
   mounterOptions,
   overlayOptions,
 } from './options/image-volume-options.ts';
-import type { PodContainers } from './pod-containers.ts';
+import type { ContainerIndex } from './container-index.ts';
 import { NAMESPACE_PATH, openNamespace, runWithNamespace } from './process-namespace.ts';
 
 /** The storage driver whose layers are folders that the kernel can mount as one. */
@@ -33,7 +33,7 @@ const MOUNT_MS = 30_000;
  * host alone. So the engine makes a container that has them and the volume's folder, and mount(8) mounts in its mount namespace; from
  * there the mount propagates to the host. No file of the image is opened or run. Needs CAP_SYS_ADMIN, CAP_SYS_CHROOT and CAP_SYS_PTRACE.
  */
-export function dockerImageVolumes(calls: EngineCalls, containers: Pick<PodContainers, 'came'>): ImageVolumeRuntime {
+export function dockerImageVolumes(calls: EngineCalls, containers: Pick<ContainerIndex, 'came'>): ImageVolumeRuntime {
   return {
     mountImage: async (spec, signal) => {
       const image = await inspectById(calls, spec.image.id, signal);
@@ -66,7 +66,7 @@ function layersOf({ GraphDriver: driver }: InspectedImage): readonly string[] {
 /** Makes the container that holds the image, unless an earlier call has. */
 async function hold(
   calls: EngineCalls,
-  containers: Pick<PodContainers, 'came'>,
+  containers: Pick<ContainerIndex, 'came'>,
   spec: ImageVolumeSpec,
   declared: readonly string[],
   signal: AbortSignal,

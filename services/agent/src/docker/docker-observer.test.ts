@@ -9,7 +9,7 @@ import { EngineCalls } from './engine-calls.ts';
 import { Inspections } from './inspections.ts';
 import type { KnownContainers } from './known-containers.ts';
 import { groupParent } from './options/pod-group-name.ts';
-import { PodContainers } from './pod-containers.ts';
+import { ContainerIndex } from './container-index.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 
@@ -28,7 +28,7 @@ const ENDED = {
 };
 
 function knownOf(calls: EngineCalls): KnownContainers {
-  return { inspections: new Inspections(calls), containers: new PodContainers() };
+  return { inspections: new Inspections(calls), containers: new ContainerIndex() };
 }
 
 /** A sandbox in the group of its pod, and a container of another pod that alone is in that pod's. */
@@ -76,10 +76,14 @@ async function observeEnded() {
     [`/containers/${ID}/json`, ENDED],
   ]);
   const asked: string[] = [];
+  let held: Promise<void> | undefined;
   docker.modem.dial = ({ path }, callback) => {
     const [address = ''] = path.split('?');
     asked.push(address);
-    callback?.(null, responses.get(address) ?? null);
+    const answer = () => callback?.(null, responses.get(address) ?? null);
+    if (held === undefined || !address.includes(ID)) answer();
+    else void held.then(answer);
+    if (address.includes(ID)) held = undefined;
   };
   const calls = new EngineCalls(docker, new ManualClock());
   const links = new PodLinks(calls, groupReader('/nonexistent'));
@@ -98,6 +102,12 @@ async function observeEnded() {
       const filter = { cluster: 'c', node: 'node-a', ...(podUid === undefined ? {} : { podUid }) };
       const pods = await observer.listPods(filter, signal);
       return { ids: pods.flatMap(({ containers }) => containers.map(({ id }) => id)), asked: [...asked] };
+    },
+    /** The next inspection is not answered until the result is called. */
+    hang: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
     },
     close: async () => {
       stream.end();
@@ -125,6 +135,17 @@ it('what is known of a container is forgotten with it', async () => {
   await emit('oom');
   await emit('destroy');
   expect(await endedBy()).toBeUndefined();
+});
+
+it('pods are listed until a list of their node was answered whole: its caller may read no events before', async () => {
+  const { list, hang } = await observeEnded();
+  const answer = hang();
+  const whole = list();
+  await new Promise(setImmediate);
+  expect((await list('uid-1')).asked).toContain('/containers/json');
+  answer();
+  await whole;
+  expect((await list('uid-1')).asked).toEqual([]);
 });
 
 it('pods of a node that was listed are found without a list, until the events end', async () => {

@@ -9,7 +9,7 @@ import type { EngineCalls } from './engine-calls.ts';
 import type { Inspections } from './inspections.ts';
 import type { KnownContainers } from './known-containers.ts';
 import { isGrouped } from '../runtime/sandboxes.ts';
-import type { PodContainers } from './pod-containers.ts';
+import type { ContainerIndex } from './container-index.ts';
 import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
@@ -29,7 +29,7 @@ const SILENT = ['create', 'unpause', 'rename'];
 export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
-  readonly #containers: PodContainers;
+  readonly #containers: ContainerIndex;
   readonly #links: PodLinks;
   readonly #groups: Pick<PodGroups, 'find'>;
   /**
@@ -53,18 +53,34 @@ export class DockerObserver implements RuntimeObserver {
 
   async listPods(filter: PodFilter, signal: AbortSignal) {
     try {
-      const containers = this.#known(filter) ?? (await this.#list(filter, signal));
-      const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
-      const inspected = found.filter((container) => container !== undefined);
-      const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
-      const states = podStates(inspected, {
-        unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
-        outOfMemory: this.#outOfMemory,
-      });
-      return await Promise.all(states.map((state) => this.#withGroup(state)));
+      const known = this.#known(filter);
+      if (known !== undefined) return await this.#states(known, signal);
+      const { cluster, node, podUid } = filter;
+      using list =
+        node === undefined || podUid !== undefined ? undefined : this.#containers.beginList({ cluster, node });
+      const listed = await this.#list(filter, signal);
+      const states = await this.#states(listed, signal);
+      // Not before: until a caller has this answer, it may read no events.
+      list?.end(listed.map(({ Id: id, Labels: labels }) => ({ id, labels })));
+      return states;
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
+  }
+
+  /** What containers are in, as they were listed, or as events alone say. */
+  async #states(
+    containers: readonly (Pick<Docker.ContainerInfo, 'Id'> & Partial<Pick<Docker.ContainerInfo, 'State'>>)[],
+    signal: AbortSignal,
+  ): Promise<readonly PodState[]> {
+    const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
+    const inspected = found.filter((container) => container !== undefined);
+    const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
+    const states = podStates(inspected, {
+      unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
+      outOfMemory: this.#outOfMemory,
+    });
+    return await Promise.all(states.map((state) => this.#withGroup(state)));
   }
 
   #known({ cluster, node, podUid }: PodFilter): readonly { readonly Id: string }[] | undefined {
@@ -78,12 +94,9 @@ export class DockerObserver implements RuntimeObserver {
       ...(node === undefined ? [] : [`${LABEL.node}=${node}`]),
       ...(podUid === undefined ? [] : [`${LABEL.podUid}=${podUid}`]),
     ];
-    using list = node === undefined || podUid !== undefined ? undefined : this.#containers.beginList({ cluster, node });
-    const listed = await this.#calls.read(signal, (docker, abortSignal) =>
+    return await this.#calls.read(signal, (docker, abortSignal) =>
       docker.listContainers({ all: true, filters: { label }, abortSignal }),
     );
-    list?.end(listed.map(({ Id: id, Labels: labels }) => ({ id, labels })));
-    return listed;
   }
 
   /** The pod with its control group. The engine may have made one for a single container: that does not hold the others. */

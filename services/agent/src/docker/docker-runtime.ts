@@ -21,7 +21,7 @@ import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
 import { Inspections } from './inspections.ts';
-import { PodContainers } from './pod-containers.ts';
+import { ContainerIndex } from './container-index.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
@@ -56,7 +56,7 @@ export function connectDocker(
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);
   const inspections = new Inspections(calls);
-  const containers = new PodContainers();
+  const containers = new ContainerIndex();
   const known = { inspections, containers };
   const groups = groupReader(cgroupDir);
   const links = new PodLinks(calls, groups);

@@ -34,7 +34,7 @@ function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number }
 
 /** Whether the resources of a pod or its containers differ from those that the node has granted. */
 export function asksForResize(pod: Pod): boolean {
-  if (asksAsWhole(pod)) return true;
+  if (asksForPodLevel(pod)) return true;
   return ownContainersOf(pod).some(({ container }) => {
     const granted = reportedStatus(pod, container.name)?.allocatedResources;
     return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
@@ -42,16 +42,16 @@ export function asksForResize(pod: Pod): boolean {
 }
 
 /** Of a pod without pod-level resources, the status has the sums of its containers: these are no resize. */
-function asksAsWhole(pod: Pod): boolean {
+function asksForPodLevel(pod: Pod): boolean {
   if (resourcesOfPod(pod).size === 0) return false;
-  return !equalJson(grantedAsWhole(pod)?.requests ?? {}, pod.spec?.resources?.requests ?? {});
+  return !equalJson(grantedPodLevel(pod)?.requests ?? {}, pod.spec?.resources?.requests ?? {});
 }
 
 /**
  * The pod-level resources that the node has granted a pod. Of one that it has not reported yet, these are what the pod was created with. Of
  * one that got such resources by a resize, they are the sums of its containers until they are granted, which allow the same as none.
  */
-function grantedAsWhole(pod: Pod): ResourceRequirements | undefined {
+function grantedPodLevel(pod: Pod): ResourceRequirements | undefined {
   const { spec, status } = pod;
   if (status?.resources !== undefined) return status.resources;
   const cameLater = status?.containerStatuses !== undefined && resourcesOfPod(pod).size > 0;
@@ -146,8 +146,8 @@ export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
   const { containers, initContainers, resources, ...rest } = pod.spec;
   // Without a control group the pod never has the pod-level resources that it asks for.
-  const asWhole = verdict.kind === 'infeasible' ? pod.status?.resources : grantedAsWhole(pod);
-  const ofPod = resourcesOfPod(pod).size === 0 ? resources : asWhole;
+  const podLevel = verdict.kind === 'infeasible' ? pod.status?.resources : grantedPodLevel(pod);
+  const ofPod = resourcesOfPod(pod).size === 0 ? resources : podLevel;
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));
   return {
     ...pod,

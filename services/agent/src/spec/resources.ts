@@ -42,7 +42,7 @@ export function groupResources(pod: Pod, { podGroups }: Pick<EngineInfo, 'podGro
   return podGroups === 'supported' ? podResources(pod) : undefined;
 }
 
-/** Whether a pod is limited as a whole: by its own limit, or where every container has one. */
+/** Whether a pod is limited: by its own limit, or where every container has one. */
 export function isLimited(pod: Pod, name: 'cpu' | 'memory'): boolean {
   const isPositive = (amount: string | undefined) => quantityMilli(amount ?? '0') > 0;
   if (isPositive(pod.spec?.resources?.limits?.[name])) return true;

@@ -14,6 +14,14 @@ const sized = (resources: ResourceRequirements, change: Partial<Container> = {})
   container('c', { resources, ...change });
 const shown = (spec: Spec, status?: PodStatus, group?: PodGroupState) => podResourcesStatus(pod(spec, status), group);
 
+it('a pod whose sums have more digits than a quantity can have is not held up', () => {
+  const storage = sized({
+    limits: { 'ephemeral-storage': '9'.repeat(128) },
+    requests: { 'ephemeral-storage': '9'.repeat(128) },
+  });
+  expect(shown({ containers: [storage, storage] })).toEqual({});
+});
+
 describe('a pod without pod-level resources', () => {
   it.each<[string, Spec, ReturnType<typeof shown>]>([
     ['nothing, where its containers ask for nothing', {}, { resources: {} }],
@@ -52,7 +60,7 @@ describe('a pod without pod-level resources', () => {
       { resources: whole('4', '2Mi'), allocatedResources: { cpu: '4', memory: '2Mi' } },
     ],
     [
-      'as requested as a whole only what may be: CPU, memory and huge pages',
+      'as requested at pod level only what may be: CPU, memory and huge pages',
       {
         containers: [
           sized({

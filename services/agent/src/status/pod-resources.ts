@@ -5,6 +5,7 @@ import {
   podAmountsWithOverhead,
   type PodSpec,
   type PodStatus,
+  QuantityError,
   type ResourceRequirements,
   resourcesOfPod,
 } from '@gantry/objects';
@@ -19,11 +20,17 @@ export function podResourcesStatus(
 ): Pick<PodStatus, 'resources' | 'allocatedResources'> {
   const { spec } = pod;
   if (spec === undefined) return {};
-  const allocatedResources = podAmountsWithOverhead(spec, 'requests');
-  return {
-    ...(isEmpty(allocatedResources) ? {} : { allocatedResources }),
-    resources: resourcesOfPod(pod).size === 0 ? ofContainers(pod, spec) : ofPod(pod, spec, group),
-  };
+  try {
+    const allocatedResources = podAmountsWithOverhead(spec, 'requests');
+    return {
+      ...(isEmpty(allocatedResources) ? {} : { allocatedResources }),
+      resources: resourcesOfPod(pod).size === 0 ? ofContainers(pod, spec) : ofPod(pod, spec, group),
+    };
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    // A sum may have more digits than a quantity can have. That must not hold up the pod.
+    return {};
+  }
 }
 
 /** What a pod says for itself. During a resize, limits are those of before. */

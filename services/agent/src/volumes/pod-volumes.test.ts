@@ -430,6 +430,21 @@ describe('the volumes of pods', () => {
     expect(sizes).toEqual([expected]);
   });
 
+  it('make an emptyDir in memory with a size also on a node with nothing to give: 0 would be no limit', async () => {
+    const sizes: number[] = [];
+    const mountMemory = async (_folder: string, size: number) => {
+      sizes.push(size);
+      return 'made' as const;
+    };
+    const none = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
+    const facts = nodeFacts(1000, { allocatable: () => none });
+    const mounted = new PodVolumes({ ...options, facts, mounts: { ...options.mounts, mountMemory } });
+    for (const limit of [{}, { sizeLimit: '1Mi' }]) {
+      await mounted.sync(pod({ volumes: [{ name: 'work', emptyDir: { medium: 'Memory', ...limit } }] }), '', signal);
+    }
+    expect(sizes).toEqual([2 ** 31, 2 ** 20]);
+  });
+
   it('leave the mode of an emptyDir to its pod', async () => {
     const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }] });
     await volumes.sync(withFolder, '', signal);

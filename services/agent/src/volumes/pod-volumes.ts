@@ -42,7 +42,7 @@ const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
 const MESSAGES = 'containers';
 
-/** Each mount of a container costs an open descriptor and a bound path while it starts. */
+/** Each mount of a part of a volume costs an open descriptor and a bound path while its container starts. */
 const MAX_MOUNTS = 1000;
 
 export interface PodVolumesOptions {
@@ -58,7 +58,7 @@ export interface PodVolumesOptions {
   readonly clock: Clock;
 }
 
-/** What the engine mounts into one container. Its paths exist until it is disposed of; a started container keeps its mounts. */
+/** What the engine mounts into one container. Paths of parts of volumes exist until it is disposed of; a started container keeps its mounts. */
 export interface ContainerMounts extends AsyncDisposable {
   /** In the order of the container's spec, and then its resolv.conf, its hosts, its hostname and the file for its termination message. */
   readonly mounts: readonly MountSpec[];

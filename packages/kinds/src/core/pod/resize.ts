@@ -55,7 +55,7 @@ export function validateResize(object: Pod, old: Pod): FieldError[] {
   return errors.length > 0 || equalJson(munged, before) ? errors : [forbidden('spec', ONLY)];
 }
 
-/** What the pod asks for as a whole. */
+/** The pod-level resources. */
 function validateOfPod(
   resources: ResourceRequirements | undefined,
   before: ResourceRequirements | undefined,

@@ -17,11 +17,10 @@ export const emptyDirVolume = defineVolumeType(
         await makeFolder(folder, group);
         return;
       case 'Memory': {
-        // As kubelet sizes it: by what the volume, the pod and the node allow, the least of them.
-        const limits = [sizeLimit === undefined ? 0 : quantityValue(sizeLimit), memoryLimitOf(pod)];
-        const made = await mountMemory(
-          Math.min(facts.allocatable().memoryBytes, ...limits.filter((bytes) => bytes > 0)),
-        );
+        // As kubelet sizes it: by what the volume, the pod and the node allow, the least of them. To the kernel, 0 would be no limit.
+        const ofVolume = sizeLimit === undefined ? 0 : quantityValue(sizeLimit);
+        const limits = [facts.allocatable().memoryBytes, ofVolume, memoryLimitOf(pod)].filter((bytes) => bytes > 0);
+        const made = await mountMemory(Math.min(facts.capacity().memoryBytes, ...limits));
         if (made === 'made' && group !== undefined) {
           await giveToGroup(folder, { group, access: 'read-write' }, 'always', signal);
         }

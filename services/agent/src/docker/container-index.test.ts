@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { LABEL } from '../runtime/labels.ts';
-import { type ListedContainer, PodContainers } from './pod-containers.ts';
+import { type ListedContainer, ContainerIndex } from './container-index.ts';
 
 const OWNER = { cluster: 'c', node: 'node-a' };
 const of = (id: string, uid = 'uid-1', node = 'node-a'): ListedContainer => ({
@@ -8,13 +8,13 @@ const of = (id: string, uid = 'uid-1', node = 'node-a'): ListedContainer => ({
   labels: { [LABEL.cluster]: 'c', [LABEL.node]: node, [LABEL.podUid]: uid },
 });
 
-function listed(pods: PodContainers, ...containers: ListedContainer[]): void {
+function listed(pods: ContainerIndex, ...containers: ListedContainer[]): void {
   using list = pods.beginList(OWNER);
   list.end(containers);
 }
 
 it('knows the containers of pods from a list and what has come and gone since', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   using _ = pods.follow();
   expect(pods.find(OWNER, 'uid-1')).toBeUndefined();
   listed(pods, of('a'), of('b'), of('c', 'uid-2'));
@@ -32,7 +32,7 @@ it('knows the containers of pods from a list and what has come and gone since', 
 });
 
 it('knows a node alone that was listed, and no containers of another one', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   using _ = pods.follow();
   listed(pods, of('a'));
   pods.came(of('b', 'uid-1', 'node-b'));
@@ -42,7 +42,7 @@ it('knows a node alone that was listed, and no containers of another one', () =>
 });
 
 it('counts what came and went while the engine answered, whether or not its answer has it', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   using _ = pods.follow();
   using list = pods.beginList(OWNER);
   pods.came(of('a'));
@@ -53,7 +53,7 @@ it('counts what came and went while the engine answered, whether or not its answ
 });
 
 it('takes the answer to a later list for what is there', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   using _ = pods.follow();
   listed(pods, of('a'), of('b'));
   listed(pods, of('b'));
@@ -61,7 +61,7 @@ it('takes the answer to a later list for what is there', () => {
 });
 
 it('knows nothing while events are not followed, nor by a list that began then', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   listed(pods, of('a'));
   expect(pods.find(OWNER, 'uid-1')).toBeUndefined();
   using early = pods.beginList(OWNER);
@@ -75,8 +75,18 @@ it('knows nothing while events are not followed, nor by a list that began then',
   expect(pods.find(OWNER, 'uid-1')).toBeUndefined();
 });
 
+it('knows what it did when others begin to follow events, too, and nothing once one of them ends', () => {
+  const pods = new ContainerIndex();
+  using _ = pods.follow();
+  listed(pods, of('a'));
+  const other = pods.follow();
+  expect(pods.find(OWNER, 'uid-1')).toEqual(['a']);
+  other[Symbol.dispose]();
+  expect(pods.find(OWNER, 'uid-1')).toBeUndefined();
+});
+
 it('knows nothing by a list during which events were not followed for a while', () => {
-  const pods = new PodContainers();
+  const pods = new ContainerIndex();
   const before = pods.follow();
   using list = pods.beginList(OWNER);
   before[Symbol.dispose]();

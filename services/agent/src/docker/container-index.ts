@@ -22,17 +22,16 @@ export interface NodeList extends Disposable {
  * time for each container that it has, of whatever pod or cluster; with this a pod is found without one. It is known from a list that
  * began while events are followed until they are not followed any more.
  */
-export class PodContainers {
+export class ContainerIndex {
   /** Ids by the uids of pods, by nodes. */
   readonly #nodes = new Map<string, Map<string, Set<string>>>();
   /** What has come and gone since lists began that have not ended. */
   readonly #lists = new Set<Change[]>();
   #followers = 0;
 
-  /** Events are followed from now on until the result is disposed of. Earlier ones may be missing. */
+  /** Events are followed from now on until the result is disposed of, perhaps by others, too. Earlier ones may be missing. */
   follow(): Disposable {
     this.#followers += 1;
-    this.#forget();
     return {
       [Symbol.dispose]: () => {
         this.#followers -= 1;
