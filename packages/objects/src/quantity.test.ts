@@ -75,6 +75,19 @@ describe('quantities', () => {
     );
   });
 
+  it.each([
+    ['9'.repeat(128), '9'.repeat(128)],
+    ['9'.repeat(128), '1n'],
+    [`${'9'.repeat(128)}E`, '-1n'],
+    ['1e100', '1n'],
+    [`-${'9'.repeat(128)}`, `-${'9'.repeat(128)}`],
+  ])('makes of %s and %s what can be read again, however many digits that would have', (left, right) => {
+    for (const result of [addQuantity, subtractQuantity]) {
+      const text = formatQuantity(result(parseQuantity(left), parseQuantity(right)));
+      expect(formatQuantity(parseQuantity(text))).toBe(text);
+    }
+  });
+
   it('rounds away from zero', () => {
     expect(quantityValue('1500m')).toBe(2);
     expect(quantityMilli('0.0001')).toBe(1);

@@ -25,6 +25,7 @@ const NANO = 1_000_000_000n;
 const MAX_BINARY = (2n ** 63n - 1n) * NANO;
 /** More digits are no amount of anything, and numbers of any length take more than linear time; Kubernetes sets no bound. */
 const MAX_DIGITS = 128;
+const MAX_DIGITS_NANO = 10n ** BigInt(MAX_DIGITS);
 /** Sign, point and exponent included. */
 const MAX_TEXT = MAX_DIGITS + 32;
 /** Powers of ten beyond this are no amounts of anything; Kubernetes sets no bound. */
@@ -130,12 +131,20 @@ export function compareQuantity(a: Quantity, b: Quantity): number {
 
 /** The sum, in the format of `a` (of `b` when `a` is zero). */
 export function addQuantity(a: Quantity, b: Quantity): Quantity {
-  return { nano: a.nano + b.nano, format: a.nano === 0n ? b.format : a.format };
+  return writable({ nano: a.nano + b.nano, format: a.nano === 0n ? b.format : a.format }, a, b);
 }
 
 /** The difference, in the format of `a` (of `b` when `a` is zero). */
 export function subtractQuantity(a: Quantity, b: Quantity): Quantity {
-  return { nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format };
+  return writable({ nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format }, a, b);
+}
+
+/** What has more digits than a quantity can have could not be read again: the operand that weighs more stands for it. */
+function writable(result: Quantity, a: Quantity, b: Quantity): Quantity {
+  if (abs(result.nano) < MAX_DIGITS_NANO) return result;
+  const [digits = ''] = /\d+/.exec(formatQuantity(result)) ?? [];
+  if (digits.length <= MAX_DIGITS) return result;
+  return abs(a.nano) >= abs(b.nano) ? a : b;
 }
 
 /** Whole units, rounded away from zero. */

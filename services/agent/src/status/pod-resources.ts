@@ -28,7 +28,7 @@ export function podResourcesStatus(
     };
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
-    // A sum may have more digits than a quantity can have. That must not hold up the pod.
+    // A quantity may be older than its validation. That must not hold up the pod.
     return {};
   }
 }
