@@ -8,8 +8,6 @@ export interface EventQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long Events wait for others with which they are written; none when absent. */
-  readonly gatherMs?: number;
 }
 
 /** An Event to create, or one that exists and the strategic merge patch of what has changed in it. */
@@ -80,7 +78,7 @@ export class EventQueue {
   async #drain(): Promise<void> {
     for (let tries = 0; this.#queue.length > 0; ) {
       // While the API cannot be reached, one at a time is tried: an outage costs the others none of their tries.
-      const batch = tries === 0 ? await this.#gather() : this.#queue.slice(0, 1);
+      const batch = tries === 0 ? this.#batch() : this.#queue.slice(0, 1);
       const left = await this.#attempt(batch);
       if (left.length === 0) tries = 0;
       else if (await this.#mayTryAgain(++tries)) continue;
@@ -95,10 +93,8 @@ export class EventQueue {
     this.#running = undefined;
   }
 
-  /** The next writes, each to an Event of its own. A full batch waits for no others. */
-  async #gather(): Promise<readonly EventWrite[]> {
-    const { clock, gatherMs = 0 } = this.#options;
-    if (gatherMs > 0 && this.#queue.length < MAX_BATCH) await pause(clock, gatherMs, this.#hurry.signal);
+  /** The next writes, each to an Event of its own. */
+  #batch(): readonly EventWrite[] {
     const batch = new Map<string, EventWrite>();
     for (const write of this.#queue) {
       const { namespace = '', name = '' } = write.event.metadata;

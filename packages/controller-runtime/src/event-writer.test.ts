@@ -149,25 +149,6 @@ describe('an event recorder', () => {
     expect(events().length).toBeGreaterThanOrEqual(38);
   });
 
-  it('lets Events wait for others where it is told so, but not when it is flushed', async () => {
-    const own = createEventRecorder({
-      ...{ client, component: 'c', clock, random: () => 0.5, log: silentLog },
-      gatherMs: 250,
-    });
-    own.event(pod, 'Normal', 'A', 'x');
-    await clock.advance(240);
-    own.event(pod, 'Normal', 'B', 'x');
-    expect(events()).toEqual([]);
-    await clock.advance(10);
-    await expect.poll(() => events().map(({ reason }) => reason)).toEqual(['A', 'B']);
-    own.event(pod, 'Normal', 'C', 'x');
-    await own.flush(signal);
-    expect(events()).toHaveLength(3);
-    for (let i = 0; i < 16; i++) own.event({ ...pod, metadata: { name: `p-${i}` } }, 'Normal', 'D', 'x');
-    await clock.advance(250);
-    await expect.poll(() => events()).toHaveLength(19);
-  });
-
   it('names Events of one moment differently', async () => {
     const same = createEventRecorder({ client, component: 'c', clock, random: () => 0.5, log: silentLog });
     for (const reason of ['A', 'B', 'C']) same.event(pod, 'Normal', reason, 'x');

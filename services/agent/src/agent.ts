@@ -117,7 +117,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   );
 }
 
-/** Those that wait for others, at most for a second: the pods go on without the agent, and so must its end. */
+/** Those that are not written yet, at most for a second: the pods go on without the agent, and so must its end. */
 async function writeLastEvents({ events }: OwnServices, clock: Clock): Promise<void> {
   using deadline = withDeadline(clock, new AbortController().signal, LAST_EVENTS_MS);
   await events.flush(deadline);

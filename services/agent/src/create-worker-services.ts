@@ -54,8 +54,6 @@ import type { UsageSampler } from './usage/usage-sampler.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 const API_PORT = 443;
-/** A start has an Event for its image, one for its container and one for its run, in this time: an API server commits them together. */
-const EVENTS_GATHER_MS = 250;
 
 /** The runtime and what was found out about its engine. */
 export interface NodeRuntime {
@@ -127,10 +125,7 @@ export function createWorkerServices(
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const images = imagesOf(self, runtime, { clock, logger });
-  const events = createEventRecorder({
-    ...{ client, component: 'kubelet', host: self.name, clock, random, log: logger },
-    gatherMs: EVENTS_GATHER_MS,
-  });
+  const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const tokens = new TokenSource(client, clock);
   const persistent = persistentFolders(self, self.name, client, events, hostFiles);
   const sources = { source: configs, tokens, persistent, facts, resolver };
