@@ -104,27 +104,23 @@ export class EventQueue {
     return [...batch.values()];
   }
 
-  /** Takes from the queue what is written now or refused, and returns what the API may take later. Never rejects. */
+  /** Takes from the queue what is written now or refused, and returns what the API may take later, in its order. Never rejects. */
   async #attempt(batch: readonly EventWrite[]): Promise<readonly EventWrite[]> {
-    const left: EventWrite[] = [];
-    await Promise.all(
-      batch.map(async (write) => {
-        try {
-          await this.#write(write);
-        } catch (error) {
-          if (isUnreachable(error)) left.push(write);
-          else {
-            const { reason, message } = write.event;
-            this.#options.log.debug(
-              { event: reason, message, reason: errorMessage(error) },
-              'an Event was not written',
-            );
-          }
-        }
-      }),
-    );
-    this.#remove(batch.filter((write) => !left.includes(write)));
-    return left;
+    const results = await Promise.all(batch.map((write) => this.#isTaken(write)));
+    this.#remove(batch.filter((_, index) => results[index]));
+    return batch.filter((_, index) => !results[index]);
+  }
+
+  /** Whether an Event is written or refused: there is nothing left to do about it. */
+  async #isTaken(write: EventWrite): Promise<boolean> {
+    try {
+      await this.#write(write);
+    } catch (error) {
+      if (isUnreachable(error)) return false;
+      const { reason, message } = write.event;
+      this.#options.log.debug({ event: reason, message, reason: errorMessage(error) }, 'an Event was not written');
+    }
+    return true;
   }
 
   #remove(writes: readonly EventWrite[]): void {

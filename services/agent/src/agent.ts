@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readFile, statfs } from 'node:fs/promises';
-import { type Clock, errorMessage, withDeadline } from '@gantry/base';
+import { errorMessage } from '@gantry/base';
 import { createGrpcClient, type GrpcClient } from '@gantry/client';
 import { createEventRecorder } from '@gantry/controller-runtime';
 import type { GroupMember } from '@gantry/service';
@@ -40,8 +40,6 @@ import { asRecorded } from './static-pods/as-recorded.ts';
 import { MirrorPods } from './static-pods/mirror-pods.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
-
-const LAST_EVENTS_MS = 1_000;
 
 /** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
 export function agentMember(environment: AgentEnvironment): GroupMember {
@@ -95,7 +93,6 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   await services.staticFolder.read().catch((error: unknown) => {
     logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
   });
-  await using _ = { [Symbol.asyncDispose]: () => writeLastEvents(services, clock) };
   // The last part needs a registered Node; static pods need none.
   await runTogether(
     [
@@ -115,12 +112,6 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
     ],
     signal,
   );
-}
-
-/** Those that are not written yet, at most for a second: the pods go on without the agent, and so must its end. */
-async function writeLastEvents({ events }: OwnServices, clock: Clock): Promise<void> {
-  using deadline = withDeadline(clock, new AbortController().signal, LAST_EVENTS_MS);
-  await events.flush(deadline);
 }
 
 interface RegisteredNode {

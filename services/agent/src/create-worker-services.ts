@@ -3,7 +3,7 @@ import { type Clock, must, raceAbort } from '@gantry/base';
 import { ownServiceAddresses, type Pod } from '@gantry/objects';
 import type { AgentConfig } from './config.ts';
 import type { GrpcClient } from '@gantry/client';
-import { createEventRecorder, type EventRecorder, type EventWriter } from '@gantry/controller-runtime';
+import { createEventRecorder, type EventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedPods } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
@@ -91,7 +91,6 @@ export type NodeServices = WorkerServices & {
 };
 /** Those of a node of this agent's own, with its static pods. */
 export type OwnServices = NodeServices & {
-  readonly events: EventWriter;
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
   readonly evictor: StorageEvictor;

@@ -83,6 +83,7 @@ export class DockerObserver implements RuntimeObserver {
     return await Promise.all(states.map((state) => this.#withGroup(state)));
   }
 
+  /** The containers of a pod whose node was listed: a list costs the engine time for each that it has. */
   #known({ cluster, node, podUid }: PodFilter): readonly { readonly Id: string }[] | undefined {
     if (node === undefined || podUid === undefined) return undefined;
     return this.#containers.find({ cluster, node }, podUid)?.map((Id) => ({ Id }));

@@ -1,26 +1,34 @@
 import { PODS } from '@gantry/objects';
 import { expect, it, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
+import type { ContainerSpec } from '../runtime/containers.ts';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode } from '../testing/start-node.ts';
 
-it('a container that hangs while it is created, as with a server of NFS, holds up another pod for ten seconds', async () => {
-  const hung = Promise.withResolvers<void>();
-  const begun: string[] = [];
-  const node = await startNode({
+/** A node whose engine does something before it creates a container. */
+function startNodeWith(before: (spec: ContainerSpec) => Promise<void>) {
+  return startNode({
     wrap: (hollow) => ({
       ...hollow,
       images: hollow.images,
       containers: {
         ...hollow.containers,
         createContainer: async (spec, signal) => {
-          begun.push(spec.name);
-          // The engine looks at what it is to mount.
-          if (spec.name === 'far') await hung.promise;
+          await before(spec);
           return await hollow.containers.createContainer(spec, signal);
         },
       },
     }),
+  });
+}
+
+it('a container that hangs while it is created, as with a server of NFS, holds up another pod for ten seconds', async () => {
+  const hung = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const node = await startNodeWith(async ({ name }) => {
+    begun.push(name);
+    // The engine looks at what it is to mount.
+    if (name === 'far') await hung.promise;
   });
   onTestFinished(() => hung.resolve());
   const phaseOf = (name: string) => node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.status?.phase;
@@ -47,19 +55,7 @@ it('a container that hangs while it is created, as with a server of NFS, holds u
 
 it('the OOM score of a container is that of its share of the node, whatever the host has', async () => {
   const scores: number[] = [];
-  const node = await startNode({
-    wrap: (hollow) => ({
-      ...hollow,
-      images: hollow.images,
-      containers: {
-        ...hollow.containers,
-        createContainer: async (spec, signal) => {
-          scores.push(spec.oomScoreAdj);
-          return await hollow.containers.createContainer(spec, signal);
-        },
-      },
-    }),
-  });
+  const node = await startNodeWith(async ({ oomScoreAdj }) => void scores.push(oomScoreAdj));
   const half = container('main', { resources: { requests: { memory: '1Gi' } } });
   await node.put(pod({ containers: [half] }, { qosClass: 'Burstable' }));
   await soon(node, () => node.pods.get('uid-1')).toBeDefined();
