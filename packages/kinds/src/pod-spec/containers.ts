@@ -15,6 +15,7 @@ import {
   required,
 } from '@gantry/objects';
 import { validateResourceRequirements } from './compute-resources.ts';
+import { validateContainerClaims } from './container-claims.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
 import { invalidAll, unsupported } from '@gantry/apimachinery';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
@@ -109,6 +110,7 @@ export function validateContainerParts(
   return [
     ...errors,
     ...validateResourceRequirements(container.resources, `${path}.resources`),
+    ...validateContainerClaims(container.resources?.claims, spec, `${path}.resources.claims`),
     ...validateResizePolicy(container, spec.restartPolicy, `${path}.resizePolicy`),
     ...validateSecurityContext(container.securityContext, spec, `${path}.securityContext`),
   ];

@@ -1,0 +1,41 @@
+import { append } from '@gantry/base';
+import {
+  type FieldError,
+  type PodSpec,
+  type ResourceRequirements,
+  dns1123Label,
+  duplicate,
+  required,
+} from '@gantry/objects';
+import { invalidAll, notFound } from '@gantry/apimachinery';
+
+/** The rules on the resource claims that a container uses: each is one of its pod's, and used once, as a whole or by its requests. */
+export function validateContainerClaims(
+  claims: ResourceRequirements['claims'],
+  { resourceClaims = [] }: PodSpec,
+  path: string,
+): FieldError[] {
+  const ofPod = new Set(resourceClaims.map(({ name = '' }) => name));
+  const taken = new Set<string>();
+  return (claims ?? []).flatMap(({ name = '', request = '' }, i) => {
+    const at = `${path}[${i}]`;
+    if (name === '') return [required(at)];
+    const errors: FieldError[] = [];
+    const key = request === '' ? name : `${name}/${request}`;
+    if (taken.has(name)) errors.push(duplicate(at, name));
+    else {
+      if (request !== '') append(errors, invalidAll(`${at}.request`, request, dns1123Label(request)));
+      const overlaps = request === '' && [...taken].some((other) => other.startsWith(`${name}/`));
+      if (taken.has(key) || overlaps) errors.push(duplicate(at, key));
+      taken.add(key);
+    }
+    if (!ofPod.has(name)) errors.push(notInPod(at, name, ofPod));
+    return errors;
+  });
+}
+
+function notInPod(path: string, name: string, ofPod: ReadonlySet<string>): FieldError {
+  const names = ofPod.size === 0 ? ' which is empty' : `: ${[...ofPod].toSorted().join(', ')}`;
+  const detail = `must be one of the names in pod.spec.resourceClaims${names}`;
+  return { ...notFound(path, name), detail };
+}
