@@ -5,6 +5,7 @@ import type { ConfigSource } from './config-source.ts';
 import { containerEnvironment } from './environment.ts';
 
 const signal = new AbortController().signal;
+const BYTES = { latin: Buffer.from([0x61, 0xe9]).toString('base64'), nul: Buffer.from('a\0b').toString('base64') };
 
 describe('a container’s variables', () => {
   const source: ConfigSource = {
@@ -12,7 +13,14 @@ describe('a container’s variables', () => {
       name === 'settings' ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { mode: 'fast' } } : undefined,
     trustBundles: async () => [],
     secret: async (_namespace, name) =>
-      name === 'keys' ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { token: 'c2VjcmV0' } } : undefined,
+      name === 'keys' || name === 'bytes'
+        ? {
+            apiVersion: 'v1',
+            kind: 'Secret',
+            metadata: {},
+            data: { token: 'c2VjcmV0', ...(name === 'bytes' ? BYTES : {}) },
+          }
+        : undefined,
   };
   /** Files of volumes that were read. */
   const reads: string[] = [];
@@ -98,6 +106,10 @@ describe('a container’s variables', () => {
       "couldn't find key k in Secret default/keys",
     ],
     [
+      { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'constructor' } } }] },
+      "couldn't find key constructor in Secret default/keys",
+    ],
+    [
       { env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'none', path: 'a/env', key: 'ONE' } } }] },
       'cannot find the volume "none" referenced by FileKeyRef',
     ],
@@ -113,5 +125,25 @@ describe('a container’s variables', () => {
     ],
   ])('%j fail with kubelet’s words', async (change, message) => {
     await expect(resolve(change)).rejects.toMatchObject({ code: 'CreateContainerConfigError', message });
+  });
+
+  it('are refused with bytes that a variable cannot have, and only where these are used', async () => {
+    const fromKey = (key: string) => ({
+      env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'bytes', key, optional: true } } }],
+    });
+    expect(await resolve(fromKey('token'))).toMatchObject({ A: 'secret' });
+    const refused = (what: string) => ({
+      code: 'CreateContainerConfigError',
+      message: `${what}, which no environment variable can have: mount it as a file`,
+    });
+    await expect(resolve(fromKey('latin'))).rejects.toMatchObject(
+      refused('key latin in Secret default/bytes is not UTF-8 text'),
+    );
+    await expect(resolve(fromKey('nul'))).rejects.toMatchObject(
+      refused('key nul in Secret default/bytes contains a NUL'),
+    );
+    await expect(resolve({ envFrom: [{ secretRef: { name: 'bytes' } }] })).rejects.toMatchObject(
+      refused('key latin in Secret default/bytes is not UTF-8 text'),
+    );
   });
 });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Container, EnvVar, FileKeySelector, Pod } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ConfigSource } from './config-source.ts';
@@ -58,7 +59,7 @@ async function fromSources(
       const name = reference.name ?? '';
       const data = await READ[kind](context, name, signal);
       if (data === undefined && reference.optional !== true) throw missing(kind, name);
-      for (const [key, value] of Object.entries(data ?? {})) out.push([prefix + key, value]);
+      for (const [key, value] of data ?? []) out.push([prefix + key, value()]);
     }
   }
   return out;
@@ -95,22 +96,29 @@ type Kind = 'configmap' | 'secret';
 
 const TITLE: Readonly<Record<Kind, string>> = { configmap: 'ConfigMap', secret: 'Secret' };
 
-/** The text values of an object of the pod's namespace; undefined when it does not exist. */
+/**
+ * The values of an object of the pod's namespace, each of which is checked when it is used; undefined when the object does not exist.
+ */
 type ReadData = (
   context: EnvironmentContext,
   name: string,
   signal: AbortSignal,
-) => Promise<Readonly<Record<string, string>> | undefined>;
+) => Promise<ReadonlyMap<string, () => string> | undefined>;
 
 const READ: Readonly<Record<Kind, ReadData>> = {
   configmap: async ({ pod, source }, name, signal) => {
     const found = await source.configMap(pod.metadata.namespace ?? '', name, signal);
-    return found === undefined ? undefined : (found.data ?? {});
+    if (found === undefined) return undefined;
+    return mapValues(found.data, (value, key) =>
+      usable(value, 'configmap', key, `${pod.metadata.namespace ?? ''}/${name}`),
+    );
   },
   secret: async ({ pod, source }, name, signal) => {
     const found = await source.secret(pod.metadata.namespace ?? '', name, signal);
     if (found === undefined) return undefined;
-    return Object.fromEntries(Object.entries(found.data ?? {}).map(([key, value]) => [key, decode(value)]));
+    return mapValues(found.data, (value, key) =>
+      usable(Buffer.from(value, 'base64'), 'secret', key, `${pod.metadata.namespace ?? ''}/${name}`),
+    );
   },
 };
 
@@ -121,8 +129,8 @@ async function keyValue(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const data = await READ[kind](context, name, signal);
-  const value = data?.[key];
-  if (value !== undefined || optional === true) return value;
+  const value = data?.get(key);
+  if (value !== undefined || optional === true) return value?.();
   if (data === undefined) throw missing(kind, name);
   throw config(`couldn't find key ${key} in ${TITLE[kind]} ${context.pod.metadata.namespace ?? ''}/${name}`);
 }
@@ -150,8 +158,25 @@ async function fileValue(
   throw config(`environment variable key "${key}" not found in file "${path}"`);
 }
 
-function decode(base64: string): string {
-  return Buffer.from(base64, 'base64').toString();
+function mapValues(
+  data: Readonly<Record<string, string>> = {},
+  read: (value: string, key: string) => string,
+): ReadonlyMap<string, () => string> {
+  return new Map(Object.entries(data).map(([key, value]) => [key, () => read(value, key)]));
+}
+
+/**
+ * A value as a variable has it. The engine takes text, and the kernel no NUL in it: other bytes would reach the container changed, or a
+ * message of the engine would show them. The message shows none of them.
+ */
+function usable(value: string | Buffer, kind: Kind, key: string, object: string): string {
+  const isText = typeof value === 'string' || isUtf8(value);
+  const text = value.toString();
+  if (isText && !text.includes('\0')) return text;
+  const fault = isText ? 'contains a NUL' : 'is not UTF-8 text';
+  throw config(
+    `key ${key} in ${TITLE[kind]} ${object} ${fault}, which no environment variable can have: mount it as a file`,
+  );
 }
 
 function missing(kind: Kind, name: string): AgentError {
