@@ -42,6 +42,18 @@ it('HTTP succeeds below status 400, by a named port and with the headers of the 
   ).toEqual({ kind: 'success' });
 });
 
+it.each([{ httpGet: { port: 'none' } }, { tcpSocket: { port: 'none' } }])(
+  'a port with an unknown name fails with it: %j',
+  async (probe) => {
+    const message = 'container "main" has no port with the name "none"';
+    expect(await run(probe)).toEqual({ kind: 'failure', message });
+  },
+);
+
+it('digits are the number of a port', async () => {
+  expect(await run({ tcpSocket: { port: String(port(tcp)) } })).toEqual({ kind: 'success' });
+});
+
 it('HTTP fails with the status in its message', async () => {
   expect(await run({ httpGet: { port: 'web' } })).toEqual({
     kind: 'failure',

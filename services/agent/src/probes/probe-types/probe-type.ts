@@ -1,4 +1,5 @@
 import type { Container, Probe } from '@gantry/objects';
+import { AgentError } from '../../runtime/agent-error.ts';
 import type { ContainerRuntime } from '../../runtime/containers.ts';
 
 /** The container that is probed. */
@@ -53,11 +54,14 @@ export function defineProbeType<Field extends ProbeField>(
   };
 }
 
-/** A port by number, or by its name among the container's ports. */
+/** A port by number, or by its name among the container's ports. AgentError 'Runtime' for a name that is none of them. */
 export function portNumber(port: number | string, container: Container): number {
   if (typeof port === 'number') return port;
   const named = container.ports?.find((candidate) => candidate.name === port)?.containerPort;
-  return named ?? Number(port);
+  if (named !== undefined) return named;
+  // Kubelet takes digits for a number.
+  if (/^\d+$/.test(port)) return Number(port);
+  throw new AgentError('Runtime', `container "${container.name}" has no port with the name "${port}"`);
 }
 
 /** Why a connection failed, in the words of Go's dialer, which kubelet reports. */
