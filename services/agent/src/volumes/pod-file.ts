@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Container } from '@gantry/objects';
+import { containerPathOf } from '../spec/container-path.ts';
 
 /** Where the containers of a pod find its resolver, its hosts and its hostname. */
 export const RESOLVER_PATH = '/etc/resolv.conf';
@@ -12,7 +13,7 @@ const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Whether a container mounts something else there. */
 export function hasOwnFile(container: Container, path: string): boolean {
-  return (container.volumeMounts ?? []).some(({ mountPath }) => mountPath === path);
+  return (container.volumeMounts ?? []).some(({ mountPath }) => containerPathOf(mountPath) === path);
 }
 
 /**

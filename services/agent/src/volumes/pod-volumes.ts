@@ -18,6 +18,7 @@ import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
+import { containerPathOf } from '../spec/container-path.ts';
 import { NetworkOpens } from './network-opens.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, RESOLVER_PATH, writePodFile } from './pod-file.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
@@ -161,7 +162,7 @@ export class PodVolumes {
     const sources: BindSource[] = [];
     const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
-      const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
+      const draft = { containerPath: containerPathOf(mount.mountPath), ...mountAccess(pod, mount, engine) };
       const subPath = subPathOf(mount, environment);
       drafts.push({ draft, hostPath: subPath === '' ? this.#wholePath(pod, mount) : undefined });
       if (subPath === '') continue;

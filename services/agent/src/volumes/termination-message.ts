@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import type { Container } from '@gantry/objects';
+import { containerPathOf } from '../spec/container-path.ts';
 
 /** Where a container writes its message unless its spec says otherwise. */
 const DEFAULT_PATH = '/dev/termination-log';
@@ -14,7 +15,7 @@ const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** The path at which a container finds the file for its message. */
 export function messageContainerPath(container: Container): string {
   const path = container.terminationMessagePath ?? '';
-  return path === '' ? DEFAULT_PATH : path;
+  return path === '' ? DEFAULT_PATH : containerPathOf(path);
 }
 
 /** Makes the empty file that an attempt of a container mounts for its termination message; any user may write to it. */

@@ -5,6 +5,7 @@ import type { HostFiles } from '../../runtime/host-files.ts';
 import type { NfsSource } from '../../runtime/network-mounts.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
+import { makeMountPoints } from './mount-points.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
 
 /** The sources of a volume's content. */
@@ -92,6 +93,10 @@ export function defineFileVolumeType<Field extends VolumeField>(
   });
   return {
     ...type,
+    sync: async (volume, target, context, signal) => {
+      await type.sync(volume, target, context, signal);
+      await makeMountPoints(target.folder, volume.name, context.pod);
+    },
     files: async (volume, context, signal) => {
       const source = volume[field];
       return source === undefined ? [] : files(source, context, signal);
