@@ -127,7 +127,7 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
     const reported = main(await cluster.get(PODS, namespace.name, 'greedy'));
     return reported?.state?.terminated?.reason === 'OOMKilled';
   });
-  expect(main(byStart)?.state?.terminated).toMatchObject({ exitCode: 128, reason: 'StartError' });
+  expect(main(byStart)?.state?.terminated).toMatchObject({ exitCode: 128, reason: 'ContainerCannotRun' });
   expect(byTime.status).toMatchObject({ reason: 'DeadlineExceeded' });
 });
 

@@ -39,6 +39,8 @@ export interface ContainerObservation {
 }
 
 const OOM_KILLED = 'OOMKilled';
+/** Of a container that the engine could not start: Kubernetes' on Docker, where containerd's is `StartError`. */
+const CANNOT_RUN = 'ContainerCannotRun';
 
 /** The reported state of an ended attempt. */
 function terminatedState(
@@ -58,7 +60,7 @@ function terminatedState(
 }
 
 function terminationReason(state: ContainerState, exitCode: number, previous: ContainerStatus | undefined): string {
-  if (state.error !== undefined) return 'StartError';
+  if (state.error !== undefined) return CANNOT_RUN;
   if (state.endedBy === 'oom') return OOM_KILLED;
   // An engine may have said so by an event alone, which no agent after this one hears of.
   const reported = [previous?.state?.terminated, previous?.lastState?.terminated];

@@ -296,7 +296,7 @@ describe('the status of a pod', () => {
       podState([sandbox()], [exited(128, { error: 'no such file' })]),
     );
     expect(start.containerStatuses).toMatchObject([
-      { state: { terminated: { reason: 'StartError', message: 'no such file', exitCode: 128 } } },
+      { state: { terminated: { reason: 'ContainerCannotRun', message: 'no such file', exitCode: 128 } } },
     ]);
   });
 
