@@ -36,10 +36,7 @@ it('fails where no process can be started, and ends no other', async () => {
 });
 
 it('hands no connection out before it is known whose network was entered', async () => {
-  // Enters no namespace: that needs rights that a test does not have.
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-nsenter-'));
-  writeFileSync(join(folder, 'nsenter'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 });
-  vi.stubEnv('PATH', `${folder}:/usr/bin:/bin`);
+  enterNothing();
   const server = createServer((socket) => {
     // The first one is reset.
     socket.on('error', () => undefined);
@@ -47,11 +44,7 @@ it('hands no connection out before it is known whose network was entered', async
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
-    server.close();
-  });
+  onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   const dialer = new NamespaceDialer(systemClock);
   let asked = 0;
@@ -70,3 +63,28 @@ it('hands no connection out before it is known whose network was entered', async
   // Once for each helper, and the first one is not used again.
   expect(asked).toBe(2);
 });
+
+it('says of a port that nobody listens on what IPv4 says of it', async () => {
+  enterNothing();
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const pod = { key: 'pod', pid: process.pid, verify: () => Promise.resolve() };
+  await expect(new NamespaceDialer(systemClock).connect(pod, port, AbortSignal.timeout(30_000))).rejects.toThrow(
+    `connect ECONNREFUSED 127.0.0.1:${port}`,
+  );
+});
+
+/** Until the end of the test no namespace is entered: that needs rights that a test does not have. */
+function enterNothing(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-nsenter-'));
+  writeFileSync(join(folder, 'nsenter'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:/usr/bin:/bin`);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+}

@@ -10,16 +10,17 @@ const MAX_HELPERS = 32;
 const CONNECT_MS = 30_000;
 /**
  * Connects to a port and hands the connection over to the process that asked; no data goes through the helper. A paused socket is not
- * read, so that what a server sends at once is not lost here. Kubernetes' runtimes try IPv4 first, too.
+ * read, so that what a server sends at once is not lost here. Kubernetes' runtimes try IPv4 first, too. Where both fail, the error is that
+ * of IPv4: a pod without IPv6 has nothing to say there.
  */
 const HELPER = `
 const { connect } = require('node:net');
-const open = (id, port, hosts) => {
+const open = (id, port, hosts, first) => {
   const socket = connect({ host: hosts[0], port, allowHalfOpen: true });
   socket.pause();
   socket.once('error', (error) => {
-    if (hosts.length > 1) open(id, port, hosts.slice(1));
-    else process.send({ id, error: error.message });
+    if (hosts.length > 1) open(id, port, hosts.slice(1), error);
+    else process.send({ id, error: (first ?? error).message });
   });
   socket.once('connect', () => process.send({ id }, socket));
 };
