@@ -235,7 +235,8 @@ function privilegeCondition(privilege: EnginePrivilege): ConditionDraft {
     status: 'True',
     reason: 'EngineLacksSysResource',
     message:
-      'the engine lacks CAP_SYS_RESOURCE: OOM scores below 0 become 0, privileged containers get all other capabilities',
+      'the engine lacks CAP_SYS_RESOURCE: OOM scores below 0 become 0, privileged containers get all other capabilities, ' +
+      "and may use all devices, but have to make the nodes of the host's in /dev themselves",
   };
 }
 
