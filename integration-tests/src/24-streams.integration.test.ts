@@ -274,6 +274,35 @@ test('logs are shown in part, of one run or the one before, of several container
   await eventually('it has followed to the end', 30_000, () => following.output() === 'three\nlast\n');
 });
 
+test.each(['v4.channel.k8s.io', 'v5.channel.k8s.io'])('a client of WebSockets speaks %s', async (protocol) => {
+  await using proxy = cluster.startKubectl(['proxy', '--port=0', '--reject-paths=^$']);
+  const address = await eventually('proxy serves', 30_000, () => /127\.0\.0\.1:\d+/.exec(proxy.output())?.[0]);
+  const query = new URLSearchParams({ container: 'web', stdin: 'true', stdout: 'true', stderr: 'true' });
+  for (const part of ['sh', '-c', 'read line; echo got $line; echo err >&2; exit 4']) query.append('command', part);
+  const path = `/api/v1/namespaces/${namespace.name}/pods/box/exec?${query.toString()}`;
+  const socket = new WebSocket(`ws://${address}${path}`, protocol);
+  socket.binaryType = 'arraybuffer';
+  /** Text by the number of its channel. */
+  const received = new Map<number, string>();
+  socket.addEventListener('message', ({ data }) => {
+    const [channel = 0, ...bytes] = new Uint8Array(data as ArrayBuffer);
+    received.set(channel, `${received.get(channel) ?? ''}${Buffer.from(bytes).toString()}`);
+  });
+  const closed = Promise.withResolvers<void>();
+  socket.addEventListener('close', () => closed.resolve());
+  socket.addEventListener('error', () => closed.reject(new Error('the connection failed')));
+  socket.addEventListener('open', () => socket.send(Buffer.from('\0line\n')));
+  await closed.promise;
+  expect(socket.protocol).toBe(protocol);
+  expect(received.get(1)).toBe('got line\n');
+  expect(received.get(2)).toBe('err\n');
+  expect(JSON.parse(received.get(3) ?? '')).toMatchObject({
+    status: 'Failure',
+    reason: 'NonZeroExitCode',
+    details: { causes: [{ reason: 'ExitCode', message: '4' }] },
+  });
+});
+
 test('the previous log of a container that waits for its restart is of the run that its status shows', async () => {
   // The third run waits, so that the second one is the last to end, however late it is asked for.
   const script =
