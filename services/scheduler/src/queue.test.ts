@@ -112,6 +112,45 @@ describe('a scheduling queue', () => {
     expect(woken).toBe(3);
   });
 
+  it('asks changes that came during a decision whether they help, once it is known what refused the pod', async () => {
+    const { clock, queue } = start();
+    const asked: string[] = [];
+    const change = (name: string, helpsAgainst: string) =>
+      queue.move((pod, refusedBy) => {
+        asked.push(`${name} ${pod.key}`);
+        return refusedBy.has(helpsAgainst);
+      });
+    for (const name of ['a', 'b', 'c']) queue.put(info(name));
+    change('before', 'NodePorts');
+    const [a, b] = queue.take(2);
+    change('first', 'NodePorts');
+    const [c] = queue.take(1);
+    change('second', 'InterPodAffinity');
+    expect(asked).toEqual([]);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('no pods');
+    queue.refused(a, new Set(['NodePorts']));
+    queue.refused(c, new Set(['NodePorts']));
+    queue.refused(b, FIT);
+    expect(asked).toEqual(['first default/a', 'second default/c', 'first default/b', 'second default/b']);
+    expect([queue.count('backoff'), queue.count('unschedulable')]).toEqual([1, 2]);
+    await clock.advance(2000);
+    expect(names(queue)).toEqual(['default/a']);
+    // Nothing of what was kept is left.
+    asked.length = 0;
+    queue.refused(a, FIT);
+    expect(asked).toEqual([]);
+  });
+
+  it('tries a pod again that has changed itself during its decision', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    const [taken] = queue.take(1);
+    queue.put(createPodInfo(examplePod('a', { spec: { priority: 0, tolerations: [{ operator: 'Exists' }] } })));
+    queue.refused(taken ?? info('a'), FIT);
+    await clock.advance(2000);
+    expect(names(queue)).toEqual(['default/a']);
+  });
+
   it('forgets a pod that was removed during its decision', () => {
     const { queue } = start();
     queue.put(info('a'));

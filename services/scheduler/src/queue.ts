@@ -15,9 +15,14 @@ interface Entry {
   state: 'active' | 'backoff' | 'unschedulable' | 'in-flight';
   /** Plugins that refused it; their hints decide when it is tried again. */
   refusedBy: ReadonlySet<string>;
-  /** A change that may help arrived while it was being decided. */
-  moved: 'no' | 'yes';
+  /** It has changed itself while it was being decided on. */
+  changed: 'no' | 'yes';
+  /** How many of the kept changes of the cluster came before it was taken. */
+  changesBefore: number;
 }
+
+/** Whether a change of the cluster may help a pod that these plugins refused. */
+type Helps = (info: PodInfo, refusedBy: ReadonlySet<string>) => boolean;
 
 /** As in Kubernetes: a second, doubling to ten. */
 const BACKOFF: BackoffOptions = { initialMs: 1000, maxMs: 10_000, jitter: 0 };
@@ -31,6 +36,10 @@ const MAX_UNSCHEDULABLE_MS = 300_000;
 export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
+  readonly #unschedulable = new Set<Entry>();
+  readonly #deciding = new Set<Entry>();
+  /** Changes since pods were taken that are being decided on: their plugins are known when they are refused. */
+  #changes: Helps[] = [];
   #cancelTimer: CancelTimer | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
   readonly #activated = new Signal();
@@ -50,6 +59,7 @@ export class SchedulingQueue {
   put(info: PodInfo): void {
     const known = this.#entries.get(info.key);
     if (known === undefined || known.info.uid !== info.uid) {
+      this.remove(info.key);
       this.#entries.set(info.key, {
         info,
         addedMs: this.#options.clock.monotonicMs(),
@@ -57,7 +67,8 @@ export class SchedulingQueue {
         notBeforeMs: 0,
         state: 'active',
         refusedBy: new Set(),
-        moved: 'no',
+        changed: 'no',
+        changesBefore: 0,
       });
       this.#activated.notify();
       return;
@@ -74,11 +85,18 @@ export class SchedulingQueue {
 
   /** The pod has a node or was deleted. */
   remove(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
     this.#entries.delete(key);
+    this.#unschedulable.delete(entry);
+    this.#decided(entry);
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#unschedulable.clear();
+    this.#deciding.clear();
+    this.#changes = [];
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#timerDueMs = Number.POSITIVE_INFINITY;
@@ -91,8 +109,9 @@ export class SchedulingQueue {
     active.sort((a, b) => b.info.priority - a.info.priority || a.addedMs - b.addedMs);
     const taken = active.slice(0, limit);
     for (const entry of taken) {
-      entry.state = 'in-flight';
-      entry.moved = 'no';
+      this.#setState(entry, 'in-flight');
+      entry.changed = 'no';
+      entry.changesBefore = this.#changes.length;
       entry.attempts += 1;
     }
     return taken.map((entry) => entry.info);
@@ -110,9 +129,10 @@ export class SchedulingQueue {
   refused(info: PodInfo, plugins: ReadonlySet<string>): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
+    const isHelped = this.#wasHelped(entry, plugins);
     entry.refusedBy = plugins;
     this.#delay(entry);
-    entry.state = entry.moved === 'yes' ? 'backoff' : 'unschedulable';
+    this.#setState(entry, isHelped ? 'backoff' : 'unschedulable');
     this.#arm(entry.notBeforeMs + (entry.state === 'backoff' ? 0 : MAX_UNSCHEDULABLE_MS));
   }
 
@@ -120,9 +140,10 @@ export class SchedulingQueue {
   waits(info: PodInfo, plugins: ReadonlySet<string>): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
+    const isHelped = this.#wasHelped(entry, plugins);
     entry.refusedBy = plugins;
     entry.notBeforeMs = this.#options.clock.monotonicMs();
-    entry.state = entry.moved === 'yes' ? 'active' : 'unschedulable';
+    this.#setState(entry, isHelped ? 'active' : 'unschedulable');
     this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
   }
 
@@ -130,7 +151,7 @@ export class SchedulingQueue {
   postpone(info: PodInfo): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
-    entry.state = 'active';
+    this.#setState(entry, 'active');
     entry.attempts -= 1;
   }
 
@@ -139,16 +160,38 @@ export class SchedulingQueue {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
     this.#delay(entry);
-    entry.state = 'backoff';
+    this.#setState(entry, 'backoff');
     this.#arm(entry.notBeforeMs);
   }
 
-  /** Makes refused pods active again for which `helps` holds, given the plugins that refused them. */
-  move(helps: (info: PodInfo, refusedBy: ReadonlySet<string>) => boolean): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.state === 'in-flight') entry.moved = 'yes';
-      else if (entry.state === 'unschedulable' && helps(entry.info, entry.refusedBy)) this.#revive(entry);
-    }
+  /**
+   * Makes refused pods active again for which `helps` holds, given the plugins that refused them; pods that are being decided on, when they
+   * are refused.
+   */
+  move(helps: Helps): void {
+    for (const entry of this.#unschedulable) if (helps(entry.info, entry.refusedBy)) this.#revive(entry);
+    if (this.#deciding.size > 0) this.#changes.push(helps);
+  }
+
+  /** Whether the pod has changed while it was being decided on, or the cluster in a way that may help it. */
+  #wasHelped(entry: Entry, plugins: ReadonlySet<string>): boolean {
+    if (entry.changed === 'yes') return true;
+    for (let i = entry.changesBefore; i < this.#changes.length; i++)
+      if (this.#changes[i]?.(entry.info, plugins) === true) return true;
+    return false;
+  }
+
+  #setState(entry: Entry, state: Entry['state']): void {
+    entry.state = state;
+    if (state === 'unschedulable') this.#unschedulable.add(entry);
+    else this.#unschedulable.delete(entry);
+    if (state === 'in-flight') this.#deciding.add(entry);
+    else this.#decided(entry);
+  }
+
+  #decided(entry: Entry): void {
+    this.#deciding.delete(entry);
+    if (this.#deciding.size === 0) this.#changes = [];
   }
 
   #inFlight(info: PodInfo): Entry | undefined {
@@ -158,15 +201,15 @@ export class SchedulingQueue {
 
   #revive(entry: Entry): void {
     if (entry.state === 'in-flight') {
-      entry.moved = 'yes';
+      entry.changed = 'yes';
       return;
     }
     if (entry.state !== 'unschedulable') return;
     if (entry.notBeforeMs <= this.#options.clock.monotonicMs()) {
-      entry.state = 'active';
+      this.#setState(entry, 'active');
       this.#activated.notify();
     } else {
-      entry.state = 'backoff';
+      this.#setState(entry, 'backoff');
       this.#arm(entry.notBeforeMs);
     }
   }
@@ -180,8 +223,11 @@ export class SchedulingQueue {
   #promote(): void {
     const now = this.#options.clock.monotonicMs();
     for (const entry of this.#entries.values()) {
-      if (entry.state === 'backoff' && entry.notBeforeMs <= now) entry.state = 'active';
-      if (entry.state === 'unschedulable' && entry.notBeforeMs + MAX_UNSCHEDULABLE_MS <= now) entry.state = 'active';
+      const { state, notBeforeMs } = entry;
+      const isDue =
+        (state === 'backoff' && notBeforeMs <= now) ||
+        (state === 'unschedulable' && notBeforeMs + MAX_UNSCHEDULABLE_MS <= now);
+      if (isDue) this.#setState(entry, 'active');
     }
   }
 
