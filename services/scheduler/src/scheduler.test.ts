@@ -241,6 +241,28 @@ describe('a scheduling cycle', () => {
     expect(view.keeper.node('a')?.pods.size).toBe(1);
   });
 
+  it.each(['is not reached', 'does not know the pod'])(
+    'gives the room of a pod to one that waits for it when the server %s',
+    async (why) => {
+      const { clock, server, view, see, addNode, cycle } = start();
+      addNode('a');
+      const [first, second] = [examplePod('p', { cpu: '2' }), examplePod('q', { cpu: '2' })];
+      for (const pod of [first, second]) see(pod);
+      const isReached = why !== 'is not reached';
+      if (!isReached) server.pods.set('p', first);
+      const error = isReached
+        ? StatusError.notFound({ group: '', resource: 'pods' }, 'p')
+        : StatusError.unavailable('');
+      server.answer = (write) => (write.verb === 'create' ? error : undefined);
+      await cycle();
+      server.answer = () => undefined;
+      if (!isReached) view.take({ kind: 'changed', resource: PODS, changes: [{ object: undefined, old: first }] });
+      await clock.advance(2000);
+      await cycle();
+      expect(view.keeper.node('a')?.pods.has('default/q')).toBe(true);
+    },
+  );
+
   it('believes the server when a pod was bound after all', async () => {
     const { clock, server, view, see, addNode, cycle } = start();
     addNode('a');

@@ -142,12 +142,13 @@ async function recover(
   } catch (readError) {
     if (isReason(readError, 'NotFound')) {
       view.keeper.removePod(pod.key);
+      view.release(pod);
       queue.remove(pod.key);
       return;
     }
     if (!signal.aborted) log.warn({ pod: pod.key, err: readError }, 'reading the pod failed too');
   }
-  if (!mayHaveLanded) view.keeper.forget(pod);
+  if (!mayHaveLanded) view.release(pod);
   queue.failed(pod);
 }
 
