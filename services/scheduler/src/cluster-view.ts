@@ -1,7 +1,9 @@
 import {
   claimsOfPod,
+  equalJson,
   hasEnded,
   type KubeObject,
+  NAMESPACES,
   type Node,
   NODES,
   PERSISTENT_VOLUME_CLAIMS,
@@ -25,12 +27,14 @@ import { VolumeKeeper } from './framework/volume-keeper.ts';
 export const SCHEDULED_RESOURCES = [
   NODES,
   PODS,
+  NAMESPACES,
   POD_DISRUPTION_BUDGETS,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   STORAGE_CLASSES,
 ];
 const SCHEDULER_NAME = 'default-scheduler';
+const FILTER_OF = new Map(FILTERS.map((filter) => [filter.name, filter]));
 
 /**
  * Keeps the snapshot and the queue in step with the caches: pods without a node are queued, pods with one count on it, and a
@@ -60,6 +64,9 @@ export class ClusterView {
           break;
         case POD_DISRUPTION_BUDGETS.resource:
           this.#takeBudget(object, old);
+          break;
+        case NAMESPACES.resource:
+          this.#takeNamespace(object, old);
           break;
         default:
           this.#takeStorage(event.resource.resource, object, old);
@@ -139,6 +146,15 @@ export class ClusterView {
     this.keeper.setBudget(`${namespace}/${name}`, budget);
   }
 
+  #takeNamespace(namespace: KubeObject | undefined, old: KubeObject | undefined): void {
+    const name = (namespace ?? old)?.metadata.name ?? '';
+    const before = this.keeper.namespaces.get(name);
+    const labels = namespace === undefined ? undefined : (namespace.metadata.labels ?? {});
+    if (equalJson(labels ?? null, before ?? null)) return;
+    this.keeper.setNamespace(name, labels);
+    this.#move({ kind: 'namespace-changed', name, labels: labels ?? {}, old: before ?? {} });
+  }
+
   #takePod(reported: Pod | undefined, old: Pod | undefined): void {
     const subject = reported ?? old;
     if (subject === undefined) return;
@@ -152,10 +168,25 @@ export class ClusterView {
     else this.keeper.setPod(pod);
     if (pod !== undefined && isWaiting(pod) && !this.keeper.isAssumed(key)) this.#enqueue(pod);
     else if (pod === undefined || !isWaiting(pod)) this.#queue.remove(key);
-    const left = old !== undefined && takesRoom(old) && (pod === undefined || !takesRoom(pod));
-    if (left) this.#move({ kind: 'pod-gone', pod: createPodInfo(old) });
-    else if (holdsLess(this.keeper.placed(key), before)) this.#move({ kind: 'pod-shrunk' });
+    this.#tellOfRoom(pod, old, { now: this.keeper.placed(key), before });
     this.#takeNomination(key, pod);
+  }
+
+  /** What a pod on a node means for others. */
+  #tellOfRoom(
+    pod: Pod | undefined,
+    old: Pod | undefined,
+    { now, before }: { readonly now: PodInfo | undefined; readonly before: PodInfo | undefined },
+  ): void {
+    const took = old !== undefined && takesRoom(old);
+    const takes = now !== undefined && pod !== undefined && takesRoom(pod);
+    const isSame = old?.metadata.uid === pod?.metadata.uid;
+    if (took && !(takes && isSame)) this.#move({ kind: 'pod-gone', pod: createPodInfo(old) });
+    if (takes && !(took && isSame)) this.#move({ kind: 'pod-placed', pod: now });
+    if (!takes || !took || !isSame) return;
+    if (holdsLess(now, before)) this.#move({ kind: 'pod-shrunk' });
+    if (!equalJson(old.metadata.labels ?? {}, pod.metadata.labels ?? {}))
+      this.#move({ kind: 'pod-relabelled', pod: now, old: createPodInfo(old) });
   }
 
   /** What was written last, as long as the cache shows an earlier version of the same pod. */
@@ -185,11 +216,13 @@ export class ClusterView {
   }
 
   #move(change: ClusterChange): void {
-    this.#queue.move((info: PodInfo, refusedBy: ReadonlySet<string>) =>
-      refusedBy.size === 0
-        ? change.kind === 'node-added'
-        : FILTERS.some((plugin) => refusedBy.has(plugin.name) && plugin.helps(change, info)),
-    );
+    this.#queue.move((info: PodInfo, refusedBy: ReadonlySet<string>) => {
+      if (refusedBy.size === 0) return change.kind === 'node-added';
+      // Of each change, for each pod that waits.
+      for (const name of refusedBy)
+        if (FILTER_OF.get(name)?.helps(change, info, this.keeper.namespaces) === true) return true;
+      return false;
+    });
   }
 
   #nodeInfo(name: string): NodeInfo | undefined {

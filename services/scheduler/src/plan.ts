@@ -1,5 +1,6 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
+import { AffinityCounts } from './framework/affinity-counts.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
 import { type Refusal, refusalOf } from './framework/refusal.ts';
@@ -73,6 +74,7 @@ class Planner {
   readonly #plugins: Plugins;
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
+  readonly #affinity: AffinityCounts;
   readonly #decided: ReadonlySet<string>;
   /** Uids of pods that this cycle evicts. */
   readonly #victims = new Set<string>();
@@ -86,18 +88,23 @@ class Planner {
     this.#plugins = plugins;
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
+    this.#affinity = new AffinityCounts(this.#nodes, snapshot);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
   decide(pod: PodInfo): Decision {
     if (this.#tried >= MAX_TRIED_VICTIMS) return { kind: 'postpone', pod };
     const { filters, scores } = this.#plugins;
+    const known = this.#affinity.withNeighbours(pod);
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
-    const search = this.#searchNominated(pod) ?? findFeasible({ pod, nodes: this.#nodes, filters, nominated }, start);
-    const chosen = choose(pod, search.feasible, scores, this.#random);
-    if (chosen === undefined) return this.#refuse(pod, search);
-    this.#nodes[chosen.index] = withPod(chosen.node, pod);
+    const search =
+      this.#searchNominated(known) ?? findFeasible({ pod: known, nodes: this.#nodes, filters, nominated }, start);
+    const chosen = choose(known, search.feasible, scores, this.#random);
+    if (chosen === undefined) return this.#refuse(pod, known, search);
+    const node = withPod(chosen.node, pod);
+    this.#nodes[chosen.index] = node;
+    this.#affinity.assign(pod, node);
     this.#nominations.withdraw(pod);
     return { kind: 'assign', pod, nodeName: chosen.node.name };
   }
@@ -113,7 +120,8 @@ class Planner {
     return refusal === undefined ? { feasible: [{ node, index }], refusals: [] } : undefined;
   }
 
-  #refuse(pod: PodInfo, { refusals, exclusion }: Search): Decision {
+  /** `known` is the pod with its neighbours. */
+  #refuse(pod: PodInfo, known: PodInfo, { refusals, exclusion }: Search): Decision {
     const count = this.#nodes.length;
     const plugins = new Set(exclusion?.plugins);
     for (const { plugin } of refusals) plugins.add(plugin);
@@ -123,7 +131,7 @@ class Planner {
       const nominatedTo = this.#nominations.nodeOf(pod);
       return { ...refusal, message: explain(''), nominatedTo, preemption: { kind: 'no-attempt' } };
     }
-    const plan = this.#planPreemption(pod, refusals);
+    const plan = this.#planPreemption(known, refusals);
     if (plan.kind === 'possible') return { ...refusal, message: explain(''), ...this.#preempt(pod, plan) };
     if (plan.kind === 'impossible') this.#nominations.withdraw(pod);
     const why = plan.kind === 'ineligible' ? plan.reason : explainPreemption(count, plan.looked, plan.reasons);
@@ -152,6 +160,7 @@ class Planner {
     const { nodeName, victims } = candidate;
     for (const { uid } of victims) this.#victims.add(uid);
     this.#budgets?.spend(victims);
+    this.#affinity.nominate(pod);
     const displaced = this.#nominations.nominate(pod, nodeName).filter(({ key }) => !this.#decided.has(key));
     return { nominatedTo: nodeName, preemption: { kind: 'possible', nodeName, victims, displaced } };
   }

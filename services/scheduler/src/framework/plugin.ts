@@ -1,4 +1,5 @@
 import type { PersistentVolumeClaim } from '@gantry/objects';
+import type { Labels, NamespaceLabels } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { NodeInfo } from './snapshot.ts';
 
@@ -6,10 +7,16 @@ import type { NodeInfo } from './snapshot.ts';
 export type ClusterChange =
   | { readonly kind: 'node-added'; readonly node: NodeInfo }
   | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
+  /** A pod is on a node that it was not on before. */
+  | { readonly kind: 'pod-placed'; readonly pod: PodInfo }
+  /** A pod on a node has other labels. */
+  | { readonly kind: 'pod-relabelled'; readonly pod: PodInfo; readonly old: PodInfo }
   /** A pod was deleted or has finished. */
   | { readonly kind: 'pod-gone'; readonly pod: PodInfo }
   /** A pod on a node holds less of a resource than before. */
   | { readonly kind: 'pod-shrunk' }
+  /** A namespace was added or removed, or has other labels. */
+  | { readonly kind: 'namespace-changed'; readonly name: string; readonly labels: Labels; readonly old: Labels }
   | { readonly kind: 'claim-changed'; readonly claim: PersistentVolumeClaim }
   | { readonly kind: 'volume-changed' | 'class-changed' };
 
@@ -27,7 +34,7 @@ export interface FilterPlugin {
   /** Whether preemption could resolve the reasons; never when absent. A filter that looks at the node's pods or requests has it. */
   readonly curedByRoom?: (pod: PodInfo, node: NodeInfo) => boolean;
   /** Whether a change may make the pod fit. A hint: it may be true in vain, but not false wrongly. */
-  readonly helps: (change: ClusterChange, pod: PodInfo) => boolean;
+  readonly helps: (change: ClusterChange, pod: PodInfo, namespaces: NamespaceLabels) => boolean;
 }
 
 /** Ranks the nodes that fit. Pure. */

@@ -1,4 +1,6 @@
 import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
+import type { Neighbours } from './affinity-counts.ts';
+import { type PodAffinity, podAffinityOf } from './pod-affinity.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
@@ -13,8 +15,12 @@ export interface PodInfo {
   /** Uid of the controlling owner, or ''. Pods of one owner are spread. */
   readonly ownerUid: string;
   readonly priority: number;
+  /** Its terms about other pods; absent without any. */
+  readonly affinity?: PodAffinity | undefined;
   /** The state of its volumes when a cycle begins; absent without claims. */
   readonly volumes?: PodVolumes | undefined;
+  /** What other pods mean for it while it is decided on; absent where no term concerns it. */
+  readonly neighbours?: Neighbours | undefined;
 }
 
 export function createPodInfo(pod: Pod): PodInfo {
@@ -27,6 +33,7 @@ export function createPodInfo(pod: Pod): PodInfo {
     hostPorts: hostPortsOf(pod),
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,
+    affinity: podAffinityOf(pod),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPodInfo } from './pod-info.ts';
 import { SnapshotKeeper } from './snapshot.ts';
+import { apart, exampleTerm } from '../testing/affinity-examples.ts';
 import { exampleNode, examplePod } from '../testing/examples.ts';
 
 function cpuOn(keeper: SnapshotKeeper, name: string): number {
@@ -16,6 +17,28 @@ describe('a snapshot keeper', () => {
     keeper.setPod(examplePod('p', { cpu: '1', node: 'a' }));
     expect(before.nodes[0]?.pods.size).toBe(0);
     expect(keeper.snapshot().nodes[0]?.pods.size).toBe(1);
+    keeper.setNamespace('default', { team: 'own' });
+    const named = keeper.snapshot();
+    keeper.setNamespace('default', undefined);
+    expect([before, named, keeper.snapshot()].map(({ namespaces }) => namespaces.get('default'))).toEqual([
+      undefined,
+      { team: 'own' },
+      undefined,
+    ]);
+  });
+
+  it('knows the pods with terms about others of each node', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setNode(exampleNode('a'));
+    const plain = examplePod('plain', { node: 'a' });
+    const loner = examplePod('loner', { node: 'a', spec: { affinity: apart(exampleTerm('x')) } });
+    for (const pod of [plain, loner]) keeper.setPod(pod);
+    const withTerms = () => [...(keeper.node('a')?.withTerms.keys() ?? [])];
+    expect(withTerms()).toEqual(['default/loner']);
+    keeper.removePod('default/plain');
+    expect(withTerms()).toEqual(['default/loner']);
+    keeper.removePod('default/loner');
+    expect(withTerms()).toEqual([]);
   });
 
   it('counts pods on a node that is added after them', () => {

@@ -9,6 +9,7 @@ import {
   type PodDisruptionBudget,
   subtractAmounts,
 } from '@gantry/objects';
+import type { Labels, NamespaceLabels } from './pod-affinity.ts';
 import { createPodInfo, nominatedNode, type PodInfo } from './pod-info.ts';
 
 /** A node with its pods. Immutable. */
@@ -18,7 +19,11 @@ export interface NodeInfo {
   readonly allocatable: Amounts;
   readonly requested: Amounts;
   readonly pods: ReadonlyMap<string, PodInfo>;
+  /** Those of its pods that have terms about other pods. */
+  readonly withTerms: ReadonlyMap<string, PodInfo>;
 }
+
+const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();
 
 /** The cluster at one moment, sorted by node name. Immutable; shares unchanged parts with earlier snapshots. */
 export interface ClusterSnapshot {
@@ -26,12 +31,14 @@ export interface ClusterSnapshot {
   /** Pods that have no node yet and are nominated to one, by its name: room is kept for them there. */
   readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
   readonly budgets: readonly PodDisruptionBudget[];
+  readonly namespaces: NamespaceLabels;
 }
 
 /** `node` with one more pod. */
 export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
   const pods = new Map(node.pods).set(pod.key, pod);
-  return { ...node, pods, requested: addAmounts(node.requested, pod.requests) };
+  const withTerms = pod.affinity === undefined ? node.withTerms : new Map(node.withTerms).set(pod.key, pod);
+  return { ...node, pods, withTerms, requested: addAmounts(node.requested, pod.requests) };
 }
 
 /** The index of a node in `nodes`, which are sorted by name; -1 when there is none of this name. */
@@ -51,9 +58,19 @@ export function indexOfNode(nodes: readonly NodeInfo[], name: string): number {
 function withoutPod(node: NodeInfo, key: string): NodeInfo {
   const gone = node.pods.get(key);
   if (gone === undefined) return node;
-  const pods = new Map(node.pods);
-  pods.delete(key);
-  return { ...node, pods, requested: subtractAmounts(node.requested, gone.requests) };
+  const withTerms = gone.affinity === undefined ? node.withTerms : without(node.withTerms, key);
+  return {
+    ...node,
+    pods: without(node.pods, key),
+    withTerms,
+    requested: subtractAmounts(node.requested, gone.requests),
+  };
+}
+
+function without(pods: ReadonlyMap<string, PodInfo>, key: string): ReadonlyMap<string, PodInfo> {
+  const left = new Map(pods);
+  left.delete(key);
+  return left;
 }
 
 /** A pod that was assigned to a node, before the cache shows it. */
@@ -74,6 +91,9 @@ export class SnapshotKeeper {
   /** Pods that wait and have a nominated node, by key. */
   readonly #nominated = new Map<string, PodInfo>();
   readonly #budgets = new Map<string, PodDisruptionBudget>();
+  readonly #namespaces = new Map<string, Labels>();
+  /** A copy of these that snapshots have. */
+  #sharedNamespaces: NamespaceLabels | undefined;
   #snapshot: ClusterSnapshot | undefined;
 
   /** The current snapshot. Cheap without changes. */
@@ -82,6 +102,7 @@ export class SnapshotKeeper {
       nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
       nominated: this.#nominations(),
       budgets: [...this.#budgets.values()],
+      namespaces: (this.#sharedNamespaces ??= new Map(this.#namespaces)),
     };
     return this.#snapshot;
   }
@@ -99,7 +120,7 @@ export class SnapshotKeeper {
       this.#put({ ...known, node, allocatable });
       return;
     }
-    let info: NodeInfo = { name, node, allocatable, requested: NO_AMOUNTS, pods: new Map() };
+    let info: NodeInfo = { name, node, allocatable, requested: NO_AMOUNTS, pods: NO_PODS, withTerms: NO_PODS };
     for (const placed of this.#placed.values()) if (placed.nodeName === name) info = withPod(info, placed.info);
     this.#put(info);
   }
@@ -125,6 +146,19 @@ export class SnapshotKeeper {
     if (budget === undefined) this.#budgets.delete(key);
     else this.#budgets.set(key, budget);
     this.#snapshot = undefined;
+  }
+
+  /** Sets the labels of a namespace; undefined when it is gone. */
+  setNamespace(name: string, labels: Labels | undefined): void {
+    if (labels === undefined) this.#namespaces.delete(name);
+    else this.#namespaces.set(name, labels);
+    this.#sharedNamespaces = undefined;
+    this.#snapshot = undefined;
+  }
+
+  /** The present labels. */
+  get namespaces(): NamespaceLabels {
+    return this.#namespaces;
   }
 
   /** The pod of this key as it counts on its node; undefined while it counts on none. */

@@ -1,3 +1,4 @@
+import { interPodAffinity } from './filter/inter-pod-affinity.ts';
 import { nodeAffinity } from './filter/node-affinity.ts';
 import { nodeDeclaredFeatures } from './filter/node-declared-features.ts';
 import { nodePorts } from './filter/node-ports.ts';
@@ -8,6 +9,7 @@ import { volumeBinding } from './filter/volume-binding.ts';
 import { volumeRestrictions } from './filter/volume-restrictions.ts';
 import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
 import { leastAllocated } from './score/least-allocated.ts';
+import { preferNeighbours } from './score/prefer-neighbours.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
 import { spreadByOwner } from './score/spread-by-owner.ts';
 
@@ -20,7 +22,8 @@ export const FILTERS: readonly FilterPlugin[] = [
   resourceFit,
   volumeRestrictions,
   volumeBinding,
+  interPodAffinity,
   nodeDeclaredFeatures,
 ];
 
-export const SCORES: readonly ScorePlugin[] = [preferUntainted, spreadByOwner, leastAllocated];
+export const SCORES: readonly ScorePlugin[] = [preferUntainted, spreadByOwner, preferNeighbours, leastAllocated];

@@ -28,11 +28,13 @@ export interface PreemptionRules {
 /** A node whose pods are taken away and added again, which is cheaper than a new value each time. */
 class Trial {
   readonly #pods: Map<string, PodInfo>;
+  readonly #withTerms: Map<string, PodInfo>;
   #node: NodeInfo;
 
   constructor(node: NodeInfo) {
     this.#pods = new Map(node.pods);
-    this.#node = { ...node, pods: this.#pods };
+    this.#withTerms = new Map(node.withTerms);
+    this.#node = { ...node, pods: this.#pods, withTerms: this.#withTerms };
   }
 
   get node(): NodeInfo {
@@ -41,11 +43,13 @@ class Trial {
 
   add(pod: PodInfo): void {
     this.#pods.set(pod.key, pod);
+    if (pod.affinity !== undefined) this.#withTerms.set(pod.key, pod);
     this.#node = { ...this.#node, requested: addAmounts(this.#node.requested, pod.requests) };
   }
 
   remove(pod: PodInfo): void {
     this.#pods.delete(pod.key);
+    this.#withTerms.delete(pod.key);
     this.#node = { ...this.#node, requested: subtractAmounts(this.#node.requested, pod.requests) };
   }
 }

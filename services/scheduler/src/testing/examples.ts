@@ -24,6 +24,8 @@ export function exampleNode(name: string, options: NodeOptions = {}): Node {
 }
 
 interface PodOptions {
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
   readonly cpu?: string;
   readonly memory?: string;
   readonly node?: string;
@@ -34,15 +36,16 @@ interface PodOptions {
 
 /** A pending pod of one container. */
 export function examplePod(name: string, options: PodOptions = {}): Pod {
-  const { cpu, memory, node, owner, hostPort, spec } = options;
+  const { namespace = 'default', labels, cpu, memory, node, owner, hostPort, spec } = options;
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name,
-      namespace: 'default',
+      namespace,
       uid: `uid-${name}`,
+      ...(labels === undefined ? {} : { labels }),
       ...(owner === undefined
         ? {}
         : {
@@ -77,11 +80,12 @@ export function exampleBudget(app: string, disruptionsAllowed: number): PodDisru
   };
 }
 
-/** The snapshot of a cluster with these nodes, pods and budgets. Pods without a node may be nominated to one. */
+/** The snapshot of a cluster with these nodes, pods, budgets and labels of namespaces. Pods without a node may be nominated to one. */
 export function exampleSnapshot(
   nodes: readonly Node[],
   pods: readonly Pod[] = [],
   budgets: readonly PodDisruptionBudget[] = [],
+  namespaces: Readonly<Record<string, Record<string, string>>> = {},
 ): ClusterSnapshot {
   const keeper = new SnapshotKeeper();
   for (const node of nodes) keeper.setNode(node);
@@ -90,6 +94,7 @@ export function exampleSnapshot(
     const info = createPodInfo(pod);
     if ((pod.spec?.nodeName ?? '') === '') keeper.setNomination(info.key, info);
   }
+  for (const [name, labels] of Object.entries(namespaces)) keeper.setNamespace(name, labels);
   for (const budget of budgets) keeper.setBudget(budget.metadata.name ?? '', budget);
   return keeper.snapshot();
 }

@@ -26,6 +26,9 @@ export const resourceFit: FilterPlugin = {
           (name) => (node.allocatable[name] ?? 0) > (old.allocatable[name] ?? 0),
         );
       }
+      case 'pod-placed':
+      case 'pod-relabelled':
+      case 'namespace-changed':
       case 'claim-changed':
       case 'volume-changed':
       case 'class-changed':

@@ -20,8 +20,11 @@ export const volumeBinding: FilterPlugin = {
         return true;
       case 'node-changed':
         return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
+      case 'pod-placed':
+      case 'pod-relabelled':
       case 'pod-gone':
       case 'pod-shrunk':
+      case 'namespace-changed':
         return false;
     }
   },

@@ -1,0 +1,177 @@
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { type EventRecorder, Informers } from '@gantry/controller-runtime';
+import { silentLog } from '@gantry/controller-runtime/testing';
+import { type Affinity, type KubeObject, NAMESPACES, NODES, type Pod, PODS, type Resource } from '@gantry/objects';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
+import { SchedulingQueue } from './queue.ts';
+import { runCycle } from './scheduler.ts';
+import { apart, exampleTerm, near } from './testing/affinity-examples.ts';
+import { exampleNode, examplePod } from './testing/examples.ts';
+
+/** A scheduler whose caches follow an API server with two nodes in two zones. */
+async function start() {
+  const clock = new ManualClock();
+  const client = new FakeObjectClient(clock);
+  const { signal } = new AbortController();
+  const putNode = (name: string, zone: string) =>
+    client.put(NODES, exampleNode(name, { labels: { host: name, zone } }));
+  const putNamespace = (name: string, labels: Record<string, string>) =>
+    client.put(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  await putNode('a', 'a');
+  await putNode('b', 'b');
+  const put = (name: string, app: string, { affinity, node, namespace }: Placing = {}) =>
+    client.put(PODS, {
+      ...examplePod(name, {
+        labels: { app },
+        ...(node === undefined ? {} : { node }),
+        ...(namespace === undefined ? {} : { namespace }),
+        spec: affinity === undefined ? {} : { affinity },
+      }),
+    });
+  const remove = (name: string) => client.delete(PODS, { namespace: 'default', name }, {}, signal);
+  const relabel = <T extends KubeObject>(resource: Resource<T>, name: string, labels: object) => {
+    const namespace = resource.namespaced ? 'default' : '';
+    return client.patch(resource, { namespace, name }, { merge: { metadata: { labels } } }, signal);
+  };
+  const nodeOf = (name: string) => pods().find(({ metadata }) => metadata.name === name)?.spec?.nodeName;
+  const pods = (): readonly Pod[] => client.all(PODS);
+
+  const stop = new AbortController();
+  const base = { clock, random: () => 0.5, log: silentLog };
+  const informers = new Informers({ ...base, client, resources: SCHEDULED_RESOURCES });
+  const queue = new SchedulingQueue(base);
+  const view = new ClusterView(queue);
+  informers.subscribe((event) => view.take(event));
+  const following = informers.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await following;
+  });
+  /** Why pods have no node. */
+  const told: string[] = [];
+  const events: EventRecorder = {
+    event: ({ metadata }, type, _, message) => {
+      if (type === 'Warning') told.push(`${metadata.name}: ${message.replace(/ preemption: .*/, '')}`);
+    },
+  };
+  const options = { ...base, client, cache: informers.cache, view, queue, events };
+  const cycles = async (seconds = 12) => {
+    for (let i = 0; i < seconds * 2; i++) {
+      await clock.advance(500);
+      await runCycle(options, stop.signal);
+    }
+  };
+  await clock.advance(100);
+  return { put, putNamespace, remove, relabel, nodeOf, cycles, told };
+}
+
+interface Placing {
+  readonly affinity?: Affinity;
+  readonly node?: string;
+  readonly namespace?: string;
+}
+
+const REFUSED = {
+  near: "0/2 nodes are available: 2 node(s) didn't match pod affinity rules.",
+  apart: "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.",
+  byOthers: "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules.",
+};
+
+describe('replicas that have to be apart', () => {
+  it('get a node each, and the last one waits until another one is gone', async () => {
+    const { put, remove, nodeOf, cycles, told } = await start();
+    for (const name of ['one', 'two', 'three']) await put(name, 'r', { affinity: apart(exampleTerm('r', 'host')) });
+    await cycles();
+    expect([nodeOf('one'), nodeOf('two')].sort()).toEqual(['a', 'b']);
+    expect(nodeOf('three')).toBeUndefined();
+    expect(told).toEqual([`three: ${REFUSED.apart}`]);
+    await put('unrelated', 'u', { node: 'a' });
+    await cycles(60);
+    await remove('unrelated');
+    await cycles(60);
+    expect(told).toHaveLength(1);
+    const freed = nodeOf('one');
+    await remove('one');
+    await cycles();
+    expect(nodeOf('three')).toBe(freed);
+  });
+});
+
+describe('a pod that wants another one', () => {
+  it('waits for it, is not tried again for others, and follows it to its zone', async () => {
+    const { put, nodeOf, cycles, told } = await start();
+    await put('p', 'p', { affinity: near(exampleTerm('x')) });
+    await cycles();
+    expect(told).toEqual([`p: ${REFUSED.near}`]);
+    for (let i = 0; i < 5; i++) {
+      await put(`other-${i}`, 'y');
+      await cycles();
+    }
+    expect(told).toHaveLength(1);
+    // By this scheduler: the binding is seen when the cache shows it.
+    await put('x', 'x');
+    await cycles();
+    expect(nodeOf('p')).toBe(nodeOf('x'));
+    expect(nodeOf('p')).toBeDefined();
+  });
+
+  it('is placed when another pod gets the label', async () => {
+    const { put, relabel, nodeOf, cycles, told } = await start();
+    await put('x', 'y', { node: 'b' });
+    await put('p', 'p', { affinity: near(exampleTerm('x')) });
+    await cycles();
+    await relabel(PODS, 'x', { app: 'z' });
+    await cycles();
+    expect(told).toHaveLength(1);
+    await relabel(PODS, 'x', { app: 'x' });
+    await cycles();
+    expect(nodeOf('p')).toBe('b');
+  });
+
+  it('is placed when the namespace of another pod gets the labels', async () => {
+    const { put, putNamespace, relabel, nodeOf, cycles, told } = await start();
+    await putNamespace('blue', { team: 'blue' });
+    await put('x', 'x', { node: 'b', namespace: 'blue' });
+    const term = exampleTerm('x', 'zone', { namespaceSelector: { matchLabels: { team: 'red' } } });
+    await put('p', 'p', { affinity: near(term) });
+    await cycles();
+    await relabel(NAMESPACES, 'blue', { team: 'green' });
+    await cycles();
+    expect(told).toEqual([`p: ${REFUSED.near}`]);
+    await relabel(NAMESPACES, 'blue', { team: 'red' });
+    await cycles();
+    expect(nodeOf('p')).toBe('b');
+  });
+
+  it('is placed when a node joins the zone of that pod', async () => {
+    const { put, relabel, nodeOf, cycles } = await start();
+    await put('x', 'x', { node: 'a' });
+    const affinity = { ...near(exampleTerm('x')), ...apart(exampleTerm('x', 'host')) };
+    await put('p', 'p', { affinity });
+    await cycles();
+    expect(nodeOf('p')).toBeUndefined();
+    await relabel(NODES, 'b', { zone: 'a' });
+    await cycles();
+    expect(nodeOf('p')).toBe('b');
+  });
+});
+
+describe('a pod that others have to be apart from', () => {
+  it('waits until one of them is gone, or it has other labels', async () => {
+    const { put, remove, relabel, nodeOf, cycles, told } = await start();
+    const affinity = apart(exampleTerm('p', 'host'));
+    await put('x', 'x', { node: 'a', affinity });
+    await put('y', 'y', { node: 'b', affinity });
+    for (const name of ['p', 'q']) await put(name, 'p');
+    await cycles();
+    expect([...told].sort()).toEqual([`p: ${REFUSED.byOthers}`, `q: ${REFUSED.byOthers}`]);
+    await relabel(PODS, 'q', { app: 'q' });
+    await cycles();
+    expect(nodeOf('q')).toBeDefined();
+    await remove('y');
+    await cycles();
+    expect(nodeOf('p')).toBe('b');
+  });
+});

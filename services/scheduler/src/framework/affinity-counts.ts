@@ -1,0 +1,182 @@
+import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
+import type { PodInfo } from './pod-info.ts';
+import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
+
+/** Numbers by the value of a label of nodes. */
+type ByValue = ReadonlyMap<string, number>;
+
+/** How many pods match all of some terms, by the domains of each term. */
+export interface MatchCount {
+  readonly terms: readonly AffinityTerm[];
+  /** In the order of `terms`. Pods on nodes without the label do not count. */
+  readonly byTerm: readonly ByValue[];
+}
+
+/** A term of pods on nodes, and how many of them have it, or their summed weights, by its domains. */
+export interface TermCount {
+  readonly term: AffinityTerm;
+  readonly byValue: ByValue;
+}
+
+/** What other pods mean for the node of a pod, as the cluster is when it is decided on. */
+export interface Neighbours {
+  readonly namespaces: NamespaceLabels;
+  /** Pods that match its required terms; absent when it has none. */
+  readonly required: MatchCount | undefined;
+  /** Pods that match its terms of required anti-affinity, one after the other. */
+  readonly forbidden: readonly MatchCount[];
+  /** Required anti-affinity of other pods, which selects it. */
+  readonly forbiddenByOthers: readonly TermCount[];
+  readonly preferred: readonly { readonly count: MatchCount; readonly weight: number }[];
+  /** Preferred terms of other pods, and their required affinity, which select it: with the sums of weights. */
+  readonly preferredByOthers: readonly TermCount[];
+  /** The pods that a node has in thought and that were not counted on it, and the other way round; undefined when it is as it was counted. */
+  readonly differenceOn: (node: NodeInfo) => PodDifference | undefined;
+}
+
+export interface PodDifference {
+  readonly added: readonly PodInfo[];
+  readonly removed: readonly PodInfo[];
+}
+
+/** The weight of required affinity of pods on nodes for the rank of nodes: hardPodAffinityWeight of Kubernetes' defaults. */
+const REQUIRED_WEIGHT = 1;
+
+/** The domain of a node for a term; undefined when the node is in none. */
+export function domainOf({ topologyKey }: AffinityTerm, { node }: NodeInfo): string | undefined {
+  const labels = node.metadata.labels ?? {};
+  return Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
+}
+
+/** A sum by domains, which grows. */
+class TermSum implements TermCount {
+  readonly term: AffinityTerm;
+  readonly byValue = new Map<string, number>();
+
+  constructor(term: AffinityTerm) {
+    this.term = term;
+  }
+
+  add(node: NodeInfo, amount: number): void {
+    const value = domainOf(this.term, node);
+    if (value !== undefined) this.byValue.set(value, (this.byValue.get(value) ?? 0) + amount);
+  }
+}
+
+class MatchSum implements MatchCount {
+  readonly terms: readonly AffinityTerm[];
+  readonly byTerm: readonly ByValue[];
+  readonly #sums: readonly TermSum[];
+
+  constructor(terms: readonly AffinityTerm[]) {
+    this.terms = terms;
+    this.#sums = terms.map((term) => new TermSum(term));
+    this.byTerm = this.#sums.map(({ byValue }) => byValue);
+  }
+
+  add({ pod }: PodInfo, node: NodeInfo, namespaces: NamespaceLabels): void {
+    if (allSelect(this.terms, pod, namespaces)) for (const sum of this.#sums) sum.add(node, 1);
+  }
+}
+
+/**
+ * Counts pods by domains while a cycle decides. Terms of pods on nodes are counted at once, each distinct one together; pods that match the
+ * terms of a waiting pod when it is decided on, once for all pods with the same terms. No pod is looked at for a pod without terms.
+ */
+export class AffinityCounts {
+  readonly #nodes: readonly NodeInfo[];
+  readonly #namespaces: NamespaceLabels;
+  /** The nodes by name, once that is asked for. */
+  #byName: Map<string, NodeInfo> | undefined;
+  readonly #forbidding = new Map<string, TermSum>();
+  readonly #preferring = new Map<string, TermSum>();
+  /** By the ids of the terms. */
+  readonly #matching = new Map<string, MatchSum>();
+  /** Whether a pod that is nominated to a node has terms: it is on none, so these are not counted. */
+  #nominatedTerms: boolean;
+
+  /** `nodes` are those of the cycle: where pods are assigned, they change as `assign` is told. */
+  constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
+    this.#nodes = nodes;
+    this.#namespaces = namespaces;
+    this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
+    for (const node of nodes)
+      if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
+  }
+
+  /** A pod counts on a node from now on: `node` has it already. */
+  assign(pod: PodInfo, node: NodeInfo): void {
+    this.#byName?.set(node.name, node);
+    this.#addTerms(pod, node);
+    for (const count of this.#matching.values()) count.add(pod, node, this.#namespaces);
+  }
+
+  /** A pod is nominated to a node from now on. */
+  nominate({ affinity }: PodInfo): void {
+    this.#nominatedTerms ||= affinity !== undefined;
+  }
+
+  /** The pod with its neighbours; as it is when no term concerns it. */
+  withNeighbours(info: PodInfo): PodInfo {
+    const { affinity } = info;
+    const forbiddenByOthers = this.#selecting(this.#forbidding, info);
+    const preferredByOthers = this.#selecting(this.#preferring, info);
+    const isConcerned = affinity !== undefined || this.#nominatedTerms;
+    if (!isConcerned && forbiddenByOthers.length === 0 && preferredByOthers.length === 0) return info;
+    const { required = [], forbidden = [], preferred = [] } = affinity ?? {};
+    const neighbours: Neighbours = {
+      namespaces: this.#namespaces,
+      required: required.length === 0 ? undefined : this.#matchesOf(required),
+      forbidden: forbidden.map((term) => this.#matchesOf([term])),
+      forbiddenByOthers,
+      preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
+      preferredByOthers,
+      differenceOn: (node) => this.#differenceOn(node),
+    };
+    return { ...info, neighbours };
+  }
+
+  #addTerms({ affinity }: PodInfo, node: NodeInfo): void {
+    if (affinity === undefined) return;
+    const { required, forbidden, preferred } = affinity;
+    for (const term of forbidden) sumOf(this.#forbidding, term).add(node, 1);
+    for (const { term, weight } of [...preferred, ...required.map(asPreferred)])
+      sumOf(this.#preferring, term).add(node, weight);
+  }
+
+  #selecting(sums: ReadonlyMap<string, TermSum>, { pod }: PodInfo): readonly TermSum[] {
+    if (sums.size === 0) return [];
+    return [...sums.values()].filter(({ term }) => selects(term, pod, this.#namespaces));
+  }
+
+  #matchesOf(terms: readonly AffinityTerm[]): MatchSum {
+    const id = terms.map((term) => term.id).join();
+    const known = this.#matching.get(id);
+    if (known !== undefined) return known;
+    const count = new MatchSum(terms);
+    for (const node of this.#nodes) for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
+    this.#matching.set(id, count);
+    return count;
+  }
+
+  #differenceOn(node: NodeInfo): PodDifference | undefined {
+    this.#byName ??= new Map(this.#nodes.map((one) => [one.name, one]));
+    const counted = this.#byName.get(node.name);
+    if (counted === undefined || counted.pods === node.pods) return undefined;
+    const missing = (pods: ReadonlyMap<string, PodInfo>, from: ReadonlyMap<string, PodInfo>) =>
+      [...pods.values()].filter((pod) => from.get(pod.key) !== pod);
+    return { added: missing(node.pods, counted.pods), removed: missing(counted.pods, node.pods) };
+  }
+}
+
+function sumOf(sums: Map<string, TermSum>, term: AffinityTerm): TermSum {
+  const known = sums.get(term.id);
+  if (known !== undefined) return known;
+  const sum = new TermSum(term);
+  sums.set(term.id, sum);
+  return sum;
+}
+
+function asPreferred(term: AffinityTerm): PreferredTerm {
+  return { term, weight: REQUIRED_WEIGHT };
+}

@@ -1,0 +1,138 @@
+import { equalJson, type Pod } from '@gantry/objects';
+import { domainOf, type MatchCount, type Neighbours, type PodDifference } from '../../framework/affinity-counts.ts';
+import { type AffinityTerm, allSelect, type NamespaceLabels, selects } from '../../framework/pod-affinity.ts';
+import type { ClusterChange, FilterPlugin } from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import type { NodeInfo } from '../../framework/snapshot.ts';
+
+const AFFINITY = ["node(s) didn't match pod affinity rules"];
+const ANTI_AFFINITY = ["node(s) didn't match pod anti-affinity rules"];
+const ANTI_AFFINITY_OF_OTHERS = ["node(s) didn't satisfy existing pods anti-affinity rules"];
+
+/** Allows nodes that satisfy the pod's required affinity and anti-affinity, and the required anti-affinity of pods that have a node. */
+export const interPodAffinity: FilterPlugin = {
+  name: 'InterPodAffinity',
+  filter: (pod, node) => {
+    const { neighbours } = pod;
+    if (neighbours === undefined) return [];
+    const difference = neighbours.differenceOn(node);
+    if (!meetsAffinity(pod, neighbours, node, difference)) return AFFINITY;
+    if (neighbours.forbidden.some((count) => isAnyNear(count, neighbours, node, difference))) return ANTI_AFFINITY;
+    return isForbiddenByOthers(pod, neighbours, node, difference) ? ANTI_AFFINITY_OF_OTHERS : [];
+  },
+  // The pods that are missed do not come by taking others away.
+  curedByRoom: (pod, node) => {
+    const { neighbours } = pod;
+    return neighbours === undefined || meetsAffinity(pod, neighbours, node, neighbours.differenceOn(node));
+  },
+  helps: (change, info, namespaces) => {
+    const { pod, affinity } = info;
+    const { required = [], forbidden = [] } = affinity ?? {};
+    const isWanted = (other: Pod) => allSelect(required, other, namespaces);
+    const isHated = (other: Pod) => forbidden.some((term) => selects(term, other, namespaces));
+    /** Where no pod is that it wants, it may be the first of its kind. */
+    const mayBeFirst = () => isWanted(pod);
+    switch (change.kind) {
+      case 'pod-placed':
+        return isWanted(change.pod.pod);
+      case 'pod-gone': {
+        const { pod: gone, affinity: its } = change.pod;
+        if (isHated(gone) || (isWanted(gone) && mayBeFirst())) return true;
+        return its?.forbidden.some((term) => selects(term, pod, namespaces)) === true;
+      }
+      case 'pod-relabelled': {
+        const [now, before] = [change.pod.pod, change.old.pod];
+        if (isWanted(now) !== isWanted(before) && (isWanted(now) || mayBeFirst())) return true;
+        return forbidden.some((term) => selects(term, before, namespaces) && !selects(term, now, namespaces));
+      }
+      case 'namespace-changed':
+        return (
+          change.name === pod.metadata.namespace || [...required, ...forbidden].some((term) => isTouched(term, change))
+        );
+      case 'node-added':
+        return required.length === 0 || required.some((term) => domainOf(term, change.node) !== undefined);
+      case 'node-changed':
+        return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
+      case 'pod-shrunk':
+      case 'claim-changed':
+      case 'volume-changed':
+      case 'class-changed':
+        return false;
+    }
+  },
+};
+
+/** Whether pods that the pod wants are in each of the node's domains, or none is anywhere and the pod itself is what it wants. */
+function meetsAffinity(
+  { pod }: PodInfo,
+  { required, namespaces }: Neighbours,
+  node: NodeInfo,
+  difference: PodDifference | undefined,
+): boolean {
+  if (required === undefined) return true;
+  const more = moreOf(required, namespaces, difference);
+  let isNear = true;
+  let isAnywhere = false;
+  for (const [i, term] of required.terms.entries()) {
+    const domain = domainOf(term, node);
+    if (domain === undefined) return false;
+    const byValue = required.byTerm[i] ?? new Map<string, number>();
+    const near = (byValue.get(domain) ?? 0) + more;
+    isNear &&= near > 0;
+    isAnywhere ||= near > 0 || hasOther(byValue, domain);
+  }
+  return isNear || (!isAnywhere && allSelect(required.terms, pod, namespaces));
+}
+
+/** Whether pods are in any other domain. */
+function hasOther(byValue: ReadonlyMap<string, number>, domain: string): boolean {
+  return byValue.size > (byValue.has(domain) ? 1 : 0);
+}
+
+function isAnyNear(
+  count: MatchCount,
+  { namespaces }: Neighbours,
+  node: NodeInfo,
+  difference: PodDifference | undefined,
+): boolean {
+  const [term] = count.terms;
+  const domain = term === undefined ? undefined : domainOf(term, node);
+  if (domain === undefined) return false;
+  return (count.byTerm[0]?.get(domain) ?? 0) + moreOf(count, namespaces, difference) > 0;
+}
+
+/** How many more pods match on a node than were counted. */
+function moreOf({ terms }: MatchCount, namespaces: NamespaceLabels, difference: PodDifference | undefined): number {
+  if (difference === undefined) return 0;
+  const matching = (pods: readonly PodInfo[]) => pods.filter(({ pod }) => allSelect(terms, pod, namespaces)).length;
+  return matching(difference.added) - matching(difference.removed);
+}
+
+function isForbiddenByOthers(
+  { pod }: PodInfo,
+  { forbiddenByOthers, namespaces }: Neighbours,
+  node: NodeInfo,
+  difference: PodDifference | undefined,
+): boolean {
+  const { added = [], removed = [] } = difference ?? {};
+  const isNear = forbiddenByOthers.some(({ term, byValue }) => {
+    const domain = domainOf(term, node);
+    const left = removed.reduce((count, other) => count + timesOf(term, other), 0);
+    return domain !== undefined && (byValue.get(domain) ?? 0) > left;
+  });
+  const forbids = (term: AffinityTerm) => domainOf(term, node) !== undefined && selects(term, pod, namespaces);
+  return isNear || added.some(({ affinity }) => affinity?.forbidden.some(forbids) === true);
+}
+
+/** How often a pod has a term of required anti-affinity. */
+function timesOf({ id }: AffinityTerm, { affinity }: PodInfo): number {
+  return affinity?.forbidden.filter((term) => term.id === id).length ?? 0;
+}
+
+/** Whether a namespace's change adds its pods to those that a term may select, or takes them away. */
+function isTouched(
+  { namespaces, namespaceSelector }: AffinityTerm,
+  { name, labels, old }: ClusterChange & { kind: 'namespace-changed' },
+): boolean {
+  return !namespaces.has(name) && namespaceSelector.matches(labels) !== namespaceSelector.matches(old);
+}
