@@ -31,10 +31,12 @@ async function start() {
       }),
     });
   const remove = (name: string) => client.delete(PODS, { namespace: 'default', name }, {}, signal);
-  const relabel = <T extends KubeObject>(resource: Resource<T>, name: string, labels: object) => {
+  const patch = <T extends KubeObject>(resource: Resource<T>, name: string, metadata: object) => {
     const namespace = resource.namespaced ? 'default' : '';
-    return client.patch(resource, { namespace, name }, { merge: { metadata: { labels } } }, signal);
+    return client.patch(resource, { namespace, name }, { merge: { metadata } }, signal);
   };
+  const relabel = <T extends KubeObject>(resource: Resource<T>, name: string, labels: object) =>
+    patch(resource, name, { labels });
   const nodeOf = (name: string) => pods().find(({ metadata }) => metadata.name === name)?.spec?.nodeName;
   const pods = (): readonly Pod[] => client.all(PODS);
 
@@ -64,7 +66,12 @@ async function start() {
     }
   };
   await clock.advance(100);
-  return { put, putNamespace, remove, relabel, nodeOf, cycles, told };
+  /** The cache shows at once that a pod is gone, and another one has its name. */
+  const replace = (old: Pod, app: string) => {
+    const object: Pod = { ...old, metadata: { ...old.metadata, uid: 'another', labels: { app } } };
+    view.take({ kind: 'changed', resource: PODS, changes: [{ object, old }] });
+  };
+  return { put, putNamespace, patch, replace, remove, relabel, nodeOf, cycles, told };
 }
 
 interface Placing {
@@ -145,6 +152,20 @@ describe('a pod that wants another one', () => {
     expect(nodeOf('p')).toBe('b');
   });
 
+  it.each([
+    ['that one comes', near(exampleTerm('x')), 'y', 'x'],
+    ['the one that it has to be apart from goes', apart(exampleTerm('y')), 'y', 'x'],
+  ])('is placed when %s, though the cache shows only that a name is of another pod', async (_, affinity, from, to) => {
+    const { put, replace, nodeOf, cycles } = await start();
+    const [first] = [await put('first', from, { node: 'a' }), await put('second', from, { node: 'b' })];
+    await put('p', 'p', { affinity });
+    await cycles();
+    expect(nodeOf('p')).toBeUndefined();
+    replace(first, to);
+    await cycles();
+    expect(nodeOf('p')).toBe('a');
+  });
+
   it('is placed when a node joins the zone of that pod', async () => {
     const { put, relabel, nodeOf, cycles } = await start();
     await put('x', 'x', { node: 'a' });
@@ -160,13 +181,17 @@ describe('a pod that wants another one', () => {
 
 describe('a pod that others have to be apart from', () => {
   it('waits until one of them is gone, or it has other labels', async () => {
-    const { put, remove, relabel, nodeOf, cycles, told } = await start();
+    const { put, putNamespace, patch, remove, relabel, nodeOf, cycles, told } = await start();
     const affinity = apart(exampleTerm('p', 'host'));
+    await putNamespace('default', { team: 'own' });
     await put('x', 'x', { node: 'a', affinity });
     await put('y', 'y', { node: 'b', affinity });
     for (const name of ['p', 'q']) await put(name, 'p');
     await cycles();
     expect([...told].sort()).toEqual([`p: ${REFUSED.byOthers}`, `q: ${REFUSED.byOthers}`]);
+    await patch(NAMESPACES, 'default', { annotations: { note: 'new' } });
+    await cycles();
+    expect(told).toHaveLength(2);
     await relabel(PODS, 'q', { app: 'q' });
     await cycles();
     expect(nodeOf('q')).toBeDefined();

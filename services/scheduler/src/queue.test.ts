@@ -135,10 +135,13 @@ describe('a scheduling queue', () => {
     expect([queue.count('backoff'), queue.count('unschedulable')]).toEqual([1, 2]);
     await clock.advance(2000);
     expect(names(queue)).toEqual(['default/a']);
-    // Nothing of what was kept is left.
+    // Nothing of what was kept is left, and no pod that is gone is asked for.
     asked.length = 0;
     queue.refused(a, FIT);
     expect(asked).toEqual([]);
+    queue.remove(b.key);
+    change('third', 'NodePorts');
+    expect(asked).toEqual(['third default/c', 'third default/a']);
   });
 
   it('tries a pod again that has changed itself during its decision', async () => {

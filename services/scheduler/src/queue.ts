@@ -191,7 +191,7 @@ export class SchedulingQueue {
 
   #decided(entry: Entry): void {
     this.#deciding.delete(entry);
-    if (this.#deciding.size === 0) this.#changes = [];
+    if (this.#deciding.size === 0 && this.#changes.length > 0) this.#changes = [];
   }
 
   #inFlight(info: PodInfo): Entry | undefined {

@@ -1,43 +1,6 @@
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
-import type { PodInfo } from './pod-info.ts';
+import type { ByValue, MatchCount, Neighbours, NodePods, PodDifference, PodInfo, TermCount } from './pod-info.ts';
 import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
-
-/** Numbers by the value of a label of nodes. */
-type ByValue = ReadonlyMap<string, number>;
-
-/** How many pods match all of some terms, by the domains of each term. */
-export interface MatchCount {
-  readonly terms: readonly AffinityTerm[];
-  /** In the order of `terms`. Pods on nodes without the label do not count. */
-  readonly byTerm: readonly ByValue[];
-}
-
-/** A term of pods on nodes, and how many of them have it, or their summed weights, by its domains. */
-export interface TermCount {
-  readonly term: AffinityTerm;
-  readonly byValue: ByValue;
-}
-
-/** What other pods mean for the node of a pod, as the cluster is when it is decided on. */
-export interface Neighbours {
-  readonly namespaces: NamespaceLabels;
-  /** Pods that match its required terms; absent when it has none. */
-  readonly required: MatchCount | undefined;
-  /** Pods that match its terms of required anti-affinity, one after the other. */
-  readonly forbidden: readonly MatchCount[];
-  /** Required anti-affinity of other pods, which selects it. */
-  readonly forbiddenByOthers: readonly TermCount[];
-  readonly preferred: readonly { readonly count: MatchCount; readonly weight: number }[];
-  /** Preferred terms of other pods, and their required affinity, which select it: with the sums of weights. */
-  readonly preferredByOthers: readonly TermCount[];
-  /** The pods that a node has in thought and that were not counted on it, and the other way round; undefined when it is as it was counted. */
-  readonly differenceOn: (node: NodeInfo) => PodDifference | undefined;
-}
-
-export interface PodDifference {
-  readonly added: readonly PodInfo[];
-  readonly removed: readonly PodInfo[];
-}
 
 /** The weight of required affinity of pods on nodes for the rank of nodes: hardPodAffinityWeight of Kubernetes' defaults. */
 const REQUIRED_WEIGHT = 1;
@@ -131,7 +94,8 @@ export class AffinityCounts {
       forbiddenByOthers,
       preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
       preferredByOthers,
-      differenceOn: (node) => this.#differenceOn(node),
+      // Terms of others are all that concerns a pod without terms.
+      differenceOn: (node) => this.#differenceOn(node, affinity === undefined ? 'withTerms' : 'pods'),
     };
     return { ...info, neighbours };
   }
@@ -159,13 +123,13 @@ export class AffinityCounts {
     return count;
   }
 
-  #differenceOn(node: NodeInfo): PodDifference | undefined {
+  #differenceOn(node: NodePods, among: 'pods' | 'withTerms'): PodDifference | undefined {
     this.#byName ??= new Map(this.#nodes.map((one) => [one.name, one]));
     const counted = this.#byName.get(node.name);
-    if (counted === undefined || counted.pods === node.pods) return undefined;
+    if (counted === undefined || counted[among] === node[among]) return undefined;
     const missing = (pods: ReadonlyMap<string, PodInfo>, from: ReadonlyMap<string, PodInfo>) =>
       [...pods.values()].filter((pod) => from.get(pod.key) !== pod);
-    return { added: missing(node.pods, counted.pods), removed: missing(counted.pods, node.pods) };
+    return { added: missing(node[among], counted[among]), removed: missing(counted[among], node[among]) };
   }
 }
 

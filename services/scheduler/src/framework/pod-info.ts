@@ -1,6 +1,5 @@
 import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
-import type { Neighbours } from './affinity-counts.ts';
-import { type PodAffinity, podAffinityOf } from './pod-affinity.ts';
+import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityOf } from './pod-affinity.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
@@ -21,6 +20,54 @@ export interface PodInfo {
   readonly volumes?: PodVolumes | undefined;
   /** What other pods mean for it while it is decided on; absent where no term concerns it. */
   readonly neighbours?: Neighbours | undefined;
+}
+
+/** The pods that are on a node. */
+export interface NodePods {
+  readonly name: string;
+  readonly pods: ReadonlyMap<string, PodInfo>;
+  /** Those that have terms about other pods. */
+  readonly withTerms: ReadonlyMap<string, PodInfo>;
+}
+
+/** Numbers by the value of a label of nodes. */
+export type ByValue = ReadonlyMap<string, number>;
+
+/** How many pods match all of some terms, by the domains of each term. */
+export interface MatchCount {
+  readonly terms: readonly AffinityTerm[];
+  /** In the order of `terms`. Pods on nodes without the label do not count. */
+  readonly byTerm: readonly ByValue[];
+}
+
+/** A term of pods on nodes, and how many of them have it, or their summed weights, by its domains. */
+export interface TermCount {
+  readonly term: AffinityTerm;
+  readonly byValue: ByValue;
+}
+
+/** What other pods mean for the node of a pod, as the cluster is when it is decided on. */
+export interface Neighbours {
+  readonly namespaces: NamespaceLabels;
+  /** Pods that match its required terms; absent when it has none. */
+  readonly required: MatchCount | undefined;
+  /** Pods that match its terms of required anti-affinity, one after the other. */
+  readonly forbidden: readonly MatchCount[];
+  /** Required anti-affinity of other pods, which selects it. */
+  readonly forbiddenByOthers: readonly TermCount[];
+  readonly preferred: readonly { readonly count: MatchCount; readonly weight: number }[];
+  /** Preferred terms of other pods, and their required affinity, which select it: with the sums of weights. */
+  readonly preferredByOthers: readonly TermCount[];
+  /**
+   * The pods that a node has in thought and that were not counted on it, and the other way round; undefined when it is as it was counted. For
+   * a pod without terms only those with some.
+   */
+  readonly differenceOn: (node: NodePods) => PodDifference | undefined;
+}
+
+export interface PodDifference {
+  readonly added: readonly PodInfo[];
+  readonly removed: readonly PodInfo[];
 }
 
 export function createPodInfo(pod: Pod): PodInfo {

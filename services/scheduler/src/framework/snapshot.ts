@@ -10,17 +10,13 @@ import {
   subtractAmounts,
 } from '@gantry/objects';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
-import { createPodInfo, nominatedNode, type PodInfo } from './pod-info.ts';
+import { createPodInfo, nominatedNode, type NodePods, type PodInfo } from './pod-info.ts';
 
 /** A node with its pods. Immutable. */
-export interface NodeInfo {
-  readonly name: string;
+export interface NodeInfo extends NodePods {
   readonly node: Node;
   readonly allocatable: Amounts;
   readonly requested: Amounts;
-  readonly pods: ReadonlyMap<string, PodInfo>;
-  /** Those of its pods that have terms about other pods. */
-  readonly withTerms: ReadonlyMap<string, PodInfo>;
 }
 
 const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();

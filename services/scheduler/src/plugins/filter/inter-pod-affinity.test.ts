@@ -79,6 +79,12 @@ describe('required affinity allows nodes', () => {
       [pod('x', { app: 'x', node: 'a1' }), pod('y', { app: 'y', node: 'a1' })],
       [],
     ],
+    [
+      'not by a label that nodes only seem to have',
+      near(exampleTerm('x', 'constructor')),
+      [pod('x', { app: 'x', node: 'a1' })],
+      [],
+    ],
     ['not without a selector', near({ topologyKey: 'zone' }), [pod('x', { app: 'x', node: 'a1' })], []],
     [
       'by any pod with an empty selector',
@@ -193,6 +199,45 @@ describe('required anti-affinity of a pod that has a node', () => {
       planAssignments(snapshot, [createPodInfo(pod('p', { app: 'p', priority }))], 1)[0]?.kind;
     expect([decisionOf(0), decisionOf(9)]).toEqual(['refuse', 'assign']);
   });
+
+  it('has no domain on a node without the label, also while the pod is nominated', () => {
+    const nominated = pod('x', { priority: 5, nominatedTo: 'none', affinity: apart(exampleTerm('p', 'host')) });
+    const snapshot = exampleSnapshot(NODES.slice(3), [nominated], [], NAMESPACES);
+    expect(planAssignments(snapshot, [createPodInfo(pod('p', { app: 'p' }))], 1)).toMatchObject([{ kind: 'assign' }]);
+  });
+
+  it('counts from the decision on that nominates the pod', () => {
+    const hostileToBoth = pod('x', { priority: 9, affinity: apart(exampleTerm('v'), exampleTerm('p', 'host')) });
+    const placed = [pod('v', { app: 'v', node: 'a1' })];
+    const decisions = decide({ nodes: NODES.slice(0, 1), placed }, [hostileToBoth, pod('p', { app: 'p' })]);
+    expect(decisions).toMatchObject([
+      { kind: 'refuse', nominatedTo: 'a1' },
+      { kind: 'refuse', plugins: new Set(['InterPodAffinity']) },
+    ]);
+  });
+});
+
+describe('a pod that is nominated to a node', () => {
+  const nominated = pod('x', { app: 'x', priority: 5, nominatedTo: 'a1' });
+  const decisionOf = (affinity: Affinity) => {
+    const snapshot = exampleSnapshot(NODES.slice(0, 1), [nominated], [], NAMESPACES);
+    return planAssignments(snapshot, [createPodInfo(pod('p', { affinity }))], 1)[0];
+  };
+
+  it('keeps others away that have to be apart from it', () => {
+    expect(decisionOf(apart(exampleTerm('x', 'host')))?.kind).toBe('refuse');
+    expect(decisionOf(apart(exampleTerm('y', 'host')))?.kind).toBe('assign');
+  });
+
+  it('goes elsewhere when a pod that it has to be apart from is there by now', () => {
+    const waiting = pod('p', { priority: 5, nominatedTo: 'a1', affinity: apart(exampleTerm('x', 'host')) });
+    const placed = [pod('x', { app: 'x', node: 'a1', priority: 5 })];
+    expect(decide({ nodes: NODES.slice(0, 2), placed }, [waiting])).toMatchObject([{ kind: 'assign', nodeName: 'a2' }]);
+  });
+
+  it('is not there yet for those that want it: it may never come', () => {
+    expect(decisionOf(near(exampleTerm('x', 'host')))?.kind).toBe('refuse');
+  });
 });
 
 describe('a term selects pods of', () => {
@@ -297,6 +342,17 @@ describe('preemption', () => {
       pod('y', { app: 'y', node: 'a1', affinity: apart(exampleTerm('q')) }),
     ];
     expect(victims(pod('p', { app: 'p', priority: 9 }), placed, a1)).toEqual(['default/x']);
+  });
+
+  it('may take away a pod that was assigned in the same plan', () => {
+    const waiting = [
+      pod('x', { app: 'x', affinity: apart(exampleTerm('z')) }),
+      pod('p', { priority: 9, affinity: apart(exampleTerm('x')) }),
+    ];
+    expect(decide({ nodes: a1, placed: [pod('y', { node: 'a1' })] }, waiting)).toMatchObject([
+      { kind: 'assign' },
+      { kind: 'refuse', preemption: { kind: 'possible', victims: [{ key: 'default/x' }] } },
+    ]);
   });
 
   it('does not help against a pod of the domain on another node', () => {

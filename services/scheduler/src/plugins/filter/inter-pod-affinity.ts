@@ -1,8 +1,8 @@
 import { equalJson, type Pod } from '@gantry/objects';
-import { domainOf, type MatchCount, type Neighbours, type PodDifference } from '../../framework/affinity-counts.ts';
+import { domainOf } from '../../framework/affinity-counts.ts';
 import { type AffinityTerm, allSelect, type NamespaceLabels, selects } from '../../framework/pod-affinity.ts';
 import type { ClusterChange, FilterPlugin } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+import type { MatchCount, Neighbours, PodDifference, PodInfo } from '../../framework/pod-info.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
 
 const AFFINITY = ["node(s) didn't match pod affinity rules"];
