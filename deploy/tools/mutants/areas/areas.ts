@@ -1,4 +1,5 @@
 import { ADMISSION_MUTANTS } from './admission.ts';
+import { AFFINITY_MUTANTS } from './affinities.ts';
 import { AGENT_ENGINE_MUTANTS } from './agent-engine.ts';
 import { AGENT_REPAIR_MUTANTS } from './agent-repairs.ts';
 import { AGENT_MUTANTS } from './agent.ts';
@@ -49,6 +50,7 @@ export const AREAS: Areas = {
   "agent's repairs": AGENT_REPAIR_MUTANTS,
   custodian: CUSTODIAN_MUTANTS,
   evictions: EVICTION_MUTANTS,
+  affinities: AFFINITY_MUTANTS,
   preemptions: PREEMPTION_MUTANTS,
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,

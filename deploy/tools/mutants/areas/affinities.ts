@@ -1,0 +1,57 @@
+import type { Mutant } from '../mutant.ts';
+
+const SCHEDULER = 'services/scheduler/src';
+const FILTER = `${SCHEDULER}/plugins/filter/inter-pod-affinity.ts`;
+const FILTER_TESTS = [`${SCHEDULER}/plugins/filter/inter-pod-affinity.test.ts`];
+
+/** Pods that have to be near each other, or apart. */
+export const AFFINITY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'pods of one cycle do not see the terms of each other',
+    file: `${SCHEDULER}/plan.ts`,
+    text: 'this.#affinity.assign(pod, node);',
+    replacement: '',
+    tests: FILTER_TESTS,
+    protects: 'replicas from the loss of the one node that all of them got at once',
+  },
+  {
+    name: 'the anti-affinity of nominated pods does not count',
+    file: FILTER,
+    text: 'return isNear || added.some(({ affinity }) => affinity?.forbidden.some(forbids) === true);',
+    replacement: 'return isNear;',
+    tests: FILTER_TESTS,
+    protects: 'the place of a pod that victims were evicted for',
+  },
+  {
+    name: 'preemption is tried against affinity',
+    file: FILTER,
+    text: 'return neighbours === undefined || meetsAffinity(pod, neighbours, node, neighbours.differenceOn(node));',
+    replacement: 'return pod !== undefined && node !== undefined;',
+    tests: FILTER_TESTS,
+    protects: 'pods from an eviction that helps none',
+  },
+  {
+    name: 'a pod goes without those that it wants while they are elsewhere',
+    file: FILTER,
+    text: 'isAnywhere ||= near > 0 || hasOther(byValue, domain);',
+    replacement: 'isAnywhere ||= near > 0;',
+    tests: FILTER_TESTS,
+    protects: 'pods from being away from those whose data they need',
+  },
+  {
+    name: 'terms of different namespaces are one',
+    file: `${SCHEDULER}/framework/pod-affinity.ts`,
+    text: '[topologyKey, [...namespaces].sort(), ',
+    replacement: '[topologyKey, ',
+    tests: [`${SCHEDULER}/framework/pod-affinity.test.ts`],
+    protects: 'pods from the terms of another namespace',
+  },
+  {
+    name: 'a placed pod wakes none that wants it',
+    file: `${SCHEDULER}/cluster-view.ts`,
+    text: "if (takes && !(took && isSame)) this.#move({ kind: 'pod-placed', pod: now });",
+    replacement: '',
+    tests: [`${SCHEDULER}/affinity-work.test.ts`],
+    protects: 'a pod from waiting for minutes though the one that it wants is there',
+  },
+];
