@@ -15,6 +15,7 @@ const JOURNEYS = [
   '23-daemonset',
   '24-lifecycle',
   '03-repair',
+  '25-affinity',
 ].map(file);
 /** One computes while the other waits. With more of them, machines with two processors answer late. */
 const JOURNEYS_AT_ONCE = 2;
