@@ -223,7 +223,12 @@ function sharedServices(
     usage: { observe: () => undefined },
     volumes: {
       sync: async () => undefined,
-      mounts: async () => ({ mounts: [], terminationMessagePath: '', [Symbol.asyncDispose]: async () => undefined }),
+      mounts: async () => ({
+        mounts: [],
+        devices: [],
+        terminationMessagePath: '',
+        [Symbol.asyncDispose]: async () => undefined,
+      }),
       imageFolder: async () => ({ hostPath: '', state: 'mounted' }),
       text: async () => undefined,
       terminationMessage: async () => '',

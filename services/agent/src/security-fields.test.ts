@@ -431,6 +431,7 @@ function outcomeOf(test: Case) {
       restartDelayMs: 0,
       environment: new Map(),
       mounts: [],
+      devices: [],
       image,
       engine,
       privilege: 'full',

@@ -174,6 +174,22 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     protects: 'a pod that names a claim in volumeDevices from running without it',
   },
   {
+    name: 'a claim that only reads writes to its device',
+    file: `${AGENT}/container-devices.ts`,
+    text: "access: isReadOnly ? 'read-only' : 'read-write' };",
+    replacement: "access: 'read-write' };",
+    tests: [`${AGENT}/pod-volumes.test.ts`],
+    protects: 'a block device from pods whose claim is read-only',
+  },
+  {
+    name: 'anything is taken for a block device',
+    file: `${AGENT}/persistent-folders.ts`,
+    text: 'await checkDevicePath(local, this.#options.hostFiles);',
+    replacement: '',
+    tests: FOLDER_TESTS,
+    protects: 'all devices in a folder from being given to a pod: the engine gives them for the folder',
+  },
+  {
     name: 'every part of what lies on the host sees later mounts',
     file: `${AGENT}/pod-volumes.ts`,
     text: "return wanted === 'none' ? 'none' : 'from-host';",

@@ -9,8 +9,10 @@ import { expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
+import { DEVICE_TEXT } from '../runtime/testing/devices-contract.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker } from './docker-runtime.ts';
+import { LoopDevices } from '../testing/loop-devices.ts';
 import { createTestNetwork } from './testing/test-network.ts';
 
 const silent = () => undefined;
@@ -40,6 +42,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
   const { network, address } = await createTestNetwork(docker, { name: cluster, labels: { [LABEL]: cluster } });
   const made: string[] = [];
+  const devices = new LoopDevices();
   // Below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: cluster, Labels: { [LABEL]: cluster } });
   const volume = await docker.getVolume(cluster).inspect();
@@ -52,6 +55,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       made.push(name);
     },
     runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, { cgroupDir }),
+    makeDevice: () => devices.make(DEVICE_TEXT),
     makeFolder: () => mkdtemp(join(volume.Mountpoint, 'folder-')),
     cluster,
     network: cluster,
@@ -84,6 +88,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     [Symbol.asyncDispose]: async () => {
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
       await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+      await devices[Symbol.asyncDispose]();
       await network.remove();
       await linuxMounts().remove(volume.Mountpoint);
       await docker.getVolume(cluster).remove();

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
+import type { DeviceSpec } from '../runtime/containers.ts';
+import { DEVICE_SCRIPT, DEVICE_TEXT } from '../runtime/testing/devices-contract.ts';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
 import { SCRIPT_BEHAVIOUR } from './testing/programs.ts';
@@ -17,8 +19,9 @@ describeRuntime('hollow runtime', async () => {
       'gantry.test/contract:2': { ...IMAGE, id: 'sha256:3' },
     },
     behaviour: {
-      output: ({ command = [] }) => {
+      output: ({ command = [], devices }) => {
         const script = command[2] ?? '';
+        if (script === DEVICE_SCRIPT) return deviceOutput(devices);
         if (script.startsWith('echo one')) return 'one\ntwo\nthree\n';
         return script.includes('echo $GREETING') ? 'hello\n' : '';
       },
@@ -31,6 +34,7 @@ describeRuntime('hollow runtime', async () => {
   return {
     runtime,
     makeFolder: () => mkdtemp(join(base, 'folder-')),
+    makeDevice: async () => '/dev/made',
     makeImage: (name) => runtime.images.pullImage(name, 'anonymous', new AbortController().signal),
     nameServer: 'network',
     cluster: 'contract',
@@ -48,3 +52,12 @@ describeRuntime('hollow runtime', async () => {
     [Symbol.asyncDispose]: () => rm(base, { recursive: true }),
   };
 });
+
+/** As the script of the contract of devices prints it. */
+function deviceOutput(devices: readonly DeviceSpec[]): string {
+  const given = devices.find(
+    ({ hostPath, containerPath }) => hostPath === '/dev/made' && containerPath === '/dev/given',
+  );
+  if (given === undefined) return '';
+  return `${DEVICE_TEXT}${given.access === 'read-write' ? 'written' : 'refused'}\n`;
+}

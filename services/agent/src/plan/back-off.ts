@@ -49,6 +49,7 @@ function reasonOf(error: unknown): string {
     case 'ConnectFailed':
     case 'Conflict':
     case 'CreateContainerError':
+    case 'FailedMapVolume':
     case 'FailedMount':
     case 'Identity':
     case 'ImageNotFound':

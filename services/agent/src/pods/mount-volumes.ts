@@ -1,4 +1,3 @@
-import { errorMessage } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ActionContext } from './action-context.ts';
@@ -18,6 +17,6 @@ export async function mountVolumes(pod: Pod, { state, memory, events, services, 
     step.throwIfAborted();
     const before = typeof memory.volumes === 'object' ? memory.volumes : undefined;
     memory.volumes = backOffAfter(error, before, clock.now(), random);
-    events.mountFailed(pod, errorMessage(error));
+    events.mountFailed(pod, error);
   }
 }

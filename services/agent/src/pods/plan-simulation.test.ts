@@ -92,6 +92,7 @@ class Simulation {
           restartDelayMs,
           environment: new Map(),
           mounts: [],
+          devices: [],
           image: IMAGE,
           engine: ENGINE,
           privilege: 'full',

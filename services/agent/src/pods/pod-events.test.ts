@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PodPlan } from '../plan/pod-plan.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import { container, exited, pod, podState, sandbox } from '../testing/pods.ts';
 import { PodEvents } from './pod-events.ts';
 import { createWorkerMemory } from './worker-memory.ts';
@@ -43,6 +44,12 @@ describe('the Events of a pod', () => {
     events.waiting(POD, podState([sandbox()], [exited(1, { attempt: 1 })]), waitingPlan('CrashLoopBackOff'), memory);
     const message = 'Back-off restarting failed container main in pod web_default(uid-1)';
     expect(recorded).toEqual(Array(2).fill(`Warning BackOff at spec.containers{main}: ${message}`));
+  });
+
+  it('say why a volume is not there by the reasons of kubelet', () => {
+    events.mountFailed(POD, new AgentError('FailedMount', 'no folder'));
+    events.mountFailed(POD, new AgentError('FailedMapVolume', 'no device'));
+    expect(recorded).toEqual(['Warning FailedMount at pod: no folder', 'Warning FailedMapVolume at pod: no device']);
   });
 
   it('record once that the node rejects the pod', () => {

@@ -1,8 +1,10 @@
+import { errorMessage } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import { type BackOffEntry, isImageFailure } from '../plan/back-off.ts';
 import type { PodPlan, StopContainer, Waiting } from '../plan/pod-plan.ts';
 import type { ProbeKind } from '../probes/probe-counter.ts';
+import { isAgentError } from '../runtime/agent-error.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
@@ -81,8 +83,9 @@ export class PodEvents {
     this.#recorder.event(pod, 'Warning', 'Failed', message, containerPath(pod, container));
   }
 
-  mountFailed(pod: Pod, message: string): void {
-    this.#recorder.event(pod, 'Warning', 'FailedMount', message);
+  mountFailed(pod: Pod, error: unknown): void {
+    const reason = isAgentError(error, 'FailedMapVolume') ? error.code : 'FailedMount';
+    this.#recorder.event(pod, 'Warning', reason, errorMessage(error));
   }
 
   sandboxFailed(pod: Pod, message: string): void {

@@ -142,7 +142,7 @@ async function draftContainer(
   const environment = await variablesOf(pod, container, podAddress, services, signal);
   const security = await securityOf(pod, container, image, services, signal);
   const prepared = await prepareMounts(pod, next, environment, podAddress, services, signal);
-  const { mounts, terminationMessagePath } = prepared;
+  const { mounts, devices, terminationMessagePath } = prepared;
   const { owner, engine, privilege, processLimit, facts } = services;
   const { sandboxId, group, targetId } = place;
   const spec = containerSpec({
@@ -154,6 +154,7 @@ async function draftContainer(
       pod,
       environment,
       mounts,
+      devices,
       image,
       engine,
       privilege,

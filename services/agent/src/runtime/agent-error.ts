@@ -7,6 +7,7 @@ export type AgentErrorCode =
   | 'CreateContainerError'
   | 'ErrImageNeverPull'
   | 'ErrImagePull'
+  | 'FailedMapVolume'
   | 'FailedMount'
   | 'Identity'
   | 'ImageNotFound'

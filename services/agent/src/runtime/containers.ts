@@ -15,6 +15,15 @@ export interface MountSpec {
   readonly propagation: 'none' | 'from-host' | 'both';
 }
 
+/** One block device of a container. */
+export interface DeviceSpec {
+  /** Path on the engine's host. A link there is followed. */
+  readonly hostPath: string;
+  readonly containerPath: string;
+  /** What an ordinary container may do with it: a privileged one may do everything with every device. */
+  readonly access: 'read-write' | 'read-only';
+}
+
 /** The ids that a container's first process begins with; `groups` has its own group, too. */
 export interface ProcessUser {
   readonly uid: number;
@@ -84,6 +93,7 @@ export interface ContainerProcess {
 /** What a container is made of, by groups of fields. It joins its sandbox's network namespace. */
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
+  readonly devices: readonly DeviceSpec[];
   readonly resources: ResourceLimits;
   readonly group: ContainerGroup;
   /** How many processes and threads it may have at a time. */

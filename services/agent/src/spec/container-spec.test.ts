@@ -5,6 +5,8 @@ import { containerSpec, type ContainerSpecInput } from './container-spec.ts';
 
 const POD = pod({ securityContext: { fsGroup: 2000 } });
 
+const DEVICES = [{ hostPath: '/dev/disk', containerPath: '/dev/given', access: 'read-only' }] as const;
+
 describe('a container for the runtime', () => {
   const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: ['com.docker.compose.project'] };
   const spec = (change: Partial<Container>, user = '', found: Pick<ContainerSpecInput, 'imageUser'> = {}, of = POD) =>
@@ -19,12 +21,17 @@ describe('a container for the runtime', () => {
       restartDelayMs: 0,
       environment: new Map([['NAME', 'world']]),
       mounts: [],
+      devices: DEVICES,
       image: { ...image, user },
       engine: ENGINE,
       privilege: 'full',
       capacityBytes: 2 ** 30,
       processLimit: 1000,
     });
+
+  it('has the block devices of its volumes', () => {
+    expect(spec({}).devices).toEqual(DEVICES);
+  });
 
   it('takes command and arguments apart as Kubernetes does', () => {
     expect(spec({})).not.toHaveProperty('command');

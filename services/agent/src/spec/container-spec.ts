@@ -1,5 +1,5 @@
 import type { Container, Pod } from '@gantry/objects';
-import type { ContainerSpec, MountSpec } from '../runtime/containers.ts';
+import type { ContainerSpec, DeviceSpec, MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
@@ -23,6 +23,7 @@ export interface ContainerSpecInput extends SecurityFindings {
   readonly restartDelayMs: number;
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly MountSpec[];
+  readonly devices: readonly DeviceSpec[];
   readonly image: ImageInfo;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
@@ -40,7 +41,7 @@ export interface ContainerSpecInput extends SecurityFindings {
  * 'CreateContainerConfigError' for a spec that cannot be run.
  */
 export function containerSpec(input: ContainerSpecInput): ContainerSpec {
-  const { owner, pod, container, image, mounts, terminationMessagePath } = input;
+  const { owner, pod, container, image, mounts, devices, terminationMessagePath } = input;
   return {
     owner,
     pod: identityOf(pod),
@@ -54,6 +55,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     ...processOf(container, input.environment, image),
     ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
     mounts,
+    devices,
     resources: resourceLimits(pod, container),
     group: input.group,
     processLimit: input.processLimit,

@@ -33,6 +33,7 @@ export async function runningContainer(
     restartDelayMs: 0,
     environment: new Map(),
     mounts: [],
+    devices: [],
     capacityBytes: 2 ** 30,
     processLimit: 1000,
   });

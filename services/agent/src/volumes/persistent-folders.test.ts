@@ -14,6 +14,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { container, pod, reportedStatus } from '../testing/pods.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import { PersistentFolders, type VolumePlace } from './persistent-folders.ts';
 
 const signal = new AbortController().signal;
@@ -168,12 +169,6 @@ describe('the folder of a persistent volume', () => {
       boundClaim,
       { ...itsVolume, spec: { ...itsVolume.spec, nodeAffinity: affinity('m') } },
       'no matching NodeSelectorTerms',
-    ],
-    [
-      'a block device',
-      boundClaim,
-      { ...itsVolume, spec: { ...itsVolume.spec, volumeMode: 'Block' } },
-      'volumes of mode Block are not supported by this node',
     ],
   ])('is not made for %s', async (_, claim, volume, message) => {
     await expect(folders(claim, volume).make(pod(), mounted, signal)).rejects.toThrow(message);
@@ -339,5 +334,62 @@ describe('a volume at a path of the host', () => {
     expect(events).toEqual([
       `Warning AlreadyMountedVolume The requested fsGroup is ${two}, but the volume v has GID ${one}. The volume may not be shareable.`,
     ]);
+  });
+});
+
+describe('a volume of mode Block', () => {
+  const inVolumes = localPathOf('v');
+  const hostFiles: HostFiles = {
+    ...linuxHostFiles(() => Promise.reject(new Error('the disk is not asked'))),
+    kindOf: async (path) => ({ '/dev/disk': 'block-device', '/mnt': 'folder', '/file': 'file' })[path] as HostFileKind,
+  };
+  const make = (source: Partial<PersistentVolumeSpec>, fsGroup?: number) =>
+    new PersistentFolders({
+      folder: '/nonexistent',
+      node: 'n',
+      source: {
+        claim: async () => boundClaim,
+        volume: async () => volumeAt({ volumeMode: 'Block', ...source }),
+        node: async () => node,
+      },
+      events: { event: () => undefined },
+      hostFiles,
+    }).make(pod(fsGroup === undefined ? {} : { securityContext: { fsGroup } }), mounted, signal);
+
+  it.each([undefined, 4321])('is the device at its path, which is given to no group: %s', async (fsGroup) => {
+    const place = await make({ local: { path: '/dev/disk' } }, fsGroup);
+    expect(place).toMatchObject({ kind: 'device', path: '/dev/disk' });
+  });
+
+  it('has no files that mount options would be for', async () => {
+    expect(await make({ local: { path: '/dev/disk' }, mountOptions: ['noatime'] })).toMatchObject({ kind: 'device' });
+  });
+
+  it.each<[string, Partial<PersistentVolumeSpec>, string]>([
+    ['a folder', { local: { path: '/mnt' } }, '/mnt is not a block device'],
+    ['a file', { local: { path: '/file' } }, '/file is not a block device'],
+    ['what is missing', { local: { path: '/none' } }, 'lstat /none: no such file or directory'],
+    [
+      'a path that goes back',
+      { local: { path: '/mnt/../dev/disk' } },
+      "invalid path: /mnt/../dev/disk must not contain '..'",
+    ],
+    [
+      "a folder of the node's volumes",
+      { local: { path: inVolumes } },
+      'PersistentVolume "v" is not a block device: what this node makes in the folder of its volumes is folders',
+    ],
+    [
+      'a hostPath',
+      { hostPath: { path: '/dev/disk' } },
+      'PersistentVolume "v" is of a kind that has no block devices on this node: only local has',
+    ],
+    [
+      'a server',
+      { nfs: { server: 's', path: '/x' } },
+      'PersistentVolume "v" is of a kind that has no block devices on this node: only local has',
+    ],
+  ])('is refused for %s', async (_, source, message) => {
+    await expect(make(source)).rejects.toMatchObject({ code: 'FailedMapVolume', message });
   });
 });

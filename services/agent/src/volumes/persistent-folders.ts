@@ -20,7 +20,7 @@ import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from '../files/file-owner.ts';
 import { checkVolumeMode } from './volume-mode.ts';
-import { checkHostPath, checkLocalPath, pathOnHost } from './volume-types/host-path.ts';
+import { checkDevicePath, checkHostPath, checkLocalPath, pathOnHost } from './volume-types/host-path.ts';
 import { makeFolder } from './volume-types/make-folder.ts';
 
 export interface PersistentFoldersOptions {
@@ -32,13 +32,19 @@ export interface PersistentFoldersOptions {
   readonly hostFiles: HostFiles;
 }
 
-/** Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, or on a server. */
+/**
+ * Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, or on a server. `device`:
+ * the volume is the block device at a path of the host, which the engine resolves.
+ */
 export type VolumePlace =
-  | { readonly kind: 'agent' | 'host'; readonly path: string }
+  | { readonly kind: 'agent' | 'host' | 'device'; readonly path: string }
   | { readonly kind: 'nfs'; readonly source: NfsSource };
 
 /** One whose files the agent can give to a group. */
-type FilesPlace = Exclude<VolumePlace, { readonly kind: 'nfs' }>;
+interface FilesPlace {
+  readonly kind: 'agent' | 'host';
+  readonly path: string;
+}
 
 /** A place with its name among all of a node. */
 type NamedPlace = VolumePlace & { readonly name: string };
@@ -72,7 +78,7 @@ export class PersistentFolders {
     if (place.kind === 'agent') await makeFolder(place.path);
     // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
-    if (place.kind === 'nfs' || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place.kind, found))
+    if (!hasFiles(place) || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place.kind, found))
       return place;
     if (isShared) await this.#warnOfGroup(pod, found, place, group);
     else await this.#give(place, { group, access: 'read-write' }, change, signal);
@@ -114,6 +120,7 @@ export class PersistentFolders {
   /** An administrator has written the path, so the host's is mounted as it is: see decision 12. */
   async #placeOf(volume: PersistentVolume, { persistentVolumeClaim }: Volume): Promise<NamedPlace> {
     const { local, hostPath, nfs } = volume.spec ?? {};
+    if (volume.spec?.volumeMode === 'Block') return await this.#deviceOf(volume);
     const options = mountOptionsOf(volume);
     if (nfs !== undefined) {
       const { server, path, readOnly } = nfs;
@@ -130,15 +137,30 @@ export class PersistentFolders {
       const message = `PersistentVolume ${name} is of a kind that this node does not support: supported are local, hostPath and nfs`;
       throw new AgentError('FailedMount', message);
     }
-    if (isInVolumesFolder(source.path)) {
-      // It names no path: what lies where is not shown to who may only write pods.
-      const message = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
-      throw new AgentError('FailedMount', message);
-    }
+    // It names no path: what lies where is not shown to who may only write pods.
+    const notItsFolder = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
+    if (isInVolumesFolder(source.path)) throw new AgentError('FailedMount', notItsFolder);
     const { hostFiles } = this.#options;
     await (local === undefined ? checkHostPath(source, hostFiles) : checkLocalPath(local, hostFiles));
     const path = pathOnHost(source);
     return { kind: 'host', path, name: path };
+  }
+
+  /** As kubelet, where only the plugin of local volumes has block devices. */
+  async #deviceOf({ metadata, spec }: PersistentVolume): Promise<NamedPlace> {
+    const { local } = spec ?? {};
+    const name = JSON.stringify(metadata.name);
+    if (local === undefined) {
+      const message = `PersistentVolume ${name} is of a kind that has no block devices on this node: only local has`;
+      throw new AgentError('FailedMapVolume', message);
+    }
+    if (isInVolumesFolder(local.path)) {
+      const message = `PersistentVolume ${name} is not a block device: what this node makes in the folder of its volumes is folders`;
+      throw new AgentError('FailedMapVolume', message);
+    }
+    await checkDevicePath(local, this.#options.hostFiles);
+    const path = pathOnHost(local);
+    return { kind: 'device', path, name: path };
   }
 
   async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, place: FilesPlace, group: number): Promise<void> {
@@ -195,6 +217,10 @@ export class PersistentFolders {
     const message = `MountVolume.NodeAffinity check failed for volume "${volume.metadata.name}": no matching NodeSelectorTerms`;
     throw new AgentError('FailedMount', message);
   }
+}
+
+function hasFiles<T extends VolumePlace>(place: T): place is T & FilesPlace {
+  return place.kind === 'agent' || place.kind === 'host';
 }
 
 /** Kubelet gives a local volume to the group of its pod, and leaves the files of a hostPath volume as they are. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { BIND_COMPLETED, type Container, localPathOf, type Volume, type VolumeMount } from '@gantry/objects';
+import { must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
@@ -152,11 +153,80 @@ describe('the volumes of pods', () => {
     await expect(async () => volumes.terminationMessage('uid-1', '../../../..', 2)).rejects.toThrow('name of a folder');
   });
 
-  it('are not mounted for a container with a device, which comes when its volume has been checked', async () => {
-    const looker = container('looker', { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] });
-    await expect(volumes.mounts(pod(), looker, 0, new Map(), '', signal)).rejects.toMatchObject({
-      code: 'CreateContainerConfigError',
-      message: 'cannot find volume "data" to pass into container "looker"',
+  describe('that are block devices', () => {
+    const device = (readOnly: boolean): Volume => ({
+      name: 'data',
+      persistentVolumeClaim: { claimName: 'c', ...(readOnly ? { readOnly } : {}) },
+    });
+    const inContainer = (change: Partial<Container>) => container('looker', change);
+    const at = (devicePath: string) => inContainer({ volumeDevices: [{ name: 'data', devicePath }] });
+    /** Where a block device is at /dev/disk, and nothing else anywhere. */
+    const withDisk = (path: string, volumeMode: 'Block' | 'Filesystem' = 'Block') => {
+      const kindOf = async (found: string) => (found === '/dev/disk' ? ('block-device' as const) : undefined);
+      const hostFiles = { ...options.hostFiles, kindOf };
+      const claims = boundClaims(reads, () => path);
+      const volume: ClaimSource['volume'] = async (name, abort) => {
+        const found = must(await claims.volume(name, abort), 'a volume');
+        return { ...found, spec: { ...found.spec, volumeMode } };
+      };
+      const persistent = new PersistentFolders({
+        folder: join(state, 'volumes'),
+        node: 'n',
+        source: { ...claims, volume },
+        events: { event: () => undefined },
+        hostFiles,
+      });
+      return new PodVolumes({ ...options, persistent, hostFiles });
+    };
+    const prepare = async (user: Container, readOnly = false, own = withDisk('/dev/disk')) => {
+      const object = pod({ volumes: [device(readOnly)], containers: [container('main')], dnsPolicy: 'Default' });
+      await own.sync(object, '', signal);
+      return await own.mounts(object, user, 0, new Map(), '', signal);
+    };
+
+    it.each([
+      [false, 'read-write'],
+      [true, 'read-only'],
+    ])('are given to the containers that name them: read-only %s', async (readOnly, access) => {
+      const { devices, mounts } = await prepare(at('/dev/given'), readOnly);
+      expect(devices).toEqual([{ hostPath: '/dev/disk', containerPath: '/dev/given', access }]);
+      expect(mounts.map(({ containerPath }) => containerPath)).toEqual(['/etc/hostname', '/dev/termination-log']);
+      expect((await prepare(inContainer({}))).devices).toEqual([]);
+    });
+
+    it('are refused at a path that is not absolute', async () => {
+      await expect(prepare(at('given'))).rejects.toMatchObject({
+        code: 'CreateContainerConfigError',
+        message: 'error DevicePath `given` must be an absolute path',
+      });
+    });
+
+    // An ephemeral container comes when the volumes of its pod have been checked.
+    it.each<[string, Partial<Container>, () => PodVolumes, string]>([
+      [
+        'a file system',
+        { volumeDevices: [{ name: 'data', devicePath: '/d' }] },
+        () => withDisk(localPathOf('c'), 'Filesystem'),
+        'pass',
+      ],
+      ['a volume that is not there', { volumeDevices: [{ name: 'data', devicePath: '/d' }] }, () => volumes, 'pass'],
+      ['a device', { volumeMounts: [{ name: 'data', mountPath: '/d' }] }, () => withDisk('/dev/disk'), 'mount'],
+    ])('are not taken for what they are not: %s', async (what, change, make, verb) => {
+      const own = make();
+      const prepared = what.includes('not there')
+        ? own.mounts(pod(), inContainer(change), 0, new Map(), '', signal)
+        : prepare(inContainer(change), false, own);
+      await expect(prepared).rejects.toMatchObject({
+        code: 'CreateContainerConfigError',
+        message: `cannot find volume "data" to ${verb} into container "looker"`,
+      });
+    });
+
+    it('are looked at before the containers of a pod start', async () => {
+      await expect(prepare(at('/dev/given'), false, withDisk('/dev/none'))).rejects.toMatchObject({
+        code: 'FailedMapVolume',
+        message: 'MapVolume.MapBlockVolume failed for volume "data" : lstat /dev/none: no such file or directory',
+      });
     });
   });
 

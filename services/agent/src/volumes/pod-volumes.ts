@@ -3,8 +3,8 @@ import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, VolumeMount } from '@gantry/objects';
 import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
-import { AgentError } from '../runtime/agent-error.ts';
-import type { MountSpec } from '../runtime/containers.ts';
+import { AgentError, isAgentError } from '../runtime/agent-error.ts';
+import type { DeviceSpec, MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostFiles } from '../runtime/host-files.ts';
 import type { BindSource, HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
@@ -19,13 +19,13 @@ import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
 import { containerPathOf } from '../spec/container-path.ts';
+import { containerDevices, refuseMountedDevices } from './container-devices.ts';
 import { NetworkOpens } from './network-opens.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, RESOLVER_PATH, writePodFile } from './pod-file.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
-import { refuseDevices } from './volume-mode.ts';
 import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { makeMessageFile, messageContainerPath, readMessageFile } from './termination-message.ts';
@@ -63,6 +63,7 @@ export interface PodVolumesOptions {
 export interface ContainerMounts extends AsyncDisposable {
   /** In the order of the container's spec, and then its resolv.conf, its hosts, its hostname and the file for its termination message. */
   readonly mounts: readonly MountSpec[];
+  readonly devices: readonly DeviceSpec[];
   readonly terminationMessagePath: string;
 }
 
@@ -93,7 +94,10 @@ export class PodVolumes {
     );
   }
 
-  /** Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount' with kubelet's message. */
+  /**
+   * Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount', or 'FailedMapVolume' for a block device, with
+   * kubelet's message.
+   */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
     const { source, tokens, facts, clock, mounts, hostFiles } = this.#options;
     const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
@@ -113,8 +117,10 @@ export class PodVolumes {
         await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
       } catch (error) {
         signal.throwIfAborted();
-        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
-        throw new AgentError('FailedMount', message, { cause: error });
+        const isDevice = isAgentError(error, 'FailedMapVolume');
+        const step = isDevice ? 'MapVolume.MapBlockVolume' : 'MountVolume.SetUp';
+        const message = `${step} failed for volume "${volume.name}" : ${errorMessage(error)}`;
+        throw new AgentError(isDevice ? 'FailedMapVolume' : 'FailedMount', message, { cause: error });
       }
     }
   }
@@ -133,7 +139,9 @@ export class PodVolumes {
   ): Promise<ContainerMounts> {
     const { mounts } = this.#options;
     const { volumeMounts = [] } = container;
-    refuseDevices(container);
+    const placeOf = (volume: string) => this.#claimed.of(pod.metadata.uid ?? '', volume);
+    const devices = containerDevices(pod, container, placeOf);
+    refuseMountedDevices(container, placeOf);
     if (volumeMounts.length > MAX_MOUNTS) {
       const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
       throw new AgentError('CreateContainerConfigError', message);
@@ -141,7 +149,7 @@ export class PodVolumes {
     const ofNetwork = volumeMounts.filter((mount) => this.#serverOf(pod, mount) !== undefined);
     for (const name of new Set(ofNetwork.map((mount) => mount.name)))
       await mounts.network.checkAnswers(this.#volumeFolder(pod, name), signal);
-    const bind = () => this.#bind(pod, container, attempt, environment, podAddress);
+    const bind = async () => ({ ...(await this.#bind(pod, container, attempt, environment, podAddress)), devices });
     const opened = ofNetwork.filter((mount) => subPathOf(mount, environment) !== '');
     const servers = new Set(opened.map((mount) => this.#serverOf(pod, mount) ?? ''));
     return await (servers.size > 0 ? this.#networkOpens.use([...servers], bind, signal) : bind());
@@ -153,7 +161,7 @@ export class PodVolumes {
     attempt: number,
     environment: ReadonlyMap<string, string>,
     podAddress: string,
-  ): Promise<ContainerMounts> {
+  ): Promise<Omit<ContainerMounts, 'devices'>> {
     const { mounts, engine } = this.#options;
     const { volumeMounts = [] } = container;
     const uid = pod.metadata.uid ?? '';

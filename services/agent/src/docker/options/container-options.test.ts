@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerSpec, MountSpec } from '../../runtime/containers.ts';
 import { containerOptions } from './container-options.ts';
+import { deviceOptions } from './devices.ts';
 import { identityOptions } from './identity.ts';
 import { mountOptions } from './mounts.ts';
 import { namespaceOptions } from './namespaces.ts';
@@ -8,7 +9,15 @@ import { processOptions } from './process.ts';
 import { resourceOptions } from './resources.ts';
 import { securityOptions } from './security.ts';
 
-const GROUPS = [identityOptions, processOptions, namespaceOptions, mountOptions, resourceOptions, securityOptions];
+const GROUPS = [
+  identityOptions,
+  processOptions,
+  namespaceOptions,
+  mountOptions,
+  deviceOptions,
+  resourceOptions,
+  securityOptions,
+];
 const SPEC: ContainerSpec = {
   owner: { cluster: 'c', node: 'n' },
   pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
@@ -28,6 +37,7 @@ const SPEC: ContainerSpec = {
   stdin: 'open-once',
   terminal: 'tty',
   mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only', propagation: 'none' }],
+  devices: [{ hostPath: '/dev/loop0', containerPath: '/dev/xvda', access: 'read-write' }],
   resources: { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 2 ** 26 },
   group: 'pod',
   processLimit: 1000,

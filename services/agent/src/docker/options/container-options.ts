@@ -1,6 +1,7 @@
 import type Docker from 'dockerode';
 import type { ContainerSpec } from '../../runtime/containers.ts';
 import type { EnginePrivilege } from '../../runtime/engine.ts';
+import { deviceOptions } from './devices.ts';
 import { identityOptions } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
 import { mountOptions } from './mounts.ts';
@@ -16,6 +17,7 @@ const GROUPS: readonly OptionGroup[] = [
   processOptions,
   namespaceOptions,
   mountOptions,
+  deviceOptions,
   resourceOptions,
   securityOptions,
 ];

@@ -20,14 +20,16 @@ export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'
   };
 }
 
-/** A container without privileges, with nothing that a pod may ask for; `security` is changed field by field. */
+/** What is other than in a plain container; `security` is changed field by field. */
+export type ContainerChange = Partial<Omit<ContainerSpec, 'security'>> & {
+  readonly security?: Partial<ContainerSpec['security']>;
+};
+
+/** A container without privileges, with nothing that a pod may ask for. */
 export function plainContainer({
   security,
   ...change
-}: Pick<ContainerSpec, 'owner' | 'pod' | 'sandboxId' | 'image'> &
-  Partial<Omit<ContainerSpec, 'security'>> & {
-    readonly security?: Partial<ContainerSpec['security']>;
-  }): ContainerSpec {
+}: Pick<ContainerSpec, 'owner' | 'pod' | 'sandboxId' | 'image'> & ContainerChange): ContainerSpec {
   return {
     name: 'main',
     attempt: 0,
@@ -39,6 +41,7 @@ export function plainContainer({
     stdin: 'closed',
     terminal: 'none',
     mounts: [],
+    devices: [],
     resources: {},
     group: 'engine',
     processLimit: 1000,

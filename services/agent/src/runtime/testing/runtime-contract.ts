@@ -4,10 +4,11 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
 import type { NameServer, SandboxSpec } from '../sandboxes.ts';
+import { describeDevices } from './devices-contract.ts';
 import { describeImageFiles } from './image-files-contract.ts';
 import { describeImages } from './images-contract.ts';
 import { describeImageVolumes } from './image-volumes-contract.ts';
-import { plainContainer, plainSandbox } from './plain-specs.ts';
+import { type ContainerChange, plainContainer, plainSandbox } from './plain-specs.ts';
 import { describeStreams } from './streams-contract.ts';
 
 /** A runtime under test, with the names that the suite uses. */
@@ -28,6 +29,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly makeImage: (name: string) => Promise<void>;
   /** Makes an empty folder where the runtime can mount, and returns its path; it is gone after the test. */
   readonly makeFolder: () => Promise<string>;
+  /** Makes a block device that begins with `DEVICE_TEXT`, and returns its path on the host; it is gone after the test. */
+  readonly makeDevice: () => Promise<string>;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
   /** Freezes a container's processes from outside. */
@@ -62,7 +65,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
         graceSeconds: 7,
         ...change,
       });
-    const container = (sandboxId: string, script: string, change: Partial<ContainerSpec> = {}): ContainerSpec =>
+    const container = (sandboxId: string, script: string, change: ContainerChange = {}): ContainerSpec =>
       plainContainer({
         owner: owner(),
         pod: pod(),
@@ -78,7 +81,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       });
     const list = async (podUid = 'pod-1') =>
       (await test.runtime.observer.listPods({ cluster: test.cluster, podUid }, signal))[0];
-    const running = async (script: string, change: Partial<ContainerSpec> = {}) => {
+    const running = async (script: string, change: ContainerChange = {}) => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       const id = await test.runtime.containers.createContainer(container(sandboxId, script, change), signal);
       await test.runtime.containers.startContainer(id, signal);
@@ -415,6 +418,13 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       cluster: () => test.cluster,
       image: () => test.image,
       file: () => test.imageFile,
+    });
+
+    describeDevices({
+      runtime: () => test.runtime,
+      eventually: (check) => test.eventually(check),
+      makeDevice: () => test.makeDevice(),
+      run: running,
     });
 
     describeStreams({

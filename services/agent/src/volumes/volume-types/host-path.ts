@@ -66,6 +66,20 @@ export async function checkLocalPath(source: LocalVolumeSource, hostFiles: HostF
   }
 }
 
+/** A block device of the engine's host that an administrator has given to a node. AgentError 'FailedMapVolume' for anything else. */
+export async function checkDevicePath(source: LocalVolumeSource, hostFiles: HostFiles): Promise<void> {
+  const { path } = source;
+  if (hasBackstep(path)) throw new AgentError('FailedMapVolume', `invalid path: ${path} must not contain '..'`);
+  switch (await hostFiles.kindOf(pathOnHost(source))) {
+    case 'block-device':
+      return;
+    case undefined:
+      throw new AgentError('FailedMapVolume', `lstat ${path}: no such file or directory`);
+    default:
+      throw new AgentError('FailedMapVolume', `${path} is not a block device`);
+  }
+}
+
 /** The absolute path that the engine mounts. */
 export function pathOnHost({ path }: { readonly path: string }): string {
   return posix.join('/', path);
