@@ -1,0 +1,105 @@
+/** Volumes that are block devices of the host, raw or with a file system on them, with a loop device in place of a disk. */
+import { expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { makeLoopDevice } from './harness/loop-devices.ts';
+import { namespacePods } from './harness/namespace-pods.ts';
+
+const cluster = new Cluster();
+
+/** A local volume of an administrator on one node, and the claim that it is for. */
+const claimedVolume = (namespace: string, node: string, name: string, path: string, mode: string, more = '') => `
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: ${name}-${namespace} }
+spec:
+  storageClassName: ""
+  volumeMode: ${mode}
+  accessModes: [ReadWriteMany]
+  persistentVolumeReclaimPolicy: Retain
+  capacity: { storage: 16Mi }
+  claimRef: { namespace: ${namespace}, name: ${name} }
+  local: { path: ${path}${more} }
+  nodeAffinity:
+    required: { nodeSelectorTerms: [{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: [${node}] }] }] }
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: ${name} }
+spec:
+  storageClassName: ""
+  volumeMode: ${mode}
+  accessModes: [ReadWriteMany]
+  resources: { requests: { storage: 16Mi } }
+---
+`;
+
+const pod = (name: string, script: string, use: string, claim: string, more = '', readOnly = false) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, ${JSON.stringify(script)}]
+      ${use}
+      ${more}
+  volumes:
+    - { name: data, persistentVolumeClaim: { claimName: ${claim}, readOnly: ${readOnly} } }
+---
+`;
+
+const AT_DEVICE = 'volumeDevices: [{ name: data, devicePath: /dev/given }]';
+
+test('a claim of mode Block is a device in its containers, which may write to it as its volume says', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  await using device = await makeLoopDevice(cluster, `/tmp/gantry-${namespace.name}`, { text: 'before' });
+  const node = await firstNode();
+  const volumes = ['disk', 'folder', 'none'];
+  const volume = (name: string, path: string) => claimedVolume(namespace.name, node, name, path, 'Block');
+  const link = `/tmp/gantry-${namespace.name}/link`;
+  try {
+    await device.onHost(`ln -s ${device.path} ${link}`);
+    await apply(volume('disk', link) + volume('folder', '/tmp') + volume('none', '/tmp/gantry-none'));
+    const refused = 'head -n 1 /dev/given; ! echo new > /dev/given';
+    await apply(
+      [
+        pod('reads', refused, AT_DEVICE, 'disk', '', true),
+        pod('on-folder', 'true', AT_DEVICE, 'folder'),
+        pod('on-none', 'true', AT_DEVICE, 'none'),
+      ].join(''),
+    );
+    await untilSucceeded('reads');
+    expect(await kubectl(['logs', 'reads'])).toContain('before\n');
+    await untilDescribed('on-folder', 'MapVolume.MapBlockVolume failed for volume "data" : /tmp is not a block device');
+    await untilDescribed('on-none', 'lstat /tmp/gantry-none: no such file or directory');
+    const writes = 'test -b /dev/given && echo after > /dev/given';
+    await apply(pod('writes', writes, AT_DEVICE, 'disk'));
+    await untilSucceeded('writes');
+    const privileged = 'securityContext: { privileged: true }';
+    await apply(pod('sees', 'head -n 1 /dev/given', AT_DEVICE, 'disk', privileged));
+    await untilSucceeded('sees');
+    expect(await kubectl(['logs', 'sees'])).toBe('after\n');
+    expect(await device.onHost(`head -n 1 ${device.path}`)).toBe('after');
+  } finally {
+    await remove(namespace.name, volumes);
+  }
+});
+
+function inNamespace(namespace: string) {
+  return namespacePods(cluster, namespace);
+}
+
+async function firstNode(): Promise<string> {
+  const [node] = await cluster.nodes();
+  return node?.metadata.name ?? '';
+}
+
+async function remove(namespace: string, volumes: readonly string[]): Promise<void> {
+  const { kubectl } = inNamespace(namespace);
+  await kubectl(['delete', 'pod,pvc', '--all', '--timeout=90s']);
+  await kubectl(['delete', 'pv', '--ignore-not-found', ...volumes.map((name) => `${name}-${namespace}`)]);
+}
