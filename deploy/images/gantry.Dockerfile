@@ -15,8 +15,9 @@ COPY . /bundle/
 FROM bundle-${BUNDLE} AS bundle
 
 FROM debian:trixie-slim
-# For the proxy, which programs the host's packet filter; for the ingress controller, which configures HAProxy.
-RUN apt-get update -q && apt-get install -q -y --no-install-recommends nftables iptables conntrack iproute2 haproxy \
+# For the proxy, which programs the host's packet filter; for the ingress controller, which configures HAProxy; for the agent, which makes
+# file systems on disks.
+RUN apt-get update -q && apt-get install -q -y --no-install-recommends nftables iptables conntrack iproute2 haproxy e2fsprogs \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=bundle /bundle/bin/ /usr/local/bin/
 COPY --from=bundle /bundle/app/ /app/

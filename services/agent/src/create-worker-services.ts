@@ -126,7 +126,7 @@ export function createWorkerServices(
   const images = imagesOf(self, runtime, { clock, logger });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const tokens = new TokenSource(client, clock);
-  const persistent = persistentFolders(self, self.name, client, events, hostFiles);
+  const persistent = persistentFolders(self, self.name, client, events, parts);
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
   const eviction = nodeEviction({ config, clock, logger }, self, parts, {
@@ -288,7 +288,7 @@ export function createCleanupServices(
       engine,
       source,
       tokens: new TokenSource(client, clock),
-      persistent: persistentFolders(self, node, client, services.events, hostFiles),
+      persistent: persistentFolders(self, node, client, services.events, { hostFiles, mounts }),
       facts,
       resolver,
       clock,
@@ -312,8 +312,8 @@ function persistentFolders(
   node: string,
   client: GrpcClient,
   events: EventRecorder,
-  hostFiles: HostFiles,
+  { hostFiles, mounts: { disks } }: Pick<NodeRuntime, 'hostFiles' | 'mounts'>,
 ): PersistentFolders {
   const folder = join(shared.path, 'volumes', node);
-  return new PersistentFolders({ folder, node, source: apiClaimSource(client), events, hostFiles });
+  return new PersistentFolders({ folder, node, source: apiClaimSource(client), events, hostFiles, disks });
 }

@@ -80,8 +80,8 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
   {
     name: 'a path in the folder of volumes is one of the host',
     file: `${AGENT}/persistent-folders.ts`,
-    text: 'if (isInVolumesFolder(source.path)) {',
-    replacement: "if (source.path === '') {",
+    text: 'if (isInVolumesFolder(source.path)) throw',
+    replacement: "if (source.path === '') throw",
     tests: FOLDER_TESTS,
     protects: 'administrators from a volume that is made on the host where they mean one of the agent',
   },

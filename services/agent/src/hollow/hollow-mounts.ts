@@ -7,16 +7,12 @@ import type { HostMounts } from '../runtime/host-mounts.ts';
 export function hollowMounts(): HostMounts {
   return {
     network: {
-      mountNfs: async (folder) => {
-        if (await isThere(markOf(folder))) return 'kept';
-        await mkdir(folder, { recursive: true });
-        await markMounted(folder);
-        return 'made';
-      },
+      mountNfs: (folder) => mountFolder(folder),
       checkAnswers: async (folder) => {
         if (!(await isThere(markOf(folder)))) throw new AgentError('FailedMount', 'the NFS volume is not mounted');
       },
     },
+    disks: { mountDisk: (folder) => mountFolder(folder) },
     bind: async (sources, folder) => {
       await mkdir(folder, { recursive: true });
       const paths = sources.map((_, index) => join(folder, String(index)));
@@ -45,6 +41,13 @@ export function hollowMounts(): HostMounts {
       await rm(markOf(folder), { force: true });
     },
   };
+}
+
+async function mountFolder(folder: string): Promise<'made' | 'kept'> {
+  if (await isThere(markOf(folder))) return 'kept';
+  await mkdir(folder, { recursive: true });
+  await markMounted(folder);
+  return 'made';
 }
 
 /** Makes a folder count as one where something is mounted. */

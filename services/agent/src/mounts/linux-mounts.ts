@@ -4,6 +4,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import { bindOpened, type HostNamespace } from './bind-opened.ts';
 import { mountOf, mountsBelow, mountTable } from './mount-table.ts';
+import { linuxDisks } from './linux-disks.ts';
 import { linuxNfs } from './linux-nfs.ts';
 import { runProgram, tryProgram } from './run-program.ts';
 
@@ -30,6 +31,7 @@ export interface EngineHost {
 export function linuxMounts(host?: EngineHost): HostMounts {
   return {
     network: linuxNfs(host?.findNetwork ?? (async () => OWN_NETWORK)),
+    disks: linuxDisks,
     bind: (sources, folder) => bindOpened(sources, folder, host?.mounts),
     mountMemory,
     checkMemory,

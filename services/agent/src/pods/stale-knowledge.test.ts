@@ -111,6 +111,7 @@ describe('the worker of a pod', () => {
           source: apiClaimSource(server),
           events: { event: () => undefined },
           hostFiles: linuxHostFiles(async () => state.path),
+          disks: hollowMounts().disks,
         }),
         facts,
         resolver: RESOLVER,

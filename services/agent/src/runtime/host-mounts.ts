@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs';
+import type { DiskMounts } from './disk-mounts.ts';
 import type { NetworkMounts } from './network-mounts.ts';
 
 /** An open file or folder: what was opened stays what it is, whatever happens to its name. */
@@ -21,6 +22,7 @@ export interface BindSource {
 /** Mounts inside the state folder. The engine's host shows them at the same place: see `StateFolder`. */
 export interface HostMounts {
   readonly network: NetworkMounts;
+  readonly disks: DiskMounts;
   /**
    * Binds each source below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
    * AgentError 'FailedMount', also where this node may not mount what lies on its host; what was mounted until then stays until `detach`.

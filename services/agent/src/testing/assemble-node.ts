@@ -139,6 +139,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
       source: apiClaimSource(client),
       events: recorder,
       hostFiles,
+      disks: mounts.disks,
     }),
     facts,
     resolver: RESOLVER,

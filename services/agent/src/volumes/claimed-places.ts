@@ -15,12 +15,14 @@ export class ClaimedPlaces {
 
   /**
    * Finds the place of a volume's claim, once for a pod, as kubelet does: its claim keeps its volume while the pod is there. What comes
-   * over the network is mounted at `folder`, unless it is. AgentError 'FailedMount'.
+   * over the network or from a disk is mounted at `folder`, unless it is. AgentError 'FailedMount'.
    */
   async claim(pod: Pod, volume: Volume, folder: string, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? '';
     const places = this.#places.get(uid) ?? new Map<string, VolumePlace>();
-    const place = places.get(volume.name) ?? (await this.#persistent.make(pod, volume, signal));
+    const known = places.get(volume.name);
+    const place = known ?? (await this.#persistent.make(pod, volume, folder, signal));
+    if (known?.kind === 'disk') await this.#persistent.mountDisk(folder, known.source, signal);
     if (place.kind === 'nfs') await this.#mounts.mountNfs(folder, place.source, signal);
     this.#places.set(uid, places.set(volume.name, place));
   }

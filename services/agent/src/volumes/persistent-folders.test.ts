@@ -14,6 +14,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { container, pod, reportedStatus } from '../testing/pods.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import { PersistentFolders, type VolumePlace } from './persistent-folders.ts';
 
@@ -41,6 +42,9 @@ const itsVolume: PersistentVolume = {
   metadata: { name: 'v' },
   spec: { claimRef: { uid: 'uid-c' }, local: { path: localPathOf('v') }, nodeAffinity: affinity('n') },
 };
+/** Where a disk would be mounted. */
+const POD_FOLDER = '/nonexistent/pod';
+const DISKS: DiskMounts = { mountDisk: () => Promise.reject(new TypeError('it is no disk')) };
 const mounted: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
 
 /** The claim's volume, of another kind or place, for any node. */
@@ -50,7 +54,7 @@ const volumeAt = (source: Partial<PersistentVolumeSpec>): PersistentVolume => ({
 });
 
 function pathOf(place: VolumePlace): string {
-  return place.kind === 'nfs' ? '' : place.path;
+  return 'path' in place ? place.path : '';
 }
 
 /** Two groups that this process may give files to: root's are any, another user's are its own. */
@@ -76,12 +80,13 @@ describe('the folder of a persistent volume', () => {
       source: { claim: async () => claim, volume: async () => volume, node: async () => node },
       events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
       hostFiles: linuxHostFiles(async () => join(root, 'host')),
+      disks: DISKS,
     });
 
   it('is given to the group of the pod', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
     const withGroup = pod({ securityContext: { fsGroup: group } });
-    const path = pathOf(await folders(boundClaim, itsVolume).make(withGroup, mounted, signal));
+    const path = pathOf(await folders(boundClaim, itsVolume).make(withGroup, mounted, POD_FOLDER, signal));
     const { gid, mode } = await stat(path);
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
   });
@@ -90,40 +95,43 @@ describe('the folder of a persistent volume', () => {
     const [one, two] = twoGroups();
     const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
     const made = folders(boundClaim, itsVolume);
-    const path = pathOf(await made.make(of('uid-1', one), mounted, signal));
-    await made.make(of('uid-2', two), mounted, signal);
+    const path = pathOf(await made.make(of('uid-1', one), mounted, POD_FOLDER, signal));
+    await made.make(of('uid-2', two), mounted, POD_FOLDER, signal);
     expect((await stat(path)).gid).toBe(one);
     expect(events).toEqual([
       `Warning AlreadyMountedVolume The requested fsGroup is ${two}, but the volume v has GID ${one}. The volume may not be shareable.`,
     ]);
-    await made.make(of('uid-3', one), mounted, signal);
+    await made.make(of('uid-3', one), mounted, POD_FOLDER, signal);
     expect(events).toHaveLength(1);
     for (const uid of ['uid-1', 'uid-2', 'uid-3']) made.release(uid);
-    await made.make(of('uid-2', two), mounted, signal);
+    await made.make(of('uid-2', two), mounted, POD_FOLDER, signal);
     expect((await stat(path)).gid).toBe(two);
   });
 
   it('keeps its modes for a pod that has run already, and for one that only reads', async () => {
-    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, signal));
+    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, POD_FOLDER, signal));
     await chmod(path, 0o750);
     const file = join(path, 'key');
     await writeFile(file, '', { mode: 0o600 });
     const security = { securityContext: { fsGroup: process.getgid?.() ?? 0 } };
     const containerStatuses = [reportedStatus({ containerID: 'docker://main-0' })];
-    await folders(boundClaim, itsVolume).make(pod(security, { containerStatuses }), mounted, signal);
+    await folders(boundClaim, itsVolume).make(pod(security, { containerStatuses }), mounted, POD_FOLDER, signal);
     const readOnly: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly: true } };
-    await folders(boundClaim, itsVolume).make(pod(security), readOnly, signal);
+    await folders(boundClaim, itsVolume).make(pod(security), readOnly, POD_FOLDER, signal);
     expect([(await stat(path)).mode & 0o7777, (await stat(file)).mode & 0o7777]).toEqual([0o750, 0o600]);
-    await folders(boundClaim, itsVolume).make(pod(security), mounted, signal);
+    await folders(boundClaim, itsVolume).make(pod(security), mounted, POD_FOLDER, signal);
     expect((await stat(file)).mode & 0o7777).toBe(0o660);
   });
 
   it('is made once, for any user, and keeps what is in it', async () => {
-    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, signal));
+    const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, POD_FOLDER, signal));
     expect(path).toBe(join(root, 'volumes', 'v'));
     expect((await stat(path)).mode & 0o777).toBe(0o777);
     await writeFile(join(path, 'file'), 'kept');
-    expect(await folders(boundClaim, itsVolume).make(pod(), mounted, signal)).toMatchObject({ kind: 'agent', path });
+    expect(await folders(boundClaim, itsVolume).make(pod(), mounted, POD_FOLDER, signal)).toMatchObject({
+      kind: 'agent',
+      path,
+    });
     expect(await readdir(path)).toEqual(['file']);
   });
 
@@ -171,7 +179,7 @@ describe('the folder of a persistent volume', () => {
       'no matching NodeSelectorTerms',
     ],
   ])('is not made for %s', async (_, claim, volume, message) => {
-    await expect(folders(claim, volume).make(pod(), mounted, signal)).rejects.toThrow(message);
+    await expect(folders(claim, volume).make(pod(), mounted, POD_FOLDER, signal)).rejects.toThrow(message);
     expect(await readdir(root)).toEqual([]);
   });
 
@@ -187,7 +195,9 @@ describe('the folder of a persistent volume', () => {
     const user = pod({ containers: [container('main')], [list]: [{ ...container('user'), [field]: uses[field] }] });
     const volume = { ...itsVolume, spec: { ...itsVolume.spec, ...(volumeMode === undefined ? {} : { volumeMode }) } };
     const message = `volume data has volumeMode ${volumeMode ?? 'Filesystem'}, but is specified in ${field}`;
-    await expect(folders(boundClaim, volume).make(user, mounted, signal)).rejects.toThrow(new RegExp(`^${message}$`));
+    await expect(folders(boundClaim, volume).make(user, mounted, POD_FOLDER, signal)).rejects.toThrow(
+      new RegExp(`^${message}$`),
+    );
     expect(await readdir(root)).toEqual([]);
   });
 
@@ -200,7 +210,7 @@ describe('the folder of a persistent volume', () => {
     '/var/lib/gantry/volumes/a/b',
   ])('is never at %s, and the message does not name it', async (path) => {
     for (const source of [{ local: { path } }, { hostPath: { path } }]) {
-      const made = folders(boundClaim, volumeAt(source)).make(pod(), mounted, signal);
+      const made = folders(boundClaim, volumeAt(source)).make(pod(), mounted, POD_FOLDER, signal);
       await expect(made).rejects.toThrow('PersistentVolume "v" is not a folder of this node: in the folder of its');
     }
     expect(await readdir(root)).toEqual([]);
@@ -209,7 +219,7 @@ describe('the folder of a persistent volume', () => {
   it('may be any one of a pod that was not looked at, and is known of one that was', async () => {
     const made = folders(boundClaim, itsVolume);
     expect(made.mayHave('uid-1', 'v')).toBe(true);
-    await made.make(pod(), mounted, signal);
+    await made.make(pod(), mounted, POD_FOLDER, signal);
     expect([made.mayHave('uid-1', 'v'), made.mayHave('uid-1', 'w')]).toEqual([true, false]);
     made.release('uid-1');
     expect(made.mayHave('uid-1', 'w')).toBe(true);
@@ -235,8 +245,9 @@ describe('a volume at a path of the host', () => {
       source: { claim: async () => boundClaim, volume: async () => volume, node: async () => node },
       events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
       hostFiles: linuxHostFiles(async () => root),
+      disks: DISKS,
     });
-  const make = (source: Partial<PersistentVolumeSpec>) => folders(source).make(pod(), mounted, signal);
+  const make = (source: Partial<PersistentVolumeSpec>) => folders(source).make(pod(), mounted, POD_FOLDER, signal);
 
   it.each<[string, Partial<PersistentVolumeSpec>, string]>([
     ['a hostPath', { hostPath: { path: '/mnt/data' } }, '/mnt/data'],
@@ -309,7 +320,7 @@ describe('a volume at a path of the host', () => {
     const own = of(volume);
     // It is not given to the group: the server decides.
     const withGroup = pod({ securityContext: { fsGroup: 4321 } });
-    const place = await own.make(withGroup, claimed, signal);
+    const place = await own.make(withGroup, claimed, POD_FOLDER, signal);
     expect(place).toMatchObject({ kind: 'nfs', source: { server: 's', path: '/x', ...wanted } });
   });
 
@@ -323,13 +334,13 @@ describe('a volume at a path of the host', () => {
     const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
     const path = join(root, 'mnt', 'data');
     await writeFile(join(path, 'key'), '', { mode: 0o600 });
-    await folders({ hostPath: { path: '/mnt/data' } }).make(of('uid-1', one), mounted, signal);
+    await folders({ hostPath: { path: '/mnt/data' } }).make(of('uid-1', one), mounted, POD_FOLDER, signal);
     expect((await stat(path)).mode & 0o7777).toBe(0o755);
     const local = folders({ local: { path: '/mnt/data' } });
-    await local.make(of('uid-1', one), mounted, signal);
+    await local.make(of('uid-1', one), mounted, POD_FOLDER, signal);
     const { gid, mode } = await stat(join(path, 'key'));
     expect([gid, mode & 0o7777, (await stat(path)).mode & 0o7777]).toEqual([one, 0o660, 0o2775]);
-    await local.make(of('uid-2', two), mounted, signal);
+    await local.make(of('uid-2', two), mounted, POD_FOLDER, signal);
     expect((await stat(path)).gid).toBe(one);
     expect(events).toEqual([
       `Warning AlreadyMountedVolume The requested fsGroup is ${two}, but the volume v has GID ${one}. The volume may not be shareable.`,
@@ -354,7 +365,8 @@ describe('a volume of mode Block', () => {
       },
       events: { event: () => undefined },
       hostFiles,
-    }).make(pod(fsGroup === undefined ? {} : { securityContext: { fsGroup } }), mounted, signal);
+      disks: DISKS,
+    }).make(pod(fsGroup === undefined ? {} : { securityContext: { fsGroup } }), mounted, POD_FOLDER, signal);
 
   it.each([undefined, 4321])('is the device at its path, which is given to no group: %s', async (fsGroup) => {
     const place = await make({ local: { path: '/dev/disk' } }, fsGroup);
@@ -391,5 +403,64 @@ describe('a volume of mode Block', () => {
     ],
   ])('is refused for %s', async (_, source, message) => {
     await expect(make(source)).rejects.toMatchObject({ code: 'FailedMapVolume', message });
+  });
+});
+
+describe('a local volume of files on a block device', () => {
+  let root: string;
+  let asked: { readonly folder: string; readonly source: DiskSource }[];
+  let events: string[];
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'gantry-disk-'));
+    await mkdir(join(root, 'dev'));
+    await writeFile(join(root, 'dev', 'disk'), '');
+    [asked, events] = [[], []];
+  });
+  afterEach(() => rm(root, { recursive: true }));
+
+  const ofDisk = (change: Partial<PersistentVolumeSpec> = {}) => {
+    const volume = volumeAt({ local: { path: '/dev/disk' }, ...change });
+    const files = linuxHostFiles(async () => root);
+    return new PersistentFolders({
+      folder: join(root, 'volumes'),
+      node: 'n',
+      source: { claim: async () => boundClaim, volume: async () => volume, node: async () => node },
+      events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+      hostFiles: {
+        ...files,
+        kindOf: async (path) => (path === '/dev/disk' ? 'block-device' : await files.kindOf(path)),
+      },
+      disks: {
+        mountDisk: async (folder, opened, source) => {
+          expect((await opened.stat()).ino).toBe((await stat(join(root, 'dev', 'disk'))).ino);
+          asked.push({ folder, source });
+          await mkdir(folder);
+          return 'made';
+        },
+      },
+    });
+  };
+  const folderOf = (uid: string) => join(root, uid);
+
+  it.each<[string, Partial<PersistentVolumeSpec>, boolean, Partial<DiskSource>]>([
+    ['as ext4, writable', {}, false, { fileSystem: 'ext4', options: [], access: 'read-write' }],
+    ['as what it says', { local: { path: '/dev/disk', fsType: 'xfs' } }, false, { fileSystem: 'xfs' }],
+    ['with its options', { mountOptions: ['noatime'] }, false, { options: ['noatime'] }],
+    ['for a claim that only reads', {}, true, { access: 'read-only' }],
+  ])('is mounted in the folder of its pod %s', async (_, change, readOnly, wanted) => {
+    const claimed: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly } };
+    expect(await ofDisk(change).make(pod(), claimed, folderOf('a'), signal)).toMatchObject({ kind: 'disk' });
+    expect(asked).toMatchObject([{ folder: folderOf('a'), source: { path: '/dev/disk', ...wanted } }]);
+  });
+
+  it('is given to the group of the first pod, by the folder where it is mounted', async () => {
+    const [one, two] = twoGroups();
+    const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
+    const disk = ofDisk();
+    await disk.make(of('uid-1', one), mounted, folderOf('uid-1'), signal);
+    await disk.make(of('uid-2', two), mounted, folderOf('uid-2'), signal);
+    const groups = await Promise.all(['uid-1', 'uid-2'].map(async (uid) => (await stat(folderOf(uid))).gid));
+    expect(groups).toEqual([one, process.getgid?.()]);
+    expect(events).toEqual([expect.stringContaining(`The requested fsGroup is ${two}, but the volume v has GID`)]);
   });
 });

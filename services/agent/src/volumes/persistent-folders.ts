@@ -4,6 +4,7 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import {
   isFullyBound,
   isInVolumesFolder,
+  type LocalVolumeSource,
   localFolderOf,
   MOUNT_OPTIONS_ANNOTATION,
   type Node,
@@ -14,13 +15,14 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
+import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
 import type { GroupAccess, GroupChange, HostFiles } from '../runtime/host-files.ts';
 import type { NfsSource } from '../runtime/network-mounts.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from '../files/file-owner.ts';
 import { checkVolumeMode } from './volume-mode.ts';
-import { checkDevicePath, checkHostPath, checkLocalPath, pathOnHost } from './volume-types/host-path.ts';
+import { checkDevicePath, checkHostPath, localKindOf, pathOnHost } from './volume-types/host-path.ts';
 import { makeFolder } from './volume-types/make-folder.ts';
 
 export interface PersistentFoldersOptions {
@@ -30,14 +32,16 @@ export interface PersistentFoldersOptions {
   readonly source: ClaimSource;
   readonly events: EventRecorder;
   readonly hostFiles: HostFiles;
+  readonly disks: DiskMounts;
 }
 
 /**
- * Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, or on a server. `device`:
- * the volume is the block device at a path of the host, which the engine resolves.
+ * Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, on a block device of the
+ * host, or on a server. `device`: the volume is the block device at a path of the host, which the engine resolves.
  */
 export type VolumePlace =
   | { readonly kind: 'agent' | 'host' | 'device'; readonly path: string }
+  | { readonly kind: 'disk'; readonly source: DiskSource }
   | { readonly kind: 'nfs'; readonly source: NfsSource };
 
 /** One whose files the agent can give to a group. */
@@ -63,10 +67,10 @@ export class PersistentFolders {
   }
 
   /**
-   * Where the files of the volume lie that a pod's volume claims; a folder of the agent is made. Idempotent. AgentError 'FailedMount' with
-   * kubelet's message for a claim that is not bound, and for a volume that this node does not have.
+   * Where the files of the volume lie that a pod's volume claims; a folder of the agent is made, and a disk is mounted at `folder`.
+   * Idempotent. AgentError 'FailedMount' with kubelet's message for a claim that is not bound, and for a volume that this node does not have.
    */
-  async make(pod: Pod, volume: Volume, signal: AbortSignal): Promise<VolumePlace> {
+  async make(pod: Pod, volume: Volume, folder: string, signal: AbortSignal): Promise<VolumePlace> {
     const { namespace = '' } = pod.metadata;
     const name = claimNameOf(pod, volume);
     const found = await this.#volumeOf(pod, volume, { namespace, name }, signal);
@@ -76,13 +80,23 @@ export class PersistentFolders {
     const isShared = this.#hasOtherGroup(uid, place.name, group);
     this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(place.name, group));
     if (place.kind === 'agent') await makeFolder(place.path);
+    if (place.kind === 'disk') await this.mountDisk(folder, place.source, signal);
     // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
-    if (!hasFiles(place) || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(place.kind, found))
+    const files = filesOf(place, folder);
+    if (files === undefined || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(files.kind, found))
       return place;
-    if (isShared) await this.#warnOfGroup(pod, found, place, group);
-    else await this.#give(place, { group, access: 'read-write' }, change, signal);
+    if (isShared) await this.#warnOfGroup(pod, found, files, group);
+    else await this.#give(files, { group, access: 'read-write' }, change, signal);
     return place;
+  }
+
+  /** Mounts a disk at a pod's folder, unless it is. AgentError 'FailedMount'. */
+  async mountDisk(folder: string, source: DiskSource, signal: AbortSignal): Promise<void> {
+    const { hostFiles, disks } = this.#options;
+    await using opened = await hostFiles.open(source.path);
+    if (opened === undefined) throw new AgentError('FailedMount', `path ${JSON.stringify(source.path)} does not exist`);
+    await disks.mountDisk(folder, opened, source, signal);
   }
 
   /** Whether a pod may have a folder: one that this process has not looked at may have any. */
@@ -122,11 +136,18 @@ export class PersistentFolders {
     const { local, hostPath, nfs } = volume.spec ?? {};
     if (volume.spec?.volumeMode === 'Block') return await this.#deviceOf(volume);
     const options = mountOptionsOf(volume);
+    const access = (isReadOnly = false) =>
+      isReadOnly || persistentVolumeClaim?.readOnly === true ? 'read-only' : 'read-write';
     if (nfs !== undefined) {
       const { server, path, readOnly } = nfs;
-      const isReadOnly = readOnly === true || persistentVolumeClaim?.readOnly === true;
-      const source: NfsSource = { server, path, options, access: isReadOnly ? 'read-only' : 'read-write' };
+      const source: NfsSource = { server, path, options, access: access(readOnly) };
       return { kind: 'nfs', source, name: `${server}:${path}` };
+    }
+    if (local !== undefined && (await this.#isDisk(local))) {
+      const path = pathOnHost(local);
+      // Kubelet's default.
+      const source: DiskSource = { path, fileSystem: local.fsType ?? 'ext4', options, access: access() };
+      return { kind: 'disk', source, name: path };
     }
     if (options.length > 0) throw new AgentError('FailedMount', 'Mount options are not supported for this volume type');
     const folder = localFolderOf(volume);
@@ -140,10 +161,15 @@ export class PersistentFolders {
     // It names no path: what lies where is not shown to who may only write pods.
     const notItsFolder = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
     if (isInVolumesFolder(source.path)) throw new AgentError('FailedMount', notItsFolder);
-    const { hostFiles } = this.#options;
-    await (local === undefined ? checkHostPath(source, hostFiles) : checkLocalPath(local, hostFiles));
+    if (local === undefined) await checkHostPath(source, this.#options.hostFiles);
     const path = pathOnHost(source);
     return { kind: 'host', path, name: path };
+  }
+
+  /** Whether a local volume is a block device, and not a folder. AgentError 'FailedMount' for anything else. */
+  async #isDisk(local: LocalVolumeSource): Promise<boolean> {
+    if (isInVolumesFolder(local.path)) return false;
+    return (await localKindOf(local, this.#options.hostFiles)) === 'block-device';
   }
 
   /** As kubelet, where only the plugin of local volumes has block devices. */
@@ -219,8 +245,18 @@ export class PersistentFolders {
   }
 }
 
-function hasFiles<T extends VolumePlace>(place: T): place is T & FilesPlace {
-  return place.kind === 'agent' || place.kind === 'host';
+/** The files that the agent can give to a group; a disk is mounted at `folder`. */
+function filesOf(place: VolumePlace, folder: string): FilesPlace | undefined {
+  switch (place.kind) {
+    case 'agent':
+    case 'host':
+      return { kind: place.kind, path: place.path };
+    case 'disk':
+      return { kind: 'agent', path: folder };
+    case 'device':
+    case 'nfs':
+      return undefined;
+  }
 }
 
 /** Kubelet gives a local volume to the group of its pod, and leaves the files of a hostPath volume as they are. */

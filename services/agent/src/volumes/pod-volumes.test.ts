@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import type { DiskMounts } from '../runtime/disk-mounts.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { NetworkMounts } from '../runtime/network-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
@@ -70,6 +71,7 @@ describe('the volumes of pods', () => {
         source: boundClaims(reads),
         events: { event: () => undefined },
         hostFiles: linuxHostFiles(async () => state),
+        disks: linuxMounts().disks,
       }),
       facts: nodeFacts(1000),
       resolver: RESOLVER,
@@ -161,7 +163,7 @@ describe('the volumes of pods', () => {
     const inContainer = (change: Partial<Container>) => container('looker', change);
     const at = (devicePath: string) => inContainer({ volumeDevices: [{ name: 'data', devicePath }] });
     /** Where a block device is at /dev/disk, and nothing else anywhere. */
-    const withDisk = (path: string, volumeMode: 'Block' | 'Filesystem' = 'Block') => {
+    const withDisk = (path: string, volumeMode: 'Block' | 'Filesystem' = 'Block', disks = options.mounts.disks) => {
       const kindOf = async (found: string) => (found === '/dev/disk' ? ('block-device' as const) : undefined);
       const hostFiles = { ...options.hostFiles, kindOf };
       const claims = boundClaims(reads, () => path);
@@ -175,6 +177,7 @@ describe('the volumes of pods', () => {
         source: { ...claims, volume },
         events: { event: () => undefined },
         hostFiles,
+        disks,
       });
       return new PodVolumes({ ...options, persistent, hostFiles });
     };
@@ -220,6 +223,29 @@ describe('the volumes of pods', () => {
         code: 'CreateContainerConfigError',
         message: `cannot find volume "data" to ${verb} into container "looker"`,
       });
+    });
+
+    it('and have files are mounted in the folder of their pod at each sync, and go with it', async () => {
+      const asked: string[] = [];
+      const mountDisk: DiskMounts['mountDisk'] = async (folder) => {
+        asked.push(relative(state, folder));
+        await mkdir(folder, { recursive: true });
+        return 'kept';
+      };
+      await mkdir(join(state, 'dev'));
+      await writeFile(join(state, 'dev', 'disk'), '');
+      const own = withDisk('/dev/disk', 'Filesystem', { mountDisk });
+      const user = inContainer({ volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+      for (const readOnly of [false, true]) {
+        const { mounts, devices } = await prepare(user, readOnly, own);
+        const access = readOnly ? 'read-only' : 'read-write';
+        const hostPath = '/on/the/host/pods/uid-1/volumes/data';
+        expect(mounts[0]).toEqual({ hostPath, containerPath: '/data', access, propagation: 'none' });
+        expect(devices).toEqual([]);
+      }
+      expect(asked).toEqual(['pods/uid-1/volumes/data', 'pods/uid-1/volumes/data']);
+      await own.release('uid-1');
+      expect(existsSync(join(state, 'pods', 'uid-1'))).toBe(false);
     });
 
     it('are looked at before the containers of a pod start', async () => {
@@ -297,6 +323,7 @@ describe('the volumes of pods', () => {
         source: boundClaims(reads, (name) => `/srv/${name}`),
         events: { event: () => undefined },
         hostFiles,
+        disks: options.mounts.disks,
       });
       const bind: HostMounts['bind'] = async (sources) => {
         opened = await Promise.all(
@@ -395,6 +422,7 @@ describe('the volumes of pods', () => {
         },
         events: { event: () => undefined },
         hostFiles: options.hostFiles,
+        disks: options.mounts.disks,
       });
       const calls: unknown[] = [];
       const network: NetworkMounts = {

@@ -345,7 +345,7 @@ export class PodVolumes {
     if (storage === 'persistent') {
       const claimed = this.#claimed.of(uid, name);
       if (claimed === undefined) throw new AgentError('FailedMount', `volume ${JSON.stringify(name)} is not mounted`);
-      return claimed.kind === 'nfs' ? this.#diskFolder(pod, name) : claimed.path;
+      return claimed.kind === 'nfs' || claimed.kind === 'disk' ? this.#diskFolder(pod, name) : claimed.path;
     }
     return storage === 'memory'
       ? join(this.#memoryFolder(), component(uid), component(name))

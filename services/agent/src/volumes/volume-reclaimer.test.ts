@@ -62,6 +62,7 @@ describe('the volumes of a node', () => {
       source: apiClaimSource(client),
       events: { event: () => undefined },
       hostFiles: linuxHostFiles(async () => root),
+      disks: hollowMounts().disks,
     });
     const mounts = hollowMounts();
     const reclaimer = new VolumeReclaimer({
@@ -145,7 +146,7 @@ describe('the volumes of a node', () => {
       released({ spec: { ...spec, claimRef }, status: { phase: 'Bound' } }),
     );
     const volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
-    await folders.make(pod({ volumes: [volume] }), volume, stop.signal);
+    await folders.make(pod({ volumes: [volume] }), volume, root, stop.signal);
     await client.updateStatus(PERSISTENT_VOLUMES, { ...bound, status: { phase: 'Released' } }, stop.signal);
     await lookedAt();
     expect(existsSync(join(root, 'v', 'file'))).toBe(true);

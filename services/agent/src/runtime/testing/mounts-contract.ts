@@ -84,3 +84,18 @@ async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
   equal(await mounts.isMounted(folder), false);
   await rejects(mounts.checkMemory(folder));
 }
+
+/** The contract of `DiskMounts`, tried in a new folder of `base` with an open device; rejects where it is broken. */
+export async function exerciseDiskMounts(mounts: HostMounts, opened: OpenedPath, base: string): Promise<void> {
+  const { signal } = new AbortController();
+  const source = { path: '/dev/disk', fileSystem: 'ext4', options: [], access: 'read-write' } as const;
+  const [first, second] = [join(base, 'disks', 'first'), join(base, 'disks', 'second')];
+  const mount = (folder: string) => mounts.disks.mountDisk(folder, opened, source, signal);
+  equal(await mount(first), 'made');
+  await writeFile(join(first, 'file'), 'kept');
+  deepEqual([await mount(first), await mount(second)], ['kept', 'made']);
+  equal(await readFile(join(first, 'file'), 'utf8'), 'kept');
+  deepEqual([await mounts.isMounted(first), await mounts.isMounted(second)], [true, true]);
+  await mounts.remove(join(base, 'disks'));
+  deepEqual([await mounts.isMounted(first), await mounts.isMounted(second)], [false, false]);
+}

@@ -50,20 +50,20 @@ export async function checkHostPath(source: HostPathVolumeSource, hostFiles: Hos
   }
 }
 
-/** A folder of the engine's host that an administrator has given to a node (pkg/volume/local). AgentError 'FailedMount' for anything else. */
-export async function checkLocalPath(source: LocalVolumeSource, hostFiles: HostFiles): Promise<void> {
+/**
+ * What is at the path of the engine's host that an administrator has given to a node (pkg/volume/local): a folder, or a block device with
+ * files on it. AgentError 'FailedMount' for anything else.
+ */
+export async function localKindOf(
+  source: LocalVolumeSource,
+  hostFiles: HostFiles,
+): Promise<Extract<HostFileKind, 'folder' | 'block-device'>> {
   const { path } = source;
   if (hasBackstep(path)) throw new AgentError('FailedMount', `invalid path: ${path} must not contain '..'`);
-  switch (await hostFiles.kindOf(pathOnHost(source))) {
-    case 'folder':
-      return;
-    case undefined:
-      throw new AgentError('FailedMount', `path ${JSON.stringify(path)} does not exist`);
-    case 'block-device':
-      throw new AgentError('FailedMount', `${path} is a block device: this node mounts only directories`);
-    default:
-      throw new AgentError('FailedMount', 'only directory and block device are supported');
-  }
+  const kind = await hostFiles.kindOf(pathOnHost(source));
+  if (kind === 'folder' || kind === 'block-device') return kind;
+  if (kind !== undefined) throw new AgentError('FailedMount', 'only directory and block device are supported');
+  throw new AgentError('FailedMount', `path ${JSON.stringify(path)} does not exist`);
 }
 
 /** A block device of the engine's host that an administrator has given to a node. AgentError 'FailedMapVolume' for anything else. */
