@@ -12,6 +12,7 @@ interface Inspected {
     readonly ReadonlyRootfs: boolean;
     readonly CapAdd: readonly string[] | null;
     readonly CapDrop: readonly string[] | null;
+    readonly DeviceCgroupRules: readonly string[] | null;
     readonly SecurityOpt: readonly string[] | null;
     readonly Memory: number;
     readonly PidsLimit: number | null;
@@ -45,6 +46,7 @@ test('no container of the control plane can write its image, gain rights, or tak
   );
   for (const [service, { HostConfig }] of services) {
     expect(HostConfig, service).toMatchObject({ ReadonlyRootfs: true, Privileged: false, CapDrop: ['ALL'] });
+    expect(HostConfig.DeviceCgroupRules ?? [], service).toEqual(service === 'agent' ? ['b *:* rw'] : []);
     expect(HostConfig.SecurityOpt, service).toContain('no-new-privileges:true');
     expect((HostConfig.CapAdd ?? []).map((name) => name.replace('CAP_', '')).toSorted(), service).toEqual(
       ROOT[service] ?? [],

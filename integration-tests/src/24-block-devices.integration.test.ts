@@ -1,10 +1,12 @@
 /** Volumes that are block devices of the host, raw or with a file system on them, with a loop device in place of a disk. */
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
 import { makeLoopDevice } from './harness/loop-devices.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
 
 const cluster = new Cluster();
+const PATIENCE_MS = 90_000;
 
 /** A local volume of an administrator on one node, and the claim that it is for. */
 const claimedVolume = (namespace: string, node: string, name: string, path: string, mode: string, more = '') => `
@@ -86,6 +88,53 @@ test('a claim of mode Block is a device in its containers, which may write to it
     expect(await device.onHost(`head -n 1 ${device.path}`)).toBe('after');
   } finally {
     await remove(namespace.name, volumes);
+  }
+});
+
+test('a claim of a file system on a device is made, mounted for all its pods, and unmounted with the last of them', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  const folder = `/tmp/gantry-${namespace.name}`;
+  await using device = await makeLoopDevice(cluster, folder);
+  await using signed = await makeLoopDevice(cluster, `${folder}-signed`);
+  const node = await firstNode();
+  const volume = (name: string, path: string) => claimedVolume(namespace.name, node, name, path, 'Filesystem');
+  const use = (more = '') => `volumeMounts: [{ name: data, mountPath: /data${more} }]`;
+  const user = 'securityContext: { runAsUser: 1234 }';
+  const group = (manifest: string) => manifest.replace('spec:\n', 'spec:\n  securityContext: { fsGroup: 4321 }\n');
+  try {
+    await signed.onHost(`printf '\\125\\252' | dd of=${signed.path} bs=1 seek=510 conv=notrunc 2>/dev/null
+      printf '\\203\\0\\0\\0\\0\\10\\0\\0\\0\\10\\0\\0' | dd of=${signed.path} bs=1 seek=450 conv=notrunc 2>/dev/null`);
+    const before = await signed.onHost(`md5sum ${signed.path}`);
+    await apply(volume('disk', device.path) + volume('signed', signed.path));
+    await apply(pod('on-signed', 'true', use(), 'signed'));
+    await untilDescribed('on-signed', `local: failed to mount device ${signed.path} (fstype: ext4), error mount: `);
+    expect(await signed.onHost(`md5sum ${signed.path}`)).toBe(before);
+
+    await apply(pod('reads-first', 'true', use(), 'disk', '', true));
+    await untilDescribed('reads-first', 'cannot mount unformatted disk as we are manipulating it in read-only mode');
+    await kubectl(['delete', 'pod', 'reads-first']);
+
+    const keeps = 'echo kept > /data/file; mkdir -p /data/part; touch /data/part/x; sleep 3600';
+    await apply(group(pod('writes', keeps, use(), 'disk', user)));
+    await kubectl(['wait', '--for=condition=Ready', 'pod/writes', '--timeout=90s']);
+    const seen = 'grep -q " ext4 rw" /proc/mounts && cat /data/file && ! touch /data/new';
+    await apply(pod('reads', seen, use(), 'disk', '', true));
+    await apply(pod('part', 'test -e /data/x && test ! -e /data/file', use(', subPath: part'), 'disk'));
+    for (const name of ['reads', 'part']) await untilSucceeded(name);
+    expect(await kubectl(['logs', 'reads'])).toContain('kept\n');
+    await kubectl(['delete', 'pod', 'reads', 'part']);
+
+    await cluster.compose(['restart', '--timeout', '2', 'agent']);
+    const inPod = (script: string) => kubectl(['exec', 'writes', '--', 'sh', '-c', script]);
+    const found = await eventually('the agent answers', PATIENCE_MS, () => inPod('cat /data/file; stat -c %g /data'));
+    expect(found).toBe('kept\n4321\n');
+    await kubectl(['delete', 'pod', '--all', '--timeout=90s']);
+    // The kernel refuses to mount read-only what is mounted writable.
+    const unmounted = `mkdir /m; mount -t ext4 -o ro ${device.path} /m; cat /m/file`;
+    expect(await eventually('nothing has it mounted', PATIENCE_MS, () => device.onHost(unmounted))).toBe('kept');
+  } finally {
+    await remove(namespace.name, ['disk', 'signed']);
   }
 });
 

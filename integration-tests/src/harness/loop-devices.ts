@@ -1,9 +1,10 @@
 import type { Cluster } from './cluster.ts';
 
-/** What losetup(8) needs of a container. */
+/** What losetup(8) and mount(8) need of a container. */
 const IN_CONTAINER = [
   ...['run', '--rm', '--network=none', '--cap-add=SYS_ADMIN', '-v', '/dev:/dev', '-v', '/tmp:/tmp'],
-  ...['--device-cgroup-rule=b *:* rwm', '--device-cgroup-rule=c 10:237 rwm', 'busybox:1.36', 'sh', '-ec'],
+  ...['--device-cgroup-rule=b *:* rwm', '--device-cgroup-rule=c 10:237 rwm', '--security-opt=apparmor=unconfined'],
+  ...['busybox:1.36', 'sh', '-ec'],
 ];
 
 /** A block device of the engine's host, of a file. It is gone when it is disposed of. */
