@@ -232,6 +232,7 @@ function sharedServices(
       imageFolder: async () => ({ hostPath: '', state: 'mounted' }),
       text: async () => undefined,
       terminationMessage: async () => '',
+      end: () => undefined,
       release: async () => undefined,
     },
     config: apiConfigSource(client),

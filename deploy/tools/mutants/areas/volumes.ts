@@ -182,6 +182,14 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     protects: 'a block device from pods whose claim is read-only',
   },
   {
+    name: 'a pod that has ended keeps a claim for its group',
+    file: `${AGENT}/persistent-folders.ts`,
+    text: 'uid !== podUid && !this.#ended.has(uid) &&',
+    replacement: 'uid !== podUid &&',
+    tests: FOLDER_TESTS,
+    protects: 'the next pod of a claim from files of the group of a Job that has ended',
+  },
+  {
     name: 'anything is taken for a block device',
     file: `${AGENT}/persistent-folders.ts`,
     text: 'await checkDevicePath(local, this.#options.hostFiles);',

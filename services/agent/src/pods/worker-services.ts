@@ -55,7 +55,10 @@ export interface WorkerServices {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
-  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'release'>;
+  readonly volumes: Pick<
+    PodVolumes,
+    'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release'
+  >;
   readonly config: ConfigSource;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;

@@ -32,6 +32,11 @@ export class ClaimedPlaces {
     return this.#places.get(podUid)?.get(volume);
   }
 
+  /** The containers of the pod have ended, which may be there for long. */
+  end(podUid: string): void {
+    this.#persistent.end(podUid);
+  }
+
   release(podUid: string): void {
     this.#places.delete(podUid);
     this.#persistent.release(podUid);

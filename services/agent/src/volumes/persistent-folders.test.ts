@@ -108,6 +108,20 @@ describe('the folder of a persistent volume', () => {
     expect((await stat(path)).gid).toBe(two);
   });
 
+  it('is given to another group when the containers of the pods that have it have ended', async () => {
+    const [one, two] = twoGroups();
+    const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
+    const made = folders(boundClaim, itsVolume);
+    const path = pathOf(await made.make(of('uid-1', one), mounted, POD_FOLDER, signal));
+    made.end('uid-1');
+    await made.make(of('uid-2', two), mounted, POD_FOLDER, signal);
+    expect((await stat(path)).gid).toBe(two);
+    expect(events).toEqual([]);
+    made.release('uid-2');
+    // The pod that has ended may have been deleted by force: its containers may be there still.
+    expect(made.isHeld('v')).toBe(true);
+  });
+
   it('keeps its modes for a pod that has run already, and for one that only reads', async () => {
     const path = pathOf(await folders(boundClaim, itsVolume).make(pod(), mounted, POD_FOLDER, signal));
     await chmod(path, 0o750);

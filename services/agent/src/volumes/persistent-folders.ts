@@ -61,6 +61,8 @@ export class PersistentFolders {
   readonly #options: PersistentFoldersOptions;
   /** The folders and paths of the host that pods have, by uid, and the group for which each pod has it. */
   readonly #users = new Map<string, Map<string, number | undefined>>();
+  /** Those of them whose containers have ended. */
+  readonly #ended = new Set<string>();
 
   constructor(options: PersistentFoldersOptions) {
     this.#options = options;
@@ -112,9 +114,15 @@ export class PersistentFolders {
     return [...this.#users.values()].some((folders) => folders.has(folder));
   }
 
+  /** The containers of the pod have ended: it has its folders for no group any more, which are still not removed. */
+  end(podUid: string): void {
+    if (this.#users.has(podUid)) this.#ended.add(podUid);
+  }
+
   /** The pod has its folders no longer. */
   release(podUid: string): void {
     this.#users.delete(podUid);
+    this.#ended.delete(podUid);
   }
 
   /** Where a folder lies. AgentError 'FailedMount' when it is not one component of a path. */
@@ -127,7 +135,8 @@ export class PersistentFolders {
   /** Whether another pod has the folder for another group: what that works on stays its own, as with kubelet's local volumes. */
   #hasOtherGroup(podUid: string, folder: string, group: number | undefined): boolean {
     return [...this.#users].some(
-      ([uid, folders]) => uid !== podUid && folders.has(folder) && folders.get(folder) !== group,
+      ([uid, folders]) =>
+        uid !== podUid && !this.#ended.has(uid) && folders.has(folder) && folders.get(folder) !== group,
     );
   }
 

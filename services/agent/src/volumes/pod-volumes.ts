@@ -262,6 +262,11 @@ export class PodVolumes {
     return readMessageFile(this.#messageFile(podUid, container, attempt));
   }
 
+  /** The pod's containers have ended. What it wrote stays until it is released. */
+  end(podUid: string): void {
+    this.#claimed.end(podUid);
+  }
+
   /** Removes everything of a pod. Idempotent. */
   async release(podUid: string): Promise<void> {
     const { tokens, mounts } = this.#options;
