@@ -132,3 +132,27 @@ test('what does not fit into its pod is refused with the field or the name', asy
   await apply(pod('port', 'sleep 3600', 'readinessProbe: { httpGet: { port: none }, periodSeconds: 1 }'));
   await untilDescribed('port', 'Readiness probe failed: container "main" has no port with the name "none"');
 });
+
+test('the files of a claim get the group of a pod by its policy', async () => {
+  const { kubectl, apply, untilSucceeded } = inNamespace;
+  await apply(`
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: shared }
+spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Mi } } }
+---
+`);
+  const volumes = 'volumes: [{ name: shared, persistentVolumeClaim: { claimName: shared } }]';
+  const run = async (name: string, script: string, security: string) => {
+    await apply(pod(name, script, 'volumeMounts: [{ name: shared, mountPath: /shared }]', `${security}\n  ${volumes}`));
+    await untilSucceeded(name);
+    return kubectl(['logs', name]);
+  };
+  const grouped = (policy: string) => `securityContext: { fsGroup: 2000, fsGroupChangePolicy: ${policy} }`;
+  const group = 'stat -c %g /shared/file';
+  expect(await run('writer', `touch /shared/file; ${group}`, '')).toBe('0\n');
+  expect(await run('mismatch', group, grouped('OnRootMismatch'))).toBe('2000\n');
+  expect(await run('back', `chown 0:0 /shared/file; ${group}`, '')).toBe('0\n');
+  expect(await run('match', group, grouped('OnRootMismatch')), 'the folder has the group already').toBe('0\n');
+  expect(await run('always', group, grouped('Always'))).toBe('2000\n');
+});
