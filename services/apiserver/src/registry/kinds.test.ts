@@ -96,6 +96,35 @@ describe('the generic registry on kinds of their own ways', () => {
     );
   });
 
+  it("writes the values of a new pod's label keys into its terms of affinity, and leaves them as they are then", async () => {
+    const term = {
+      topologyKey: 'zone',
+      labelSelector: { matchLabels: { app: 'a' } },
+      matchLabelKeys: ['hash'],
+      mismatchLabelKeys: ['tenant'],
+    };
+    const required = { requiredDuringSchedulingIgnoredDuringExecution: [term] };
+    const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term }] };
+    const affinity = { podAffinity: { ...required, ...preferred }, podAntiAffinity: { ...required, ...preferred } };
+    const labels = { hash: '1', tenant: 't' };
+    const written = { ...pod('a', { affinity }), metadata: { name: 'a', labels } };
+    const termsOf = ({ spec }: Pod) =>
+      [spec?.affinity?.podAffinity, spec?.affinity?.podAntiAffinity].flatMap((one) => [
+        ...(one?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+        ...(one?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
+      ]);
+    const expected = [
+      { key: 'hash', operator: 'In', values: ['1'] },
+      { key: 'tenant', operator: 'NotIn', values: ['t'] },
+    ];
+    const created = (await h.create('pods', written)) as Pod;
+    expect(termsOf(created).map(({ labelSelector }) => labelSelector?.matchExpressions)).toEqual(
+      Array.from({ length: 4 }, () => expected),
+    );
+    const relabelled = { ...created, metadata: { ...created.metadata, labels: { hash: '2' } } };
+    expect(termsOf((await update('pods', relabelled)) as Pod)).toEqual(termsOf(created));
+  });
+
   it('binds a pod once, and lets an unbound pod go at once and a bound one after its grace period', async () => {
     await h.create('pods', pod('a'));
     await h.create('pods', pod('b'));
