@@ -458,6 +458,7 @@ describe('a local volume of files on a block device', () => {
 
   it.each<[string, Partial<PersistentVolumeSpec>, boolean, Partial<DiskSource>]>([
     ['as ext4, writable', {}, false, { fileSystem: 'ext4', options: [], access: 'read-write' }],
+    ['as ext4, of an empty type', { local: { path: '/dev/disk', fsType: '' } }, false, { fileSystem: 'ext4' }],
     ['as what it says', { local: { path: '/dev/disk', fsType: 'xfs' } }, false, { fileSystem: 'xfs' }],
     ['with its options', { mountOptions: ['noatime'] }, false, { options: ['noatime'] }],
     ['for a claim that only reads', {}, true, { access: 'read-only' }],

@@ -154,8 +154,10 @@ export class PersistentFolders {
     }
     if (local !== undefined && (await this.#isDisk(local))) {
       const path = pathOnHost(local);
+      const { fsType = '' } = local;
       // Kubelet's default.
-      const source: DiskSource = { path, fileSystem: local.fsType ?? 'ext4', options, access: access() };
+      const fileSystem = fsType === '' ? 'ext4' : fsType;
+      const source: DiskSource = { path, fileSystem, options, access: access() };
       return { kind: 'disk', source, name: path };
     }
     if (options.length > 0) throw new AgentError('FailedMount', 'Mount options are not supported for this volume type');
