@@ -1,4 +1,4 @@
-/** What `kubectl debug` makes besides a container in a running pod: copies of pods, and pods that look at a node. */
+/** What `kubectl debug` makes other than a container in a running pod: copies of pods, and pods that look at a node. */
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

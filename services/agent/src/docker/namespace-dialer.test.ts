@@ -64,7 +64,7 @@ it('hands no connection out before it is known whose network was entered', async
   expect(asked).toBe(2);
 });
 
-it('says of a port that nobody listens on what IPv4 says of it', async () => {
+it('says of a port without a listener what IPv4 says of it', async () => {
   enterNothing();
   const server = createServer();
   server.listen(0, '127.0.0.1');

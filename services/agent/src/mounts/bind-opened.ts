@@ -1,7 +1,8 @@
 import { chmod, type FileHandle, mkdir, open, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { BindSource, OpenedPath } from '../runtime/host-mounts.ts';
+import type { BindSource } from '../runtime/host-mounts.ts';
+import type { OpenedPath } from '../runtime/opened-path.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import { bindEntry } from './mount-table.ts';
 import { tryProgram } from './run-program.ts';

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
-import type { OpenedPath } from '../runtime/host-mounts.ts';
+import type { OpenedPath } from '../runtime/opened-path.ts';
 import { openOnHost, openOwned, type Missing } from './open-path.ts';
 import { giveToGroup } from '../files/file-owner.ts';
 import { usageOf } from '../files/tree-usage.ts';

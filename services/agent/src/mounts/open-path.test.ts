@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAgentError } from '../runtime/agent-error.ts';
-import type { OpenedPath } from '../runtime/host-mounts.ts';
+import type { OpenedPath } from '../runtime/opened-path.ts';
 import { openBeneath, openInImage, openOwned } from './open-path.ts';
 
 const refusal = (why: string) =>

@@ -1,4 +1,4 @@
-import type { OpenedPath } from './host-mounts.ts';
+import type { OpenedPath } from './opened-path.ts';
 
 /** A block device of the engine's host with the file system that is on it, or is to be made. */
 export interface DiskSource {

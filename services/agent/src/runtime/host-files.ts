@@ -1,4 +1,4 @@
-import type { OpenedPath } from './host-mounts.ts';
+import type { OpenedPath } from './opened-path.ts';
 
 /** What lies at a path of the engine's host. */
 export type HostFileKind = 'folder' | 'file' | 'socket' | 'character-device' | 'block-device' | 'other';

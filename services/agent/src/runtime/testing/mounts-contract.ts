@@ -2,7 +2,8 @@ import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BindSource, HostMounts, OpenedPath } from '../host-mounts.ts';
+import type { BindSource, HostMounts } from '../host-mounts.ts';
+import type { OpenedPath } from '../opened-path.ts';
 
 /**
  * The contract of `HostMounts`, tried in a new folder of `base`; rejects where it is broken. It needs no test runner: real
