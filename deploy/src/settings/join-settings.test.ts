@@ -66,15 +66,38 @@ describe('the settings of a joined host', () => {
   });
 });
 
+function agentOf(file: string): string {
+  const text = readFileSync(join(import.meta.dirname, '../../..', file), 'utf8');
+  return /^ {2}agent:\n([^]*?)^ {2}[a-z#]/m.exec(text)?.[1] ?? '';
+}
+
 /** The settings of the agents in a Compose file, as `NAME: VALUE`, that come from the environment of the command. */
 function agentSettings(file: string): readonly string[] {
-  const text = readFileSync(join(import.meta.dirname, '../../..', file), 'utf8');
-  const agent = /^ {2}agent:\n([^]*?)^ {2}[a-z#]/m.exec(text)?.[1] ?? '';
-  return [...agent.matchAll(/^ {6}(GANTRY_\w+: \$\{.*)$/gm)].map(([, setting = '']) => setting).toSorted();
+  return [...agentOf(file).matchAll(/^ {6}(GANTRY_\w+: \$\{.*)$/gm)].map(([, setting = '']) => setting).toSorted();
+}
+
+/** What the agents in a Compose file may do. */
+function agentRights(file: string): Readonly<Record<string, readonly string[]>> {
+  const lists = agentOf(file).matchAll(/^ {4}(cap_add|security_opt|device_cgroup_rules|pid): (.*)$/gm);
+  return Object.fromEntries(
+    [...lists].map(([, name = '', items = '']) => [
+      name,
+      items
+        .replaceAll(/[[\]"]/g, '')
+        .split(', ')
+        .toSorted(),
+    ]),
+  );
 }
 
 it('agents of a host that joins have every setting that those of the first host have', () => {
   const first = agentSettings('docker-compose.yml').filter((setting) => !setting.startsWith('GANTRY_HOST_ADDRESS'));
   expect(first.length).toBeGreaterThan(15);
   expect(agentSettings('deploy/compose/join.yml')).toEqual(first);
+});
+
+it('agents of a host that joins have every right that those of the first host have', () => {
+  const first = agentRights('docker-compose.yml');
+  expect(Object.keys(first)).toHaveLength(4);
+  expect(agentRights('deploy/compose/join.yml')).toEqual(first);
 });
