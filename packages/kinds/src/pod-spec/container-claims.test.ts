@@ -45,4 +45,13 @@ describe('the resource claims of a container', () => {
   ])('are not %s', (_title, claims, ofPod, expected) => {
     expect(faults(claims, ofPod)).toEqual(expected);
   });
+
+  it('are compared with each other in linear time, and the names of the pod are listed once', () => {
+    const names = Array.from({ length: 50_000 }, (_, i) => `claim-${i}`);
+    const missing = names.map((name) => ({ name: `x-${name}` }));
+    const found = faults(missing, names);
+    expect(found).toHaveLength(50_000);
+    expect(found[0]).toContain('resourceClaims: claim-0, claim-1, ');
+    expect(found[1]).toBe(`${at}[1]: Not found: "x-claim-1": must be one of the names in pod.spec.resourceClaims`);
+  });
 });

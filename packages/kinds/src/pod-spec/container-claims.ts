@@ -17,6 +17,8 @@ export function validateContainerClaims(
 ): FieldError[] {
   const ofPod = new Set(resourceClaims.map(({ name = '' }) => name));
   const taken = new Set<string>();
+  const takenInParts = new Set<string>();
+  let isListed = false;
   return (claims ?? []).flatMap(({ name = '', request = '' }, i) => {
     const at = `${path}[${i}]`;
     if (name === '') return [required(at)];
@@ -25,17 +27,16 @@ export function validateContainerClaims(
     if (taken.has(name)) errors.push(duplicate(at, name));
     else {
       if (request !== '') append(errors, invalidAll(`${at}.request`, request, dns1123Label(request)));
-      const overlaps = request === '' && [...taken].some((other) => other.startsWith(`${name}/`));
+      const overlaps = request === '' && takenInParts.has(name);
       if (taken.has(key) || overlaps) errors.push(duplicate(at, key));
       taken.add(key);
+      if (request !== '') takenInParts.add(name);
     }
-    if (!ofPod.has(name)) errors.push(notInPod(at, name, ofPod));
+    if (ofPod.has(name)) return errors;
+    // Once: the names may be as long as the request.
+    const names = ofPod.size === 0 ? ' which is empty' : isListed ? '' : `: ${[...ofPod].toSorted().join(', ')}`;
+    isListed = true;
+    errors.push({ ...notFound(at, name), detail: `must be one of the names in pod.spec.resourceClaims${names}` });
     return errors;
   });
-}
-
-function notInPod(path: string, name: string, ofPod: ReadonlySet<string>): FieldError {
-  const names = ofPod.size === 0 ? ' which is empty' : `: ${[...ofPod].toSorted().join(', ')}`;
-  const detail = `must be one of the names in pod.spec.resourceClaims${names}`;
-  return { ...notFound(path, name), detail };
 }
