@@ -53,6 +53,13 @@ describe('a container’s variables', () => {
     expect(reads).toEqual(['files/a/env']);
   });
 
+  it('do not have a value that is replaced, whatever its bytes', async () => {
+    const envFrom = [{ secretRef: { name: 'bytes' } }];
+    await expect(resolve({ envFrom })).rejects.toThrow('key latin in Secret default/bytes is not UTF-8 text');
+    const env = ['latin', 'nul'].map((name) => ({ name, value: `own ${name}` }));
+    expect(await resolve({ envFrom, env })).toMatchObject({ latin: 'own latin', nul: 'own nul', token: 'secret' });
+  });
+
   it('come from all sources, later ones winning', async () => {
     expect(
       await resolve({

@@ -31,7 +31,18 @@ export async function containerEnvironment(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const variables = new Map(Object.entries(context.base));
-  for (const [name, value] of await fromSources(container, context, signal)) variables.set(name, value);
+  const sources = new Map(await fromSources(container, context, signal));
+  const replaced = new Set(
+    (container.env ?? []).filter(({ valueFrom: from }) => from === undefined).map(({ name }) => name),
+  );
+  for (const [name, value] of sources) {
+    try {
+      variables.set(name, value());
+    } catch (error) {
+      // It does not reach the container.
+      if (!replaced.has(name)) throw error;
+    }
+  }
   const files: EnvFiles = new Map();
   for (const variable of container.env ?? []) {
     const value =
@@ -47,8 +58,8 @@ async function fromSources(
   container: Container,
   context: EnvironmentContext,
   signal: AbortSignal,
-): Promise<readonly (readonly [string, string])[]> {
-  const out: (readonly [string, string])[] = [];
+): Promise<readonly (readonly [string, () => string])[]> {
+  const out: (readonly [string, () => string])[] = [];
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
     const references = [
       { kind: 'configmap' as const, reference: configMapRef },
@@ -59,7 +70,7 @@ async function fromSources(
       const name = reference.name ?? '';
       const data = await READ[kind](context, name, signal);
       if (data === undefined && reference.optional !== true) throw missing(kind, name);
-      for (const [key, value] of data ?? []) out.push([prefix + key, value()]);
+      for (const [key, value] of data ?? []) out.push([prefix + key, value]);
     }
   }
   return out;

@@ -9,6 +9,7 @@ export type PlaceOf = (volume: string) => VolumePlace | undefined;
 
 /** The block devices of a container. AgentError 'CreateContainerConfigError' with kubelet's message for one that the pod does not have. */
 export function containerDevices(pod: Pod, container: Container, placeOf: PlaceOf): readonly DeviceSpec[] {
+  const volumes = new Map((pod.spec?.volumes ?? []).map((volume) => [volume.name, volume]));
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
     if (!posix.isAbsolute(devicePath)) throw refused(`error DevicePath \`${devicePath}\` must be an absolute path`);
     const place = placeOf(name);
@@ -17,8 +18,7 @@ export function containerDevices(pod: Pod, container: Container, placeOf: PlaceO
         `cannot find volume ${JSON.stringify(name)} to pass into container ${JSON.stringify(container.name)}`,
       );
     }
-    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
-    const isReadOnly = volume?.persistentVolumeClaim?.readOnly === true;
+    const isReadOnly = volumes.get(name)?.persistentVolumeClaim?.readOnly === true;
     return { hostPath: place.path, containerPath: devicePath, access: isReadOnly ? 'read-only' : 'read-write' };
   });
 }

@@ -20,6 +20,7 @@ import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
 import { containerPathOf } from '../spec/container-path.ts';
+import { MAX_MOUNTS } from './volume-types/mount-points.ts';
 import { containerDevices, refuseMountedDevices } from './container-devices.ts';
 import { NetworkOpens } from './network-opens.ts';
 import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, RESOLVER_PATH, writePodFile } from './pod-file.ts';
@@ -43,9 +44,6 @@ const HOSTS_FILE = 'etc-hosts';
 const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
 const MESSAGES = 'containers';
-
-/** Each mount of a part of a volume costs an open descriptor and a bound path while its container starts. */
-const MAX_MOUNTS = 1000;
 
 export interface PodVolumesOptions {
   readonly state: StateFolder;
@@ -139,14 +137,15 @@ export class PodVolumes {
     signal: AbortSignal,
   ): Promise<ContainerMounts> {
     const { mounts } = this.#options;
-    const { volumeMounts = [] } = container;
+    const { volumeMounts = [], volumeDevices = [] } = container;
+    const count = volumeMounts.length + volumeDevices.length;
+    if (count > MAX_MOUNTS) {
+      const message = `container "${container.name}" has ${count} volumeMounts and volumeDevices; this node mounts at most ${MAX_MOUNTS}`;
+      throw new AgentError('CreateContainerConfigError', message);
+    }
     const placeOf = (volume: string) => this.#claimed.of(pod.metadata.uid ?? '', volume);
     const devices = containerDevices(pod, container, placeOf);
     refuseMountedDevices(container, placeOf);
-    if (volumeMounts.length > MAX_MOUNTS) {
-      const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
-      throw new AgentError('CreateContainerConfigError', message);
-    }
     const ofNetwork = volumeMounts.filter((mount) => this.#serverOf(pod, mount) !== undefined);
     for (const name of new Set(ofNetwork.map((mount) => mount.name)))
       await mounts.network.checkAnswers(this.#volumeFolder(pod, name), signal);

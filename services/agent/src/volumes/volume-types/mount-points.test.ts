@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Container, VolumeMount } from '@gantry/objects';
 import { expect, it, onTestFinished } from 'vitest';
 import { container, pod } from '../../testing/pods.ts';
-import { makeMountPoints, mountPointsIn } from './mount-points.ts';
+import { makeMountPoints, MAX_MOUNTS, mountPointsIn } from './mount-points.ts';
 
 const at = (name: string, mountPath: string, change: Partial<VolumeMount> = {}): VolumeMount => ({
   name,
@@ -42,4 +42,21 @@ it('mount points are made, and files that stand there stay', async () => {
   await makeMountPoints(folder, 'v', having([at('v', '/a'), at('z', '/a/file/below')]));
   expect((await lstat(join(folder, 'new', 'deep'))).mode & 0o777).toBe(0o755);
   expect(await readFile(join(folder, 'file'), 'utf8')).toBe('text');
+});
+
+it('a volume whose mounts are nested in each other has the outermost of each', () => {
+  const nested = ['/a', '/a/a', '/a/a/a'].map((path) => at('v', path));
+  const others = ['/a/a/a/x', '/a/a/y', '/a/a-b', '/a/z/z'].map((path, i) => at(`o${i}`, path));
+  expect(mountPointsIn('v', having([...nested, ...others])).toSorted()).toEqual(['a', 'a-b', 'x', 'y', 'z/z']);
+});
+
+it('too many mount points, and too deep ones, are refused; a container that is never made has none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-mount-points-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const inside = (count: number) => Array.from({ length: count }, (_, i) => at(`o${i}`, `/a/${i}`));
+  const make = (mounts: VolumeMount[]) => makeMountPoints(folder, 'v', having([at('v', '/a'), ...mounts]));
+  await expect(make(inside(129))).rejects.toThrow('129 volumes are mounted inside; this node mounts at most 128');
+  await expect(make([at('x', `/a${'/b'.repeat(17)}`)])).rejects.toThrow('more than 16 folders deep');
+  await make([at('x', `/a${'/b'.repeat(16)}`), ...inside(127)]);
+  expect(mountPointsIn('v', having([at('v', '/a'), ...inside(MAX_MOUNTS)]))).toEqual([]);
 });

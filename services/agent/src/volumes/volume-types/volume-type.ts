@@ -94,8 +94,8 @@ export function defineFileVolumeType<Field extends VolumeField>(
   return {
     ...type,
     sync: async (volume, target, context, signal) => {
-      await type.sync(volume, target, context, signal);
       await makeMountPoints(target.folder, volume.name, context.pod);
+      await type.sync(volume, target, context, signal);
     },
     files: async (volume, context, signal) => {
       const source = volume[field];
