@@ -47,7 +47,6 @@ export async function performAction(action: PodAction, context: ActionContext): 
       await unpause(action, context);
       return;
     case 'stopSandbox':
-      services.volumes.end(context.uid);
       restAddress(action.id, context);
       await runtime.sandboxes.stopSandbox(action.id, step);
       return;

@@ -189,6 +189,8 @@ export class PodWorker {
     if (pod !== undefined) this.#noteRestartOfAll(pod, state?.containers ?? []);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
+    if (plan.goal === 'end' && state?.containers.some((container) => container.state === 'running') !== true)
+      this.#services.volumes.end(this.#uid);
     if (mode === 'run') {
       this.#services.usage.observe(this.#uid, state);
       this.#services.evictor.observe(this.#uid, state);
