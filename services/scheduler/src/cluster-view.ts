@@ -168,12 +168,12 @@ export class ClusterView {
     else this.keeper.setPod(pod);
     if (pod !== undefined && isWaiting(pod) && !this.keeper.isAssumed(key)) this.#enqueue(pod);
     else if (pod === undefined || !isWaiting(pod)) this.#queue.remove(key);
-    this.#tellOfRoom(pod, old, { now: this.keeper.placed(key), before });
+    this.#reportPlacement(pod, old, { now: this.keeper.placed(key), before });
     this.#takeNomination(key, pod);
   }
 
   /** What a pod on a node means for others. */
-  #tellOfRoom(
+  #reportPlacement(
     pod: Pod | undefined,
     old: Pod | undefined,
     { now, before }: { readonly now: PodInfo | undefined; readonly before: PodInfo | undefined },
@@ -218,7 +218,7 @@ export class ClusterView {
   #move(change: ClusterChange): void {
     this.#queue.move((info: PodInfo, refusedBy: ReadonlySet<string>) => {
       if (refusedBy.size === 0) return change.kind === 'node-added';
-      // Of each change, for each pod that waits.
+      // Runs for each change and waiting pod, so it makes no list.
       for (const name of refusedBy)
         if (FILTER_OF.get(name)?.helps(change, info, this.keeper.namespaces) === true) return true;
       return false;

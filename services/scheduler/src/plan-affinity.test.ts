@@ -87,3 +87,26 @@ it('assigns pods with terms to nodes that the rules allow, and refuses none that
   );
   expect(Math.min(seen.assigned, seen.refused)).toBeGreaterThan(50);
 });
+
+it('postpones the rest of a cycle that has compared very many pods with terms', () => {
+  const nodes = Array.from({ length: 10 }, (_, i) => exampleNode(`n${i}`, { pods: '200', labels: { host: `n${i}` } }));
+  const running = nodes.flatMap((_, i) =>
+    Array.from({ length: 101 }, (__, j) => examplePod(`x${i}-${j}`, { node: `n${i}` })),
+  );
+  const terms = (from: number) => apart(...Array.from({ length: 100 }, (_, i) => exampleTerm(`${from + i}`, 'host')));
+  const waiting = Array.from({ length: 12 }, (_, i) => examplePod(`p${i}`, { spec: { affinity: terms(100 * i) } }));
+  const decisions = planAssignments(exampleSnapshot(nodes, [...running, ...waiting]), waiting.map(createPodInfo), 1);
+  expect(decisions.map(({ kind }) => kind)).toEqual([...Array<string>(10).fill('assign'), 'postpone', 'postpone']);
+});
+
+it('refuses a pod with more terms than are counted', () => {
+  const terms = Array.from({ length: 101 }, (_, i) => exampleTerm(`${i}`));
+  const waiting = [examplePod('p', { spec: { affinity: near(...terms) } })];
+  const [decision] = planAssignments(exampleSnapshot(NODES, waiting), waiting.map(createPodInfo), 1);
+  expect(decision).toMatchObject({
+    kind: 'refuse',
+    message: expect.stringContaining(
+      'pod has 101 terms of affinity and anti-affinity to pods, more than 100',
+    ) as string,
+  });
+});

@@ -52,6 +52,8 @@ const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
 /** A cycle ends when so many pods have been tried as victims: the next one decides on the rest, in the same order. */
 const MAX_TRIED_VICTIMS = 10_000;
+/** The same when so many pods have been compared with terms of affinity, which takes about a quarter of a second. */
+const MAX_COMPARED = 1_000_000;
 
 /**
  * Decides on the pods one after the other, those of the highest priority first; each counts for the next ones: on its node, or as nominated
@@ -93,7 +95,7 @@ class Planner {
   }
 
   decide(pod: PodInfo): Decision {
-    if (this.#tried >= MAX_TRIED_VICTIMS) return { kind: 'postpone', pod };
+    if (this.#tried >= MAX_TRIED_VICTIMS || this.#affinity.compared >= MAX_COMPARED) return { kind: 'postpone', pod };
     const { filters, scores } = this.#plugins;
     const known = this.#affinity.withNeighbours(pod);
     const start = Math.floor(this.#random() * this.#nodes.length);

@@ -57,6 +57,7 @@ export class AffinityCounts {
   readonly #matching = new Map<string, MatchSum>();
   /** Whether a pod that is nominated to a node has terms: it is on none, so these are not counted. */
   #nominatedTerms: boolean;
+  #compared = 0;
 
   /** `nodes` are those of the cycle: where pods are assigned, they change as `assign` is told. */
   constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
@@ -65,6 +66,11 @@ export class AffinityCounts {
     this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
     for (const node of nodes)
       if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
+  }
+
+  /** How many pods have been compared with terms of waiting pods. */
+  get compared(): number {
+    return this.#compared;
   }
 
   /** A pod counts on a node from now on: `node` has it already. */
@@ -118,7 +124,10 @@ export class AffinityCounts {
     const known = this.#matching.get(id);
     if (known !== undefined) return known;
     const count = new MatchSum(terms);
-    for (const node of this.#nodes) for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
+    for (const node of this.#nodes) {
+      for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
+      this.#compared += node.pods.size * terms.length;
+    }
     this.#matching.set(id, count);
     return count;
   }

@@ -29,12 +29,28 @@ export interface PodAffinity {
   /** No pod of the node's domain may match one of these. */
   readonly forbidden: readonly AffinityTerm[];
   readonly preferred: readonly PreferredTerm[];
+  /** How many terms the pod has where these are too many: then none of them counts, and no node fits. */
+  readonly excess?: number;
 }
+
+/** Each distinct one of a waiting pod is compared with all pods. */
+export const MAX_TERMS = 100;
 
 /** The terms of a pod; undefined for one without any. */
 export function podAffinityOf({ metadata, spec }: Pod): PodAffinity | undefined {
   const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
   if (podAffinity === undefined && podAntiAffinity === undefined) return undefined;
+  const count = [podAffinity, podAntiAffinity].reduce(
+    (
+      sum,
+      {
+        requiredDuringSchedulingIgnoredDuringExecution: hard,
+        preferredDuringSchedulingIgnoredDuringExecution: soft,
+      } = {},
+    ) => sum + (hard?.length ?? 0) + (soft?.length ?? 0),
+    0,
+  );
+  if (count > MAX_TERMS) return { required: [], forbidden: [], preferred: [], excess: count };
   const parse = (term: PodAffinityTerm) => parseTerm(term, metadata.namespace ?? '');
   const preferred = [
     ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),

@@ -1,6 +1,12 @@
 import { equalJson, type Pod } from '@gantry/objects';
 import { domainOf } from '../../framework/affinity-counts.ts';
-import { type AffinityTerm, allSelect, type NamespaceLabels, selects } from '../../framework/pod-affinity.ts';
+import {
+  type AffinityTerm,
+  allSelect,
+  MAX_TERMS,
+  type NamespaceLabels,
+  selects,
+} from '../../framework/pod-affinity.ts';
 import type { ClusterChange, FilterPlugin } from '../../framework/plugin.ts';
 import type { MatchCount, Neighbours, PodDifference, PodInfo } from '../../framework/pod-info.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
@@ -12,6 +18,10 @@ const ANTI_AFFINITY_OF_OTHERS = ["node(s) didn't satisfy existing pods anti-affi
 /** Allows nodes that satisfy the pod's required affinity and anti-affinity, and the required anti-affinity of pods that have a node. */
 export const interPodAffinity: FilterPlugin = {
   name: 'InterPodAffinity',
+  conflict: ({ affinity }) =>
+    affinity?.excess === undefined
+      ? undefined
+      : `pod has ${affinity.excess} terms of affinity and anti-affinity to pods, more than ${MAX_TERMS}`,
   filter: (pod, node) => {
     const { neighbours } = pod;
     if (neighbours === undefined) return [];
@@ -29,7 +39,7 @@ export const interPodAffinity: FilterPlugin = {
     const { pod, affinity } = info;
     const { required = [], forbidden = [] } = affinity ?? {};
     const isWanted = (other: Pod) => allSelect(required, other, namespaces);
-    const isHated = (other: Pod) => forbidden.some((term) => selects(term, other, namespaces));
+    const isUnwanted = (other: Pod) => forbidden.some((term) => selects(term, other, namespaces));
     /** Where no pod is that it wants, it may be the first of its kind. */
     const mayBeFirst = () => isWanted(pod);
     switch (change.kind) {
@@ -37,7 +47,7 @@ export const interPodAffinity: FilterPlugin = {
         return isWanted(change.pod.pod);
       case 'pod-gone': {
         const { pod: gone, affinity: its } = change.pod;
-        if (isHated(gone) || (isWanted(gone) && mayBeFirst())) return true;
+        if (isUnwanted(gone) || (isWanted(gone) && mayBeFirst())) return true;
         return its?.forbidden.some((term) => selects(term, pod, namespaces)) === true;
       }
       case 'pod-relabelled': {
