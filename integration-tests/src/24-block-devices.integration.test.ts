@@ -118,7 +118,7 @@ test('a claim of a file system on a device is made, mounted for all its pods, an
     const keeps = 'echo kept > /data/file; mkdir -p /data/part; touch /data/part/x; sleep 3600';
     await apply(group(pod('writes', keeps, use(), 'disk', user)));
     await kubectl(['wait', '--for=condition=Ready', 'pod/writes', '--timeout=90s']);
-    const seen = 'grep -q " ext4 rw" /proc/mounts && cat /data/file && ! touch /data/new';
+    const seen = 'grep -q " /data ext4 ro" /proc/mounts && cat /data/file && ! touch /data/new';
     await apply(pod('reads', seen, use(), 'disk', '', true));
     await apply(pod('part', 'test -e /data/x && test ! -e /data/file', use(', subPath: part'), 'disk'));
     for (const name of ['reads', 'part']) await untilSucceeded(name);

@@ -53,7 +53,7 @@ describe.each([
       '--',
       'sh',
       '-c',
-      'until ps | grep -q "sleep 3600"; do :; done; echo seen',
+      'until ps | grep -q "[s]leep 3600"; do :; done; echo seen',
     ];
     await kubectl('debug', 'app', `--copy-to=${copy}`, '--share-processes', ...look);
     await logged(copy, 'look', 'seen');

@@ -22,11 +22,14 @@ export async function makeLoopDevice(
 ): Promise<LoopDevice> {
   const onHost = (script: string) => cluster.docker([...IN_CONTAINER, script]);
   const find = `losetup -a | grep -F ' ${folder}/file' | cut -d: -f1`;
+  // Another may take the same free device first.
   const path = await onHost(
-    `mkdir -p ${folder}; truncate -s ${sizeMib}M ${folder}/file
+    `trap '${find.replaceAll("'", '"')} | xargs -r losetup -d; rm -rf ${folder}' EXIT
+     mkdir -p ${folder}; truncate -s ${sizeMib}M ${folder}/file
      echo ${JSON.stringify(text)} | dd of=${folder}/file conv=notrunc 2>/dev/null
-     losetup -f ${folder}/file; ${find}`,
+     for attempt in 1 2 3 4 5; do losetup -f ${folder}/file && break; done
+     path=$(${find}); test -n "$path"; trap - EXIT; echo "$path"`,
   );
-  const remove = async () => void (await onHost(`losetup -d ${path}; rm -r ${folder}`));
+  const remove = async () => void (await onHost(`rm -r ${folder}; losetup -d ${path}`));
   return { path, onHost, [Symbol.asyncDispose]: remove };
 }

@@ -10,8 +10,7 @@ it('hollow mounts keep the contract of real ones', async () => {
   const base = await mkdtemp(join(tmpdir(), 'gantry-hollow-'));
   try {
     await exerciseHostMounts(hollowMounts(), base);
-    await using opened = await openOwned(base);
-    await exerciseDiskMounts(hollowMounts(), opened, base);
+    await exerciseDiskMounts(hollowMounts(), () => openOwned(base), base);
   } finally {
     await rm(base, { recursive: true });
   }

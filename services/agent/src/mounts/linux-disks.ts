@@ -6,6 +6,8 @@ import { tryProgram } from './run-program.ts';
 
 /** Where a program finds the first descriptor that it is given. */
 const DEVICE = '/proc/self/fd/3';
+/** For the lock of a device, which others have while they check it or make its file system: after it, the failure is reported. */
+const LOCK_SECONDS = '60';
 /** It becomes part of the name of a program, `mkfs.TYPE`. */
 const FILE_SYSTEM = /^[a-z0-9][a-z0-9_-]*$/i;
 /** As kubelet makes them: though the device has no partitions, and without blocks that only root may use. */
@@ -18,10 +20,11 @@ const FORMAT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /**
  * What kubelet does (mount-utils, FormatAndMount), under a lock of the device: agents of several nodes may be on one host. A device that
  * is mounted already has been looked at. blkid(8) says 2 where it finds nothing, also where it cannot read, so the beginning of the device
- * is read before. Of fsck(8), 4 says that errors are left. The shell has the lock and becomes mount(8): once it is killed, nothing is
- * mounted any more.
+ * is read before. Of fsck(8), 4 says that errors are left; where the shell is killed, it repairs on though nobody reads what it writes. The
+ * shell has the lock and becomes mount(8): once it is killed, nothing is mounted any more.
  */
 const SCRIPT = `
+trap '' PIPE
 device=$1 number=$2 type=$3 options=$4 folder=$5 access=$6
 shift 6
 refuse() { echo "$1" >&2; exit 1; }
@@ -48,18 +51,20 @@ exec mount --no-canonicalize -t "$type" -o "$options" "$device" "$folder"
  * allows block devices.
  */
 export const linuxDisks: DiskMounts = {
-  mountDisk: async (folder, opened, source, signal) => {
+  mountDisk: async (folder, open, source, signal) => {
     if (mountOf(await mountTable(), folder)?.path === folder) return 'kept';
+    await using opened = await open();
     const { fileSystem, options, access } = source;
     if (!FILE_SYSTEM.test(fileSystem)) throw failed(source, 'it is no type of a file system');
     await mkdir(folder, { recursive: true });
     const number = deviceNumber((await opened.stat()).rdev);
     const mountOptions = ['defaults', ...options].join(',');
     const args = [DEVICE, number, fileSystem, mountOptions, folder, access, ...(FORMAT_OPTIONS[fileSystem] ?? [])];
-    const locked = ['--exclusive', '--no-fork', DEVICE, 'sh', '-c', SCRIPT, 'sh', ...args];
+    const locked = ['--exclusive', '--wait', LOCK_SECONDS, '--no-fork', DEVICE, 'sh', '-c', SCRIPT, 'sh', ...args];
     const failure = await tryProgram('flock', locked, { fds: [opened.fd], signal });
-    if (failure !== undefined) throw failed(source, failure.output);
-    return 'made';
+    if (failure === undefined) return 'made';
+    const held = `the device has been locked by another process for ${LOCK_SECONDS} s`;
+    throw failed(source, failure.output === '' ? held : failure.output);
   },
 };
 

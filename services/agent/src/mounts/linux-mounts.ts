@@ -86,7 +86,7 @@ async function unmountAll(folder: string): Promise<void> {
   if (mounts.length === 0) return;
   const args = ['--no-canonicalize', ...mounts.map(({ path }) => path)];
   if (!mounts.some(({ fileSystem }) => NETWORK_FILE_SYSTEM.test(fileSystem))) {
-    await runProgram('umount', args);
+    await runProgram('umount', args, { timeoutMs: UNMOUNT_MS });
     return;
   }
   const failure = await tryProgram('umount', args, { timeoutMs: UNMOUNT_MS });

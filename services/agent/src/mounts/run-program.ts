@@ -9,7 +9,7 @@ export interface ProgramOptions {
   readonly fds?: readonly number[];
   /** It is killed after this time, and left alone where it does not end then. */
   readonly timeoutMs?: number;
-  /** It is killed when this is aborted. */
+  /** It is killed when this is aborted, and left alone where it does not end then. */
   readonly signal?: AbortSignal;
 }
 
@@ -28,17 +28,21 @@ export async function tryProgram(
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
   });
   const { promise, resolve, reject } = Promise.withResolvers<readonly [number | null, NodeJS.Signals | null]>();
-  const abort = () => child.kill('SIGKILL');
+  const leave = (afterMs: number) => {
+    const left = AbortSignal.timeout(afterMs);
+    left.addEventListener('abort', () => resolve([null, 'SIGKILL']), { once: true });
+  };
+  const abort = () => {
+    child.kill('SIGKILL');
+    leave(KILL_MS);
+  };
   let output = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
   child.once('error', reject).once('close', (code, killed) => resolve([code, killed]));
   signal?.addEventListener('abort', abort, { once: true });
-  if (timeoutMs !== undefined) {
-    const left = AbortSignal.timeout(timeoutMs + KILL_MS);
-    left.addEventListener('abort', () => resolve([null, 'SIGKILL']), { once: true });
-  }
+  if (timeoutMs !== undefined) leave(timeoutMs + KILL_MS);
   if (signal?.aborted === true) abort();
   try {
     const [code, killed] = await promise;

@@ -8,7 +8,7 @@ export interface DiskSource {
   readonly fileSystem: string;
   /** As mount(8) takes them. */
   readonly options: readonly string[];
-  /** `read-only`: who mounts it only reads. No file system is made, and none is repaired. */
+  /** `read-only`: no file system is made, and none is repaired. Whether it is mounted writable, `options` say. */
   readonly access: 'read-write' | 'read-only';
 }
 
@@ -18,9 +18,14 @@ export interface DiskSource {
  */
 export interface DiskMounts {
   /**
-   * Mounts the device that `opened` names at `folder`; one where something is mounted is kept. Every mount of a device shows the same file
-   * system. One is made before the first of them where the device has no signature at all: what has another one, as of a partition table,
+   * Mounts the device that `open` opens at `folder`. One where something is mounted is kept, and nothing is opened: its name may be gone by
+   * then. Every mount of a device shows the same file system. One is made before the first of them where the device has no signature at all: what has another one, as of a partition table,
    * is never written to. AgentError 'FailedMount' with the reason.
    */
-  mountDisk(folder: string, opened: OpenedPath, source: DiskSource, signal: AbortSignal): Promise<'made' | 'kept'>;
+  mountDisk(
+    folder: string,
+    open: () => Promise<OpenedPath>,
+    source: DiskSource,
+    signal: AbortSignal,
+  ): Promise<'made' | 'kept'>;
 }

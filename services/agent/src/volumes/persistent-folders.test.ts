@@ -445,7 +445,8 @@ describe('a local volume of files on a block device', () => {
         kindOf: async (path) => (path === '/dev/disk' ? 'block-device' : await files.kindOf(path)),
       },
       disks: {
-        mountDisk: async (folder, opened, source) => {
+        mountDisk: async (folder, open, source) => {
+          await using opened = await open();
           expect((await opened.stat()).ino).toBe((await stat(join(root, 'dev', 'disk'))).ino);
           asked.push({ folder, source });
           await mkdir(folder);
@@ -462,6 +463,7 @@ describe('a local volume of files on a block device', () => {
     ['as what it says', { local: { path: '/dev/disk', fsType: 'xfs' } }, false, { fileSystem: 'xfs' }],
     ['with its options', { mountOptions: ['noatime'] }, false, { options: ['noatime'] }],
     ['for a claim that only reads', {}, true, { access: 'read-only' }],
+    ['read-only by its options', { mountOptions: ['noatime,ro'] }, false, { access: 'read-only' }],
   ])('is mounted in the folder of its pod %s', async (_, change, readOnly, wanted) => {
     const claimed: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly } };
     expect(await ofDisk(change).make(pod(), claimed, folderOf('a'), signal)).toMatchObject({ kind: 'disk' });

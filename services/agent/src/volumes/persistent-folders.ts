@@ -18,6 +18,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
 import type { GroupAccess, GroupChange, HostFiles } from '../runtime/host-files.ts';
 import type { NfsSource } from '../runtime/network-mounts.ts';
+import type { OpenedPath } from '../runtime/opened-path.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from '../files/file-owner.ts';
@@ -96,9 +97,12 @@ export class PersistentFolders {
   /** Mounts a disk at a pod's folder, unless it is. AgentError 'FailedMount'. */
   async mountDisk(folder: string, source: DiskSource, signal: AbortSignal): Promise<void> {
     const { hostFiles, disks } = this.#options;
-    await using opened = await hostFiles.open(source.path);
-    if (opened === undefined) throw new AgentError('FailedMount', `path ${JSON.stringify(source.path)} does not exist`);
-    await disks.mountDisk(folder, opened, source, signal);
+    const open = async (): Promise<OpenedPath> => {
+      const opened = await hostFiles.open(source.path);
+      if (opened !== undefined) return opened;
+      throw new AgentError('FailedMount', `path ${JSON.stringify(source.path)} does not exist`);
+    };
+    await disks.mountDisk(folder, open, source, signal);
   }
 
   /** Whether a pod may have a folder: one that this process has not looked at may have any. */
@@ -157,7 +161,9 @@ export class PersistentFolders {
       const { fsType = '' } = local;
       // Kubelet's default.
       const fileSystem = fsType === '' ? 'ext4' : fsType;
-      const source: DiskSource = { path, fileSystem, options, access: access() };
+      // As kubelet: a disk that is mounted read-only gets no file system and is not repaired.
+      const isReadOnly = options.some((option) => option.split(',').includes('ro'));
+      const source: DiskSource = { path, fileSystem, options, access: access(isReadOnly) };
       return { kind: 'disk', source, name: path };
     }
     if (options.length > 0) throw new AgentError('FailedMount', 'Mount options are not supported for this volume type');

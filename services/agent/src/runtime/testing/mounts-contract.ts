@@ -86,13 +86,18 @@ async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
   await rejects(mounts.checkMemory(folder));
 }
 
-/** The contract of `DiskMounts`, tried in a new folder of `base` with an open device; rejects where it is broken. */
-export async function exerciseDiskMounts(mounts: HostMounts, opened: OpenedPath, base: string): Promise<void> {
+/** The contract of `DiskMounts`, tried in a new folder of `base` with a device; rejects where it is broken. */
+export async function exerciseDiskMounts(
+  mounts: HostMounts,
+  open: () => Promise<OpenedPath>,
+  base: string,
+): Promise<void> {
   const { signal } = new AbortController();
   const source = { path: '/dev/disk', fileSystem: 'ext4', options: [], access: 'read-write' } as const;
   const [first, second] = [join(base, 'disks', 'first'), join(base, 'disks', 'second')];
-  const mount = (folder: string) => mounts.disks.mountDisk(folder, opened, source, signal);
+  const mount = (folder: string) => mounts.disks.mountDisk(folder, open, source, signal);
   equal(await mount(first), 'made');
+  equal(await mounts.disks.mountDisk(first, () => Promise.reject(new TypeError('gone')), source, signal), 'kept');
   await writeFile(join(first, 'file'), 'kept');
   deepEqual([await mount(first), await mount(second)], ['kept', 'made']);
   equal(await readFile(join(first, 'file'), 'utf8'), 'kept');
