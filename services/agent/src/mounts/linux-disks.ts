@@ -20,7 +20,7 @@ const FORMAT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /**
  * What kubelet does (mount-utils, FormatAndMount), under a lock of the device: agents of several nodes may be on one host. A device that
  * is mounted already has been looked at. blkid(8) says 2 where it finds nothing, also where it cannot read, so the beginning of the device
- * is read before. Of fsck(8), 4 says that errors are left; where the shell is killed, it repairs on though nobody reads what it writes. The
+ * is read before. Of fsck(8), 4 says that errors are left; where the shell is killed, it repairs on though its output has no reader. The
  * shell has the lock and becomes mount(8): once it is killed, nothing is mounted any more.
  */
 const SCRIPT = `
