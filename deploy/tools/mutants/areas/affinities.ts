@@ -54,4 +54,20 @@ export const AFFINITY_MUTANTS: readonly Mutant[] = [
     tests: [`${SCHEDULER}/affinity-work.test.ts`],
     protects: 'a pod from waiting for minutes though the one that it wants is there',
   },
+  {
+    name: 'a cycle compares all pods with the terms of all that wait',
+    file: `${SCHEDULER}/plan.ts`,
+    text: ' || this.#affinity.compared >= MAX_COMPARED',
+    replacement: '',
+    tests: [`${SCHEDULER}/plan-affinity.test.ts`],
+    protects: 'the event loop from many pods with many terms in a large cluster',
+  },
+  {
+    name: 'a pod has as many terms as it likes',
+    file: `${SCHEDULER}/framework/pod-affinity.ts`,
+    text: 'if (count > MAX_TERMS)',
+    replacement: 'if (count < 0)',
+    tests: [`${SCHEDULER}/plan-affinity.test.ts`],
+    protects: 'the event loop from one pod with very many terms',
+  },
 ];

@@ -182,6 +182,22 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     protects: 'a block device from pods whose claim is read-only',
   },
   {
+    name: 'a volume of files has any number of mount points',
+    file: `${AGENT}/volume-types/mount-points.ts`,
+    text: 'if (points.length > MAX_POINTS)',
+    replacement: 'if (points.length < 0)',
+    tests: [`${AGENT}/volume-types/mount-points.test.ts`],
+    protects: 'the memory that the Secrets of all pods share from the folders of one',
+  },
+  {
+    name: 'a disk that is mounted read-only is written to',
+    file: `${AGENT}/persistent-folders.ts`,
+    text: "options.some((option) => option.split(',').includes('ro'))",
+    replacement: 'false',
+    tests: FOLDER_TESTS,
+    protects: 'a disk that an administrator only shows from a new file system, and from repairs',
+  },
+  {
     name: 'a pod that has ended keeps a claim for its group',
     file: `${AGENT}/persistent-folders.ts`,
     text: 'uid !== podUid && !this.#ended.has(uid) &&',
