@@ -32,6 +32,13 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
 /** As another program reads it. */
 const PASSWD = promisify(execFile)('docker', ['run', '--rm', '--network=none', 'busybox:1.36', 'cat', '/etc/passwd']);
 
+/** What this engine gives to privileged containers. */
+const PRIVILEGE = connectDocker(SOCKET, () => 'full', systemClock, silent, { cgroupDir: '/nonexistent' }).engine.probe(
+  'busybox:1.36',
+  { cluster: `contract-${randomBytes(4).toString('hex')}`, node: 'n' },
+  AbortSignal.timeout(60_000),
+);
+
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
 describeRuntime('docker runtime that cannot read control groups', () => dockerUnderTest('/nonexistent'));
@@ -46,6 +53,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
   // Below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: cluster, Labels: { [LABEL]: cluster } });
   const volume = await docker.getVolume(cluster).inspect();
+  const privilege = await PRIVILEGE;
   return {
     makeImage: async (name) => {
       const base = await docker.createContainer({ Image: 'busybox:1.36', Labels: { [LABEL]: cluster } });
@@ -54,7 +62,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       await base.remove();
       made.push(name);
     },
-    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, { cgroupDir }),
+    runtime: connectDocker(SOCKET, () => privilege, systemClock, silent, { cgroupDir }),
     makeDevice: () => devices.make(DEVICE_TEXT),
     makeFolder: () => mkdtemp(join(volume.Mountpoint, 'folder-')),
     cluster,
