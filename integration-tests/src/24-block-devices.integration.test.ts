@@ -4,6 +4,7 @@ import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { makeLoopDevice } from './harness/loop-devices.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
+import { scriptPod } from './harness/script-pod.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
@@ -35,23 +36,10 @@ spec:
 ---
 `;
 
-const pod = (name: string, script: string, use: string, claim: string, more = '', readOnly = false) => `
-apiVersion: v1
-kind: Pod
-metadata: { name: ${name} }
-spec:
-  restartPolicy: Never
-  terminationGracePeriodSeconds: 0
-  containers:
-    - name: main
-      image: busybox:1.36
-      command: [sh, -c, ${JSON.stringify(script)}]
-      ${use}
-      ${more}
-  volumes:
-    - { name: data, persistentVolumeClaim: { claimName: ${claim}, readOnly: ${readOnly} } }
----
-`;
+const pod = (name: string, script: string, use: string, claim: string, more = '', readOnly = false) => {
+  const volume = `{ name: data, persistentVolumeClaim: { claimName: ${claim}, readOnly: ${readOnly} } }`;
+  return scriptPod(name, script, `${use}\n      ${more}`, `volumes: [${volume}]`);
+};
 
 const AT_DEVICE = 'volumeDevices: [{ name: data, devicePath: /dev/given }]';
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
+import { scriptPod } from './harness/script-pod.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
@@ -15,23 +16,6 @@ beforeAll(async () => {
   inNamespace = namespacePods(cluster, namespace.name);
 });
 afterAll(() => namespace[Symbol.asyncDispose]());
-
-/** `more` are further fields of the container, and `ofPod` of the pod. */
-const pod = (name: string, script: string, more = '', ofPod = '') => `
-apiVersion: v1
-kind: Pod
-metadata: { name: ${name} }
-spec:
-  restartPolicy: Never
-  terminationGracePeriodSeconds: 0
-  containers:
-    - name: main
-      image: busybox:1.36
-      command: [sh, -c, ${JSON.stringify(script)}]
-      ${more}
-  ${ofPod}
----
-`;
 
 test('volumes are mounted inside volumes of files, at the same paths after a change and after a restart of the container', async () => {
   const { kubectl, apply } = inNamespace;
@@ -49,7 +33,7 @@ test('volumes are mounted inside volumes of files, at the same paths after a cha
   ];
   const script = 'cat /outer/one /outer/keys/key; echo; echo >> /outer/folder/made/runs; exec sleep 3600';
   await apply(
-    pod('nested', script, `volumeMounts: [${mounts.join(',')}]`, `volumes: [${volumes.join(',')}]`).replace(
+    scriptPod('nested', script, `volumeMounts: [${mounts.join(',')}]`, `volumes: [${volumes.join(',')}]`).replace(
       'restartPolicy: Never',
       'restartPolicy: Always',
     ),
@@ -80,7 +64,7 @@ test('relative paths in a container are from its root on', async () => {
   const more =
     'terminationMessagePath: tmp/message\n      volumeMounts: [{ name: empty, mountPath: data/deep }]\n      workingDir: /made/for/it';
   const script = 'pwd; grep -c " /data/deep " /proc/mounts; echo bye > /tmp/message';
-  await apply(pod('relative', script, more, 'volumes: [{ name: empty, emptyDir: {} }]'));
+  await apply(scriptPod('relative', script, more, 'volumes: [{ name: empty, emptyDir: {} }]'));
   await untilSucceeded('relative');
   expect(await kubectl(['logs', 'relative'])).toBe('/made/for/it\n1\n');
   const { status } = await cluster.get(PODS, namespace.name, 'relative');
@@ -97,7 +81,7 @@ data: { latin: YeliQw==, nul: cGFzcwB3b3Jk }
 ---
 `);
   const env = (key: string) => `env: [{ name: KEY, valueFrom: { secretKeyRef: { name: bytes, key: ${key} } } }]`;
-  await apply(pod('latin', 'true', env('latin')) + pod('nul', 'true', env('nul')));
+  await apply(scriptPod('latin', 'true', env('latin')) + scriptPod('nul', 'true', env('nul')));
   const of = (key: string) => `key ${key} in Secret ${namespace.name}/bytes`;
   await untilDescribed('latin', `${of('latin')} is not UTF-8 text, which no environment variable can have`);
   await untilDescribed('nul', `${of('nul')} contains a NUL, which no environment variable can have`);
@@ -108,10 +92,10 @@ test('a pod has the name, the Services and the input that it asks for', async ()
   const { kubectl, apply, untilSucceeded } = inNamespace;
   await kubectl(['create', 'service', 'clusterip', 'linked', '--tcp=80']);
   await apply(
-    pod('links', 'env', '', 'enableServiceLinks: true') +
-      pod('no-links', 'env', '', 'enableServiceLinks: false') +
-      pod('named', 'hostname; grep -c "example.org$" /etc/hosts', '', 'hostnameOverride: host.example.org') +
-      pod('input', 'cat; echo end', 'stdin: true\n      stdinOnce: true'),
+    scriptPod('links', 'env', '', 'enableServiceLinks: true') +
+      scriptPod('no-links', 'env', '', 'enableServiceLinks: false') +
+      scriptPod('named', 'hostname; grep -c "example.org$" /etc/hosts', '', 'hostnameOverride: host.example.org') +
+      scriptPod('input', 'cat; echo end', 'stdin: true\n      stdinOnce: true'),
   );
   for (const name of ['links', 'no-links', 'named']) await untilSucceeded(name);
   expect(await kubectl(['logs', 'links'])).toContain('LINKED_SERVICE_HOST=');
@@ -127,10 +111,10 @@ test('a pod has the name, the Services and the input that it asks for', async ()
 
 test('what does not fit into its pod is refused with the field or the name', async () => {
   const { apply, untilDescribed } = inNamespace;
-  await expect(apply(pod('claims', 'true', 'resources: { claims: [{ name: device }] }'))).rejects.toThrow(
+  await expect(apply(scriptPod('claims', 'true', 'resources: { claims: [{ name: device }] }'))).rejects.toThrow(
     'spec.containers[0].resources.claims[0]: Not found: "device": must be one of the names in pod.spec.resourceClaims which is empty',
   );
-  await apply(pod('port', 'sleep 3600', 'readinessProbe: { httpGet: { port: none }, periodSeconds: 1 }'));
+  await apply(scriptPod('port', 'sleep 3600', 'readinessProbe: { httpGet: { port: none }, periodSeconds: 1 }'));
   await untilDescribed('port', 'Readiness probe failed: container "main" has no port with the name "none"');
 });
 
@@ -145,7 +129,9 @@ spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Mi } } 
 `);
   const volumes = 'volumes: [{ name: shared, persistentVolumeClaim: { claimName: shared } }]';
   const run = async (name: string, script: string, security: string) => {
-    await apply(pod(name, script, 'volumeMounts: [{ name: shared, mountPath: /shared }]', `${security}\n  ${volumes}`));
+    await apply(
+      scriptPod(name, script, 'volumeMounts: [{ name: shared, mountPath: /shared }]', `${security}\n  ${volumes}`),
+    );
     await untilSucceeded(name);
     return kubectl(['logs', name]);
   };

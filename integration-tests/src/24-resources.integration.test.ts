@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
+import { scriptPod } from './harness/script-pod.ts';
 import { recordWatch } from './harness/recorded-watch.ts';
 import { startRegistry } from './harness/registry.ts';
 
@@ -15,22 +16,8 @@ const PATIENCE_MS = 90_000;
 
 const inNamespace = (namespace: string) => namespacePods(cluster, namespace);
 
-const pod = (name: string, script: string, volumes: string, mounts: string, spec = '') => `
-apiVersion: v1
-kind: Pod
-metadata: { name: ${name} }
-spec:
-  restartPolicy: Never
-  terminationGracePeriodSeconds: 0
-${spec}
-  containers:
-    - name: main
-      image: busybox:1.36
-      command: [sh, -c, ${JSON.stringify(script)}]
-      volumeMounts: [${mounts}]
-  volumes: [${volumes}]
----
-`;
+const pod = (name: string, script: string, volumes: string, mounts: string, spec = '') =>
+  scriptPod(name, script, `volumeMounts: [${mounts}]`, `volumes: [${volumes}]\n${spec}`);
 
 test('paths of the host are what their type says, or are made, or are refused with a reason', async () => {
   await using namespace = await cluster.namespace();

@@ -1,19 +1,14 @@
-import { ManualClock } from '@gantry/base/testing';
-import { FakeObjectClient } from '@gantry/client/testing';
-import { type EventRecorder, Informers } from '@gantry/controller-runtime';
-import { silentLog } from '@gantry/controller-runtime/testing';
+import type { EventRecorder } from '@gantry/controller-runtime';
 import { type Affinity, type KubeObject, NAMESPACES, NODES, type Pod, PODS, type Resource } from '@gantry/objects';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
-import { SchedulingQueue } from './queue.ts';
+import { describe, expect, it } from 'vitest';
 import { runCycle } from './scheduler.ts';
 import { apart, exampleTerm, near } from './testing/affinity-examples.ts';
 import { exampleNode, examplePod } from './testing/examples.ts';
+import { followCluster } from './testing/follow-cluster.ts';
 
 /** A scheduler whose caches follow an API server with two nodes in two zones. */
 async function start() {
-  const clock = new ManualClock();
-  const client = new FakeObjectClient(clock);
+  const { stop, clock, client, view, options } = followCluster();
   const { signal } = new AbortController();
   const putNode = (name: string, zone: string) =>
     client.put(NODES, exampleNode(name, { labels: { host: name, zone } }));
@@ -40,17 +35,6 @@ async function start() {
   const nodeOf = (name: string) => pods().find(({ metadata }) => metadata.name === name)?.spec?.nodeName;
   const pods = (): readonly Pod[] => client.all(PODS);
 
-  const stop = new AbortController();
-  const base = { clock, random: () => 0.5, log: silentLog };
-  const informers = new Informers({ ...base, client, resources: SCHEDULED_RESOURCES });
-  const queue = new SchedulingQueue(base);
-  const view = new ClusterView(queue);
-  informers.subscribe((event) => view.take(event));
-  const following = informers.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await following;
-  });
   /** Why pods have no node. */
   const told: string[] = [];
   const events: EventRecorder = {
@@ -58,11 +42,10 @@ async function start() {
       if (type === 'Warning') told.push(`${metadata.name}: ${message.replace(/ preemption: .*/, '')}`);
     },
   };
-  const options = { ...base, client, cache: informers.cache, view, queue, events };
   const cycles = async (seconds = 12) => {
     for (let i = 0; i < seconds * 2; i++) {
       await clock.advance(500);
-      await runCycle(options, stop.signal);
+      await runCycle({ ...options, events }, stop.signal);
     }
   };
   await clock.advance(100);

@@ -1,7 +1,4 @@
-import { ManualClock } from '@gantry/base/testing';
-import { FakeObjectClient } from '@gantry/client/testing';
-import { type EventRecorder, Informers } from '@gantry/controller-runtime';
-import { silentLog } from '@gantry/controller-runtime/testing';
+import type { EventRecorder } from '@gantry/controller-runtime';
 import {
   BIND_COMPLETED,
   NODES,
@@ -13,34 +10,20 @@ import {
   SELECTED_NODE,
   STORAGE_CLASSES,
 } from '@gantry/objects';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
-import { SchedulingQueue } from './queue.ts';
+import { describe, expect, it } from 'vitest';
 import { runCycle } from './scheduler.ts';
 import { exampleNode, examplePod } from './testing/examples.ts';
+import { followCluster } from './testing/follow-cluster.ts';
 
 async function start() {
-  const stop = new AbortController();
-  const clock = new ManualClock();
-  const client = new FakeObjectClient(clock);
-  const base = { clock, random: () => 0.5, log: silentLog };
-  const informers = new Informers({ ...base, client, resources: SCHEDULED_RESOURCES });
-  const queue = new SchedulingQueue(base);
-  const view = new ClusterView(queue);
-  informers.subscribe((event) => view.take(event));
-  const following = informers.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await following;
-  });
+  const { stop, clock, client, options } = followCluster();
   const told: string[] = [];
   const events: EventRecorder = { event: (_, _type, reason, message) => told.push(`${reason}: ${message}`) };
-  const { cache } = informers;
   /** Lets the caches see everything, and runs cycles until none has anything to do. */
   const cycles = async () => {
     for (let i = 0; i < 4; i++) {
       await clock.advance(100);
-      await runCycle({ ...base, client, cache, view, queue, events }, stop.signal);
+      await runCycle({ ...options, events }, stop.signal);
     }
   };
   const patch = (resource: typeof PERSISTENT_VOLUME_CLAIMS | typeof PERSISTENT_VOLUMES, name: string, merge: object) =>
