@@ -3,6 +3,8 @@ import { AgentError } from '../runtime/agent-error.ts';
 
 /** What waits in the kernel for a server may not end though it is killed. */
 const KILL_MS = 1_000;
+/** What is kept of an error output: its beginning. What checks a disk may say as much as there is on the disk. */
+const MAX_OUTPUT = 4096;
 
 export interface ProgramOptions {
   /** Its descriptors from 3 on. */
@@ -13,7 +15,7 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How a program ended: undefined where it was well, else what it wrote to its error output, or that it was killed for its time. */
+/** How a program ended: undefined where it was well, else the beginning of its error output, or that it was killed for its time. */
 export type ProgramFailure = { readonly kind: 'failed' | 'timeout'; readonly output: string } | undefined;
 
 /** Runs a program to its end. AgentError 'FailedMount' when it cannot be started; rejects with the signal's reason. */
@@ -38,7 +40,7 @@ export async function tryProgram(
   };
   let output = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
+    output = (output + text).slice(0, MAX_OUTPUT);
   });
   child.once('error', reject).once('close', (code, killed) => resolve([code, killed]));
   signal?.addEventListener('abort', abort, { once: true });
