@@ -31,7 +31,7 @@ function machine(images: readonly string[], refusal = 'Error response from daemo
 }
 
 test.each([
-  ['removeProxy', `run ${RIGHTS} --tmpfs /run -e GANTRY_CLUSTER_ID=gantry-a gantry:1 node lib/proxy.mjs remove`],
+  ['removeProxy', `run ${RIGHTS} --tmpfs /run -e GANTRY_CLUSTER_ID=gantry-a gantry:1 node lib/proxy.mjs remove ports`],
   ['removePodEgress', `run ${RIGHTS} -e GANTRY_CLUSTER_ID=gantry-a gantry:1 pod-egress remove`],
 ] as const)('%s removes the rules of a service that has no container any more', async (remove, command) => {
   const { project, commands } = machine(['gantry:1']);

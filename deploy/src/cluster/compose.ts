@@ -40,7 +40,10 @@ export interface Project {
   cleanHost(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them; also where the service has no container. */
   removePodEgress(onLine: (line: string) => void): Promise<void>;
-  /** Removes the rules of Services from this host's packet filter, and the service that writes them; also where it has no container. */
+  /**
+   * Removes the rules of Services from this host's packet filter, and the service that writes them; also where it has no container. Pods
+   * that still run lose their network.
+   */
   removeProxy(onLine: (line: string) => void): Promise<void>;
   /** Runs a service that is not part of `up` to its end; returns what it has written. */
   runOnce(service: string, args: readonly string[]): Promise<string>;
@@ -153,7 +156,7 @@ export function openProject(
     // Rules outlive their service where its container was killed, or was removed by `docker compose down`: whether there is a container
     // says nothing about them.
     removePodEgress: (onLine) => removeWithRules('pod-egress', ['pod-egress', 'remove'], onLine),
-    removeProxy: (onLine) => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove'], onLine),
+    removeProxy: (onLine) => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove', 'ports'], onLine),
     bootstrapToken: async () => {
       const run = [...base, 'run', '--rm', '--no-deps', '-T', 'pki'];
       await mustRun(shell, 'docker', run, options());

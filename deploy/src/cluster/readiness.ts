@@ -1,6 +1,7 @@
-import { DEPLOYMENTS, NODES, StatusError } from '@gantry/objects';
+import { DEPLOYMENTS, type Lease, LEASES, type Node, nodeAddressOf, NODES, StatusError } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
+import type { RunningAgent } from './running-agents.ts';
 import type { Look } from './wait-until.ts';
 
 /** Whether the API responds and is ready. */
@@ -13,18 +14,54 @@ export async function lookAtApi(api: HttpClient, signal: AbortSignal): Promise<L
   }
 }
 
-/** Whether at least `wanted` nodes exist and all nodes are Ready. */
-export async function lookAtNodes(api: HttpClient, wanted: number, signal: AbortSignal): Promise<Look<number>> {
+/** What nodes are to be there. */
+export interface WantedNodes {
+  readonly count: number;
+  /** The range of the pods of this engine. */
+  readonly podCidr: string;
+  /** The agents of the cluster that run on this engine. */
+  readonly agents: () => Promise<readonly RunningAgent[]>;
+}
+
+/**
+ * Whether at least as many nodes as wanted are Ready, among them one of each running agent. A Node stays Ready for some seconds after its
+ * agent has ended: what it says, its address above all, may be of a container that another one has replaced.
+ */
+export async function lookAtNodes(api: HttpClient, wanted: WantedNodes, signal: AbortSignal): Promise<Look<number>> {
   return await orMissing(async () => {
     const { items } = await api.list(NODES, {}, signal);
     const ready = items.filter((node) => isTrue(node.status?.conditions, 'Ready'));
-    if (ready.length >= wanted) return { done: true, value: ready.length };
-    const waiting = items.filter((node) => !ready.includes(node)).map((node) => node.metadata.name);
-    return {
-      done: false,
-      missing: `${ready.length} of ${wanted} nodes Ready${waiting.length > 0 ? `, not yet: ${waiting.join(', ')}` : ''}`,
-    };
+    if (ready.length < wanted.count) {
+      const waiting = items.filter((node) => !ready.includes(node)).map((node) => node.metadata.name);
+      return {
+        done: false,
+        missing: `${ready.length} of ${wanted.count} nodes Ready${waiting.length > 0 ? `, not yet: ${waiting.join(', ')}` : ''}`,
+      };
+    }
+    const { items: leases } = await api.list(LEASES, { namespace: 'kube-node-lease' }, signal);
+    const waiting = agentsWithoutNode(await wanted.agents(), { podCidr: wanted.podCidr, nodes: ready, leases });
+    if (waiting.length === 0) return { done: true, value: ready.length };
+    return { done: false, missing: `not registered yet: ${waiting.map(({ name }) => name).join(', ')}` };
   });
+}
+
+/** Agents that have not registered since they started: a Node has an agent's address and, from its registration on, its Lease. */
+export function agentsWithoutNode(
+  agents: readonly RunningAgent[],
+  {
+    podCidr,
+    nodes,
+    leases,
+  }: { readonly podCidr: string; readonly nodes: readonly Node[]; readonly leases: readonly Lease[] },
+): readonly RunningAgent[] {
+  const renewals = new Map(leases.map(({ metadata, spec }) => [metadata.name, Date.parse(spec?.renewTime ?? '')]));
+  const isOf = (node: Node, agent: RunningAgent) => {
+    const wanted = nodeAddressOf(podCidr, agent.address) ?? agent.address;
+    return node.status?.addresses?.some(({ type, address }) => type === 'InternalIP' && address === wanted) === true;
+  };
+  return agents.filter(
+    (agent) => !nodes.some((node) => isOf(node, agent) && (renewals.get(node.metadata.name) ?? 0) >= agent.startedAt),
+  );
 }
 
 /** Whether a Deployment's current generation is fully available. */

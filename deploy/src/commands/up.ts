@@ -6,6 +6,7 @@ import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
+import { findRunningAgents } from '../cluster/running-agents.ts';
 import { applySample } from '../cluster/sample.ts';
 import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -67,10 +68,14 @@ await runCommand(async () => {
     await waitUntil(options, (signal) => lookAtApi(api, signal), note);
     note('ready');
   });
-  const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
+  const wanted = {
+    count: counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS),
+    podCidr: settings.podCidr,
+    agents: () => findRunningAgents(shell, settings.clusterId),
+  };
   await progress.step('nodes', async (note) => {
     const options = { clock, what: 'the nodes', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
-    note(`${await waitUntil(options, (signal) => lookAtNodes(api, agents, signal), note)} Ready`);
+    note(`${await waitUntil(options, (signal) => lookAtNodes(api, wanted, signal), note)} Ready`);
   });
   const signal = new AbortController().signal;
   await progress.step('sample nginx-deployment', async (note) => {

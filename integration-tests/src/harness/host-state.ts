@@ -25,27 +25,28 @@ export interface ClusterTraces {
 }
 
 /**
- * Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. `image` has
- * an nft for where the host's fails: older versions are ended by a signal when they read rules that newer ones have written.
+ * Reads the state of this host. Undefined where it cannot be read: on other systems than Linux, and for users other than root. The image
+ * that `findImage` gives has an nft for where the host's fails: older versions are ended by a signal when they read rules that newer ones
+ * have written, be they of a cluster whose containers are gone.
  */
-export async function readHostState(image?: string): Promise<HostState | undefined> {
+export async function readHostState(findImage: () => Promise<string>): Promise<HostState | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
-  const [nft, iptables, ip6tables, routes, routes6, rules, networks, volumes, containers, interfaces] =
-    await Promise.all([
-      readNft(image),
-      output('iptables-save'),
-      output('ip6tables-save'),
-      output('ip', '-o', 'route', 'show', 'table', 'all'),
-      output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
-      output('ip', 'rule'),
-      output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
-      output('docker', 'volume', 'ls', '--format', '{{.Name}}'),
-      output('docker', 'ps', '--all', '--format', CONTAINER),
-      readInterfaces(),
-    ]);
+  // Before the containers are listed: it may need one.
+  const nft = await readNft(findImage);
+  const [iptables, ip6tables, routes, routes6, rules, networks, volumes, containers, interfaces] = await Promise.all([
+    output('iptables-save'),
+    output('ip6tables-save'),
+    output('ip', '-o', 'route', 'show', 'table', 'all'),
+    output('ip', '-o', '-6', 'route', 'show', 'table', 'all'),
+    output('ip', 'rule'),
+    output('docker', 'network', 'ls', '--format', '{{.Name}} {{.Driver}}'),
+    output('docker', 'volume', 'ls', '--format', '{{.Name}}'),
+    output('docker', 'ps', '--all', '--format', CONTAINER),
+    readInterfaces(),
+  ]);
   const named = (name: string, lines: readonly string[]) => lines.map((line) => `${name}: ${line}`);
   return [
-    ...named('nft', nft === undefined ? [UNREADABLE] : rulesOfNft(nft)),
+    ...named('nft', rulesOfNft(nft)),
     ...named('iptables', rulesOfIptables(iptables)),
     ...named('ip6tables', rulesOfIptables(ip6tables)),
     ...named('route', lastingRoutes(routes)),
@@ -59,20 +60,13 @@ export async function readHostState(image?: string): Promise<HostState | undefin
 }
 
 const LIST_RULES = ['nft', '--stateless', 'list', 'ruleset'] as const;
-const UNREADABLE = 'unreadable';
 
-/** Undefined where neither the host's program nor one of an image can read the rules. */
-async function readNft(image: string | undefined): Promise<string | undefined> {
+async function readNft(findImage: () => Promise<string>): Promise<string> {
   const [program, ...args] = LIST_RULES;
   const { code, stdout } = await runProgram(program, args);
   if (code === 0) return stdout;
-  if (image === undefined) return undefined;
-  return await output('docker', 'run', '--rm', '--network', 'host', '--cap-add', 'NET_ADMIN', image, ...LIST_RULES);
-}
-
-/** Whether a state has the rules of nft. */
-export function hasRules(state: HostState): boolean {
-  return !state.includes(`nft: ${UNREADABLE}`);
+  const rights = ['--network', 'host', '--cap-add', 'NET_ADMIN'];
+  return await output('docker', 'run', '--rm', ...rights, await findImage(), ...LIST_RULES);
 }
 
 /** Each interface with the bridge that it is a port of: names of links to containers are random. */

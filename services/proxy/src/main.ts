@@ -14,12 +14,16 @@
  */
 import { runMain } from '@gantry/service';
 import { readProxyConfig } from './config.ts';
+import { removePodPorts } from './host/pod-ports.ts';
 import { removeRules } from './remove-rules.ts';
 import { runProxy } from './run-proxy.ts';
 
 await runMain(async () => {
   const config = readProxyConfig();
-  if (process.argv[2] !== 'remove') return await runProxy(config);
+  // `remove ports` is for a host whose pods are gone.
+  const [command, extent] = process.argv.slice(2);
+  if (command !== 'remove') return await runProxy(config);
   await removeRules(config);
+  if (extent === 'ports') await removePodPorts(config.podBridge, new AbortController().signal);
   return { kind: 'signal', signal: 'SIGTERM', stop: 'orderly' };
 });
