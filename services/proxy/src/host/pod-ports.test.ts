@@ -46,7 +46,7 @@ test('without any there is nothing to do', async () => {
   expect(batch()).toBe('');
 });
 
-test('one that goes by itself meanwhile is no failure; one that stays is', async () => {
+test('one that is gone meanwhile is no failure; one that stays is', async () => {
   const { folder } = scriptIp(LISTING);
   writeFileSync(join(folder, 'after'), '');
   await removePodPorts('gtp-test', signal);
