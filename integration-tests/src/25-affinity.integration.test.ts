@@ -1,4 +1,4 @@
-/** Pods that have to be near each other, or apart, on a cluster of two nodes. */
+/** Pods that have to be near each other, apart, or spread evenly, on a cluster of two nodes. */
 import type { Pod } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster, isReady } from './harness/cluster.ts';
@@ -76,4 +76,50 @@ test('pods of a StatefulSet that have to be together are on one node', async () 
     return pods.length === 4 && pods.every(isReady);
   });
   expect(new Set(nodesOf(await cluster.pods(name))).size).toBe(1);
+});
+
+/** A pod on any node, or on this one, with the label `app: even`; where it is to be spread, by hosts. */
+const evenPod = (name: string, { node = '', spread = true }: { node?: string; spread?: boolean } = {}) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: even } }
+spec:
+  terminationGracePeriodSeconds: 1
+  ${node === '' ? '' : `nodeSelector: { kubernetes.io/hostname: ${node} }`}
+  containers:
+    - { name: main, image: 'busybox:1.36', command: [sleep, '3600'] }
+  topologySpreadConstraints: ${
+    spread
+      ? `
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: DoNotSchedule
+      nodeAffinityPolicy: Ignore
+      labelSelector: { matchLabels: { app: even } }`
+      : '[]'
+  }
+---`;
+
+test('pods that are to be spread get nodes in turns, and one that would be ahead waits for the other node', async () => {
+  await using namespace = await cluster.namespace();
+  const { name } = namespace;
+  const kubectl = (args: readonly string[], input = '') => cluster.mustKubectl(['-n', name, ...args], { input });
+  const [first = '', second = ''] = (await cluster.nodes()).map(({ metadata }) => metadata.name ?? '').sort();
+  await kubectl(['apply', '-f', '-'], ['one', 'two', 'three', 'four'].map((pod) => evenPod(pod)).join(''));
+  await kubectl(['wait', '--for=condition=Ready', 'pods', '--all', `--timeout=${PATIENCE_MS}ms`]);
+  expect(nodesOf(await cluster.pods(name))).toEqual([first, first, second, second]);
+
+  await kubectl(['apply', '-f', '-'], evenPod('ahead', { node: first }));
+  await kubectl(['wait', '--for=condition=Ready', 'pod/ahead', `--timeout=${PATIENCE_MS}ms`]);
+  await kubectl(['apply', '-f', '-'], evenPod('waits', { node: first }));
+  const message =
+    "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, " +
+    "1 node(s) didn't match pod topology spread constraints.";
+  await eventually('it says why it waits', PATIENCE_MS, async () => {
+    const waiting = (await cluster.pods(name)).find(({ metadata }) => metadata.name === 'waits');
+    const condition = waiting?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    return condition?.message?.startsWith(message) === true;
+  });
+  await kubectl(['apply', '-f', '-'], evenPod('catches-up', { node: second, spread: false }));
+  await kubectl(['wait', '--for=condition=Ready', 'pod/waits', `--timeout=${PATIENCE_MS}ms`]);
 });

@@ -1,10 +1,20 @@
 import type { EventRecorder } from '@gantry/controller-runtime';
-import { type Affinity, type KubeObject, NAMESPACES, NODES, type Pod, PODS, type Resource } from '@gantry/objects';
+import {
+  type Affinity,
+  type KubeObject,
+  NAMESPACES,
+  NODES,
+  type Pod,
+  PODS,
+  type Resource,
+  type TopologySpreadConstraint,
+} from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { runCycle } from './scheduler.ts';
 import { apart, exampleTerm, near } from './testing/affinity-examples.ts';
 import { exampleNode, examplePod } from './testing/examples.ts';
 import { followCluster } from './testing/follow-cluster.ts';
+import { spreadBy } from './testing/spread-examples.ts';
 
 /** A scheduler whose caches follow an API server with two nodes in two zones. */
 async function start() {
@@ -16,13 +26,16 @@ async function start() {
     client.put(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
   await putNode('a', 'a');
   await putNode('b', 'b');
-  const put = (name: string, app: string, { affinity, node, namespace }: Placing = {}) =>
+  const put = (name: string, app: string, { affinity, spread, node, namespace }: Placing = {}) =>
     client.put(PODS, {
       ...examplePod(name, {
         labels: { app },
         ...(node === undefined ? {} : { node }),
         ...(namespace === undefined ? {} : { namespace }),
-        spec: affinity === undefined ? {} : { affinity },
+        spec: {
+          ...(affinity === undefined ? {} : { affinity }),
+          ...(spread === undefined ? {} : { topologySpreadConstraints: [spread] }),
+        },
       }),
     });
   const remove = (name: string) => client.delete(PODS, { namespace: 'default', name }, {}, signal);
@@ -54,11 +67,13 @@ async function start() {
     const object: Pod = { ...old, metadata: { ...old.metadata, uid: 'another', labels: { app } } };
     view.take({ kind: 'changed', resource: PODS, changes: [{ object, old }] });
   };
-  return { put, putNamespace, patch, replace, remove, relabel, nodeOf, cycles, told };
+  const removeNode = (name: string) => client.delete(NODES, { namespace: '', name }, {}, signal);
+  return { put, putNode, removeNode, putNamespace, patch, replace, remove, relabel, nodeOf, cycles, told };
 }
 
 interface Placing {
   readonly affinity?: Affinity;
+  readonly spread?: TopologySpreadConstraint;
   readonly node?: string;
   readonly namespace?: string;
 }
@@ -181,5 +196,50 @@ describe('a pod that others have to be apart from', () => {
     await remove('y');
     await cycles();
     expect(nodeOf('p')).toBe('b');
+  });
+});
+
+describe('pods that are to be spread', () => {
+  it('get nodes in turns, and one that would be ahead waits until the others have caught up', async () => {
+    const { put, nodeOf, cycles, told } = await start();
+    for (const name of ['one', 'two', 'three', 'four']) await put(name, 'web', { spread: spreadBy('zone') });
+    await cycles();
+    expect(['one', 'two', 'three', 'four'].map(nodeOf).sort()).toEqual(['a', 'a', 'b', 'b']);
+    await put('ahead', 'web', { node: 'a' });
+    await put('p', 'web', { spread: spreadBy('zone'), affinity: near(exampleTerm('x')) });
+    await put('x', 'x', { node: 'a' });
+    await cycles();
+    expect(told).toEqual([expect.stringContaining("1 node(s) didn't match pod topology spread constraints")]);
+    await put('other', 'other', { node: 'b' });
+    await cycles(60);
+    expect(told).toHaveLength(1);
+    await put('catches-up', 'web', { node: 'b' });
+    await cycles();
+    expect(nodeOf('p')).toBe('a');
+  });
+
+  it('go on when a domain without pods goes', async () => {
+    const { put, removeNode, nodeOf, cycles, told } = await start();
+    await put('one', 'web', { node: 'a' });
+    await put('p', 'web', { spread: spreadBy('zone'), affinity: near(exampleTerm('x')) });
+    await put('x', 'x', { node: 'a' });
+    await cycles();
+    expect(told).toHaveLength(1);
+    await removeNode('b');
+    await cycles();
+    expect(nodeOf('p')).toBe('a');
+  });
+
+  it('one that has to be apart from a pod of a node that goes is placed in its zone', async () => {
+    const { put, putNode, removeNode, nodeOf, cycles } = await start();
+    await putNode('a2', 'a');
+    await put('x', 'x', { node: 'a' });
+    await put('y', 'x', { node: 'b' });
+    await put('p', 'p', { affinity: apart(exampleTerm('x')) });
+    await cycles();
+    expect(nodeOf('p')).toBeUndefined();
+    await removeNode('a');
+    await cycles();
+    expect(nodeOf('p')).toBe('a2');
   });
 });

@@ -128,11 +128,12 @@ export class ClusterView {
 
   #takeNode(node: Node | undefined, old: Node | undefined): void {
     const name = (node ?? old)?.metadata.name ?? '';
+    const before = this.#nodeInfo(name);
     if (node === undefined) {
       this.keeper.removeNode(name);
+      if (before !== undefined) this.#move({ kind: 'node-removed', node: before });
       return;
     }
-    const before = this.#nodeInfo(name);
     this.keeper.setNode(node);
     const after = this.#nodeInfo(name);
     if (after === undefined) return;

@@ -4,6 +4,7 @@ import { AffinityCounts } from './framework/affinity-counts.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
 import { type Refusal, refusalOf } from './framework/refusal.ts';
+import { SpreadCounts } from './framework/spread-counts.ts';
 import { type ClusterSnapshot, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
@@ -52,7 +53,7 @@ const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
 /** A cycle ends when so many pods have been tried as victims: the next one decides on the rest, in the same order. */
 const MAX_TRIED_VICTIMS = 10_000;
-/** The same when so many pods have been compared with terms of affinity, which takes about a quarter of a second. */
+/** The same when so many pods have been compared with terms of affinity and constraints on their spread, which takes about a quarter of a second. */
 const MAX_COMPARED = 1_000_000;
 
 /**
@@ -77,6 +78,7 @@ class Planner {
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
   readonly #affinity: AffinityCounts;
+  readonly #spread: SpreadCounts;
   readonly #decided: ReadonlySet<string>;
   /** Uids of pods that this cycle evicts. */
   readonly #victims = new Set<string>();
@@ -91,13 +93,15 @@ class Planner {
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
     this.#affinity = new AffinityCounts(this.#nodes, snapshot);
+    this.#spread = new SpreadCounts(this.#nodes);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
   decide(pod: PodInfo): Decision {
-    if (this.#tried >= MAX_TRIED_VICTIMS || this.#affinity.compared >= MAX_COMPARED) return { kind: 'postpone', pod };
+    const compared = this.#affinity.compared + this.#spread.compared;
+    if (this.#tried >= MAX_TRIED_VICTIMS || compared >= MAX_COMPARED) return { kind: 'postpone', pod };
     const { filters, scores } = this.#plugins;
-    const known = this.#affinity.withNeighbours(pod);
+    const known = this.#spread.withSpreading(this.#affinity.withNeighbours(pod));
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
     const search =
@@ -107,6 +111,7 @@ class Planner {
     const node = withPod(chosen.node, pod);
     this.#nodes[chosen.index] = node;
     this.#affinity.assign(pod, node);
+    this.#spread.assign(pod, node);
     this.#nominations.withdraw(pod);
     return { kind: 'assign', pod, nodeName: chosen.node.name };
   }

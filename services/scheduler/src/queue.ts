@@ -250,6 +250,7 @@ export class SchedulingQueue {
 
 /** The fields of a pod that affect whether it fits. */
 function schedulingFacts({ pod }: PodInfo): string {
-  const { nodeSelector, tolerations, affinity } = pod.spec ?? {};
-  return JSON.stringify([pod.metadata.labels, nodeSelector, tolerations, affinity, pod.spec?.schedulingGates]);
+  const { nodeSelector, tolerations, affinity, topologySpreadConstraints, schedulingGates } = pod.spec ?? {};
+  const { labels } = pod.metadata;
+  return JSON.stringify([labels, nodeSelector, tolerations, affinity, topologySpreadConstraints, schedulingGates]);
 }

@@ -1,12 +1,16 @@
+import { CountedNodes } from './counted-nodes.ts';
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
-import type { ByValue, MatchCount, Neighbours, NodePods, PodDifference, PodInfo, TermCount } from './pod-info.ts';
+import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
 import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
 
 /** The weight of required affinity of pods on nodes for the rank of nodes: hardPodAffinityWeight of Kubernetes' defaults. */
 const REQUIRED_WEIGHT = 1;
 
-/** The domain of a node for a term; undefined when the node is in none. */
-export function domainOf({ topologyKey }: AffinityTerm, { node }: NodeInfo): string | undefined {
+/** The domain of a node for a term or constraint; undefined when the node is in none. */
+export function domainOf(
+  { topologyKey }: Pick<AffinityTerm, 'topologyKey'>,
+  { node }: Pick<NodeInfo, 'node'>,
+): string | undefined {
   const labels = node.metadata.labels ?? {};
   return Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
 }
@@ -49,8 +53,7 @@ class MatchSum implements MatchCount {
 export class AffinityCounts {
   readonly #nodes: readonly NodeInfo[];
   readonly #namespaces: NamespaceLabels;
-  /** The nodes by name, once that is asked for. */
-  #byName: Map<string, NodeInfo> | undefined;
+  readonly #counted: CountedNodes;
   readonly #forbidding = new Map<string, TermSum>();
   readonly #preferring = new Map<string, TermSum>();
   /** By the ids of the terms. */
@@ -62,6 +65,7 @@ export class AffinityCounts {
   /** `nodes` are those of the cycle: where pods are assigned, they change as `assign` is told. */
   constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
     this.#nodes = nodes;
+    this.#counted = new CountedNodes(nodes);
     this.#namespaces = namespaces;
     this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
     for (const node of nodes)
@@ -75,7 +79,7 @@ export class AffinityCounts {
 
   /** A pod counts on a node from now on: `node` has it already. */
   assign(pod: PodInfo, node: NodeInfo): void {
-    this.#byName?.set(node.name, node);
+    this.#counted.replace(node);
     this.#addTerms(pod, node);
     for (const count of this.#matching.values()) count.add(pod, node, this.#namespaces);
   }
@@ -101,7 +105,7 @@ export class AffinityCounts {
       preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
       preferredByOthers,
       // Terms of others are all that concerns a pod without terms.
-      differenceOn: (node) => this.#differenceOn(node, affinity === undefined ? 'withTerms' : 'pods'),
+      differenceOn: (node) => this.#counted.differenceOn(node, affinity === undefined ? 'withTerms' : 'pods'),
     };
     return { ...info, neighbours };
   }
@@ -130,15 +134,6 @@ export class AffinityCounts {
     }
     this.#matching.set(id, count);
     return count;
-  }
-
-  #differenceOn(node: NodePods, among: 'pods' | 'withTerms'): PodDifference | undefined {
-    this.#byName ??= new Map(this.#nodes.map((one) => [one.name, one]));
-    const counted = this.#byName.get(node.name);
-    if (counted === undefined || counted[among] === node[among]) return undefined;
-    const missing = (pods: ReadonlyMap<string, PodInfo>, from: ReadonlyMap<string, PodInfo>) =>
-      [...pods.values()].filter((pod) => from.get(pod.key) !== pod);
-    return { added: missing(node[among], counted[among]), removed: missing(counted[among], node[among]) };
   }
 }
 

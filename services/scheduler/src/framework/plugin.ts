@@ -7,6 +7,7 @@ import type { NodeInfo } from './snapshot.ts';
 export type ClusterChange =
   | { readonly kind: 'node-added'; readonly node: NodeInfo }
   | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
+  | { readonly kind: 'node-removed'; readonly node: NodeInfo }
   /** A pod is on a node that it was not on before. */
   | { readonly kind: 'pod-placed'; readonly pod: PodInfo }
   /** A pod on a node has other labels. */

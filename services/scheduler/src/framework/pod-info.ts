@@ -1,6 +1,15 @@
-import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
+import {
+  type Amounts,
+  type HostPort,
+  hostPortsOf,
+  type Node,
+  type Pod,
+  podRequests,
+  withHeldResources,
+} from '@gantry/objects';
 import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityOf } from './pod-affinity.ts';
 import type { PodVolumes } from './pod-volumes.ts';
+import { type PodSpread, podSpreadOf, type SpreadConstraint } from './topology-spread.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
 export interface PodInfo {
@@ -16,10 +25,14 @@ export interface PodInfo {
   readonly priority: number;
   /** Its terms about other pods; absent without any. */
   readonly affinity?: PodAffinity | undefined;
+  /** How it wants to be spread with others; absent without constraints, and once it has a node. */
+  readonly spread?: PodSpread | undefined;
   /** The state of its volumes when a cycle begins; absent without claims. */
   readonly volumes?: PodVolumes | undefined;
   /** What other pods mean for it while it is decided on; absent where no term concerns it. */
   readonly neighbours?: Neighbours | undefined;
+  /** What its constraints count while it is decided on; absent without any. */
+  readonly spreading?: Spreading | undefined;
 }
 
 /** The pods that are on a node. */
@@ -65,6 +78,22 @@ export interface Neighbours {
   readonly differenceOn: (node: NodePods) => PodDifference | undefined;
 }
 
+/** How many pods count for a constraint, by its domains. */
+export interface DomainCount {
+  readonly constraint: SpreadConstraint;
+  readonly byValue: ByValue;
+  /** The fewest pods in any other domain than this one; `Infinity` where there is none. */
+  leastBeside(value: string): number;
+}
+
+/** What the constraints of a pod count, as the cluster is when it is decided on. */
+export interface Spreading {
+  readonly required: readonly DomainCount[];
+  readonly preferred: readonly DomainCount[];
+  /** How many more pods count for a required constraint on a node, as it is in thought, than were counted there. */
+  readonly moreOn: (node: NodePods & { readonly node: Node }, constraint: SpreadConstraint) => number;
+}
+
 export interface PodDifference {
   readonly added: readonly PodInfo[];
   readonly removed: readonly PodInfo[];
@@ -81,6 +110,7 @@ export function createPodInfo(pod: Pod): PodInfo {
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,
     affinity: podAffinityOf(pod),
+    spread: (pod.spec?.nodeName ?? '') === '' ? podSpreadOf(pod) : undefined,
   };
 }
 

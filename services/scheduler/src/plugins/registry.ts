@@ -4,10 +4,12 @@ import { nodeDeclaredFeatures } from './filter/node-declared-features.ts';
 import { nodePorts } from './filter/node-ports.ts';
 import { nodeUnschedulable } from './filter/node-unschedulable.ts';
 import { resourceFit } from './filter/resource-fit.ts';
+import { topologySpread } from './filter/topology-spread.ts';
 import { taintToleration } from './filter/taint-toleration.ts';
 import { volumeBinding } from './filter/volume-binding.ts';
 import { volumeRestrictions } from './filter/volume-restrictions.ts';
 import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
+import { evenSpread } from './score/even-spread.ts';
 import { leastAllocated } from './score/least-allocated.ts';
 import { preferNeighbours } from './score/prefer-neighbours.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
@@ -22,8 +24,15 @@ export const FILTERS: readonly FilterPlugin[] = [
   resourceFit,
   volumeRestrictions,
   volumeBinding,
+  topologySpread,
   interPodAffinity,
   nodeDeclaredFeatures,
 ];
 
-export const SCORES: readonly ScorePlugin[] = [preferUntainted, spreadByOwner, preferNeighbours, leastAllocated];
+export const SCORES: readonly ScorePlugin[] = [
+  preferUntainted,
+  spreadByOwner,
+  evenSpread,
+  preferNeighbours,
+  leastAllocated,
+];

@@ -61,6 +61,9 @@ export const interPodAffinity: FilterPlugin = {
         );
       case 'node-added':
         return required.length === 0 || required.some((term) => domainOf(term, change.node) !== undefined);
+      // Its pods count no longer.
+      case 'node-removed':
+        return change.node.pods.size > 0;
       case 'node-changed':
         return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
       case 'pod-shrunk':

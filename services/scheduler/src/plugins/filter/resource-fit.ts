@@ -26,6 +26,7 @@ export const resourceFit: FilterPlugin = {
           (name) => (node.allocatable[name] ?? 0) > (old.allocatable[name] ?? 0),
         );
       }
+      case 'node-removed':
       case 'pod-placed':
       case 'pod-relabelled':
       case 'namespace-changed':

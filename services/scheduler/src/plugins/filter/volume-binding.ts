@@ -20,6 +20,7 @@ export const volumeBinding: FilterPlugin = {
         return true;
       case 'node-changed':
         return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
+      case 'node-removed':
       case 'pod-placed':
       case 'pod-relabelled':
       case 'pod-gone':

@@ -2,13 +2,13 @@ import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /**
  * Prefers nodes with few pods of the same owner, so that the loss of a node affects few of them. Terminating pods do not count:
- * their replacements would avoid the node and gather on another.
+ * their replacements would avoid the node and gather on another. A pod with constraints of its own on how it is spread has no need of it.
  */
 export const spreadByOwner: ScorePlugin = {
   name: 'PodTopologySpread',
   weight: 2,
-  score: ({ ownerUid }, nodes) => {
-    if (ownerUid === '') return nodes.map(() => 100);
+  score: ({ ownerUid, spread }, nodes) => {
+    if (ownerUid === '' || spread !== undefined) return nodes.map(() => 100);
     const counts = nodes.map(({ pods }) => {
       let count = 0;
       for (const { ownerUid: other, pod } of pods.values()) {

@@ -1,0 +1,78 @@
+import {
+  findUntoleratedTaint,
+  labelSelectorFrom,
+  matchesNodeAffinity,
+  type Node,
+  type Pod,
+  type Selector,
+  type TopologySpreadConstraint,
+} from '@gantry/objects';
+
+/** A constraint on how evenly pods are spread over the domains of a label. */
+export interface SpreadConstraint {
+  /** The label that nodes of one domain share. */
+  readonly topologyKey: string;
+  /** How many more pods a domain may have than the one with the fewest. */
+  readonly maxSkew: number;
+  /** While there are fewer domains, the fewest pods of a domain count as none. */
+  readonly minDomains: number;
+  /** Of pods in the pod's own namespace. */
+  readonly selector: Selector;
+  /** Whether nodes that the pod's node affinity or its tolerations exclude make no domains. */
+  readonly isAffinityHonored: boolean;
+  readonly areTaintsHonored: boolean;
+}
+
+/** How a pod wants to be spread with others. */
+export interface PodSpread {
+  /** The same for pods that count the same pods on the same nodes. */
+  readonly id: string;
+  readonly required: readonly SpreadConstraint[];
+  readonly preferred: readonly SpreadConstraint[];
+  /** How many constraints the pod has where these are too many: then none of them counts, and no node fits. */
+  readonly excess?: number;
+}
+
+/** Each one of a waiting pod is compared with all pods of its namespace. */
+export const MAX_CONSTRAINTS = 100;
+
+/** The constraints of a pod; undefined for one without any. */
+export function podSpreadOf({ metadata, spec }: Pod): PodSpread | undefined {
+  const { topologySpreadConstraints: all = [], nodeSelector, affinity, tolerations } = spec ?? {};
+  if (all.length === 0) return undefined;
+  if (all.length > MAX_CONSTRAINTS) return { id: '', required: [], preferred: [], excess: all.length };
+  const id = JSON.stringify([metadata.namespace, all, nodeSelector, affinity?.nodeAffinity, tolerations]);
+  const of = (wanted: string) => all.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === wanted).map(parse);
+  return { id, required: of('DoNotSchedule'), preferred: of('ScheduleAnyway') };
+}
+
+/** Label keys are not looked at: the API server has written their values into the selector. */
+function parse(constraint: TopologySpreadConstraint): SpreadConstraint {
+  const { topologyKey, maxSkew, minDomains = 1, labelSelector, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
+  return {
+    topologyKey,
+    maxSkew,
+    minDomains,
+    selector: labelSelectorFrom(labelSelector),
+    isAffinityHonored: nodeAffinityPolicy !== 'Ignore',
+    areTaintsHonored: nodeTaintsPolicy === 'Honor',
+  };
+}
+
+/** Whether a node is one of those over which a constraint of the pod spreads. */
+export function spreadsOver(
+  { isAffinityHonored, areTaintsHonored }: SpreadConstraint,
+  { spec }: Pod,
+  node: Node,
+): boolean {
+  if (isAffinityHonored && !matchesNodeAffinity(spec, node)) return false;
+  const isUntolerated = () =>
+    findUntoleratedTaint(node.spec?.taints, spec?.tolerations, ['NoSchedule', 'NoExecute']) !== undefined;
+  return !areTaintsHonored || !isUntolerated();
+}
+
+/** Whether another pod counts for a constraint of the pod. Those that terminate make room for others. */
+export function counts({ selector }: SpreadConstraint, { metadata: own }: Pod, { metadata: other }: Pod): boolean {
+  if (other.namespace !== own.namespace || other.deletionTimestamp !== undefined) return false;
+  return selector.matches(other.labels);
+}

@@ -1,0 +1,102 @@
+import type { Pod, TopologySpreadConstraint } from '@gantry/objects';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createPodInfo } from './framework/pod-info.ts';
+import { planAssignments } from './plan.ts';
+import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
+
+const LABELS: Readonly<Record<string, Record<string, string>>> = {
+  a1: { host: 'a1', zone: 'a' },
+  a2: { host: 'a2', zone: 'a', disk: 'ssd' },
+  b1: { host: 'b1', zone: 'b', disk: 'ssd' },
+  c1: { zone: 'c' },
+  none: {},
+};
+const NODES = Object.entries(LABELS).map(([name, labels]) => exampleNode(name, { labels }));
+
+const app = fc.constantFrom('x', 'y');
+const constraint = fc.record({
+  of: app,
+  topologyKey: fc.constantFrom('zone', 'host'),
+  maxSkew: fc.constantFrom(1, 2),
+  minDomains: fc.constantFrom(1, 3),
+  nodeAffinityPolicy: fc.constantFrom('Honor', 'Ignore'),
+});
+const sketch = fc.record({
+  app,
+  constraints: fc.array(constraint, { maxLength: 2 }).map((all) =>
+    all.map(
+      ({ of, ...one }): TopologySpreadConstraint => ({
+        ...one,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: of } },
+      }),
+    ),
+  ),
+  disk: fc.constantFrom('', 'ssd'),
+});
+
+type Placed = readonly (readonly [Pod, string])[];
+
+const selects = ({ labelSelector }: TopologySpreadConstraint, { metadata }: Pod) =>
+  metadata.labels?.['app'] === labelSelector?.matchLabels?.['app'];
+const isSelectedNode = ({ spec }: Pod, node: string) =>
+  Object.entries(spec?.nodeSelector ?? {}).every(([key, value]) => LABELS[node]?.[key] === value);
+
+/** Whether a node is allowed by the letter of the rules: all pods are counted anew. */
+function isAllowed(pod: Pod, node: string, placed: Placed): boolean {
+  const all = pod.spec?.topologySpreadConstraints ?? [];
+  const hasKeys = (name: string) => all.every(({ topologyKey }) => LABELS[name]?.[topologyKey] !== undefined);
+  if (!isSelectedNode(pod, node) || !hasKeys(node)) return false;
+  return all.every((one) => {
+    const spreadOver = Object.keys(LABELS).filter(
+      (name) => hasKeys(name) && (one.nodeAffinityPolicy === 'Ignore' || isSelectedNode(pod, name)),
+    );
+    const domainOf = (name: string) => LABELS[name]?.[one.topologyKey] ?? '';
+    const domains = [...new Set(spreadOver.map(domainOf))];
+    const countIn = (domain: string) =>
+      placed.filter(([other, on]) => selects(one, other) && spreadOver.includes(on) && domainOf(on) === domain).length;
+    const fewest = domains.length < (one.minDomains ?? 1) ? 0 : Math.min(...domains.map(countIn));
+    return countIn(domainOf(node)) + (selects(one, pod) ? 1 : 0) - fewest <= one.maxSkew;
+  });
+}
+
+it('assigns pods with constraints to nodes that the rules allow, and refuses none that may go anywhere', () => {
+  const seen = { assigned: 0, refused: 0 };
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(app, fc.constantFrom(...Object.keys(LABELS))), { maxLength: 6 }),
+      fc.array(sketch, { minLength: 1, maxLength: 6 }),
+      fc.integer(),
+      (running, waiting, seed) => {
+        const placed = running.map(
+          ([of, node], i) => [examplePod(`r${i}`, { labels: { app: of }, node }), node] as [Pod, string],
+        );
+        const pods = waiting.map(({ app: of, constraints, disk }, i) =>
+          examplePod(`w${i}`, {
+            labels: { app: of },
+            spec: { topologySpreadConstraints: constraints, ...(disk === '' ? {} : { nodeSelector: { disk } }) },
+          }),
+        );
+        const snapshot = exampleSnapshot(
+          NODES,
+          placed.map(([pod]) => pod),
+        );
+        for (const decision of planAssignments(snapshot, pods.map(createPodInfo), seed)) {
+          const { pod } = decision.pod;
+          const allowed = Object.keys(LABELS).filter((node) => isAllowed(pod, node, placed));
+          if (decision.kind === 'assign') {
+            expect(allowed).toContain(decision.nodeName);
+            placed.push([pod, decision.nodeName]);
+            seen.assigned += 1;
+          } else {
+            expect(allowed).toEqual([]);
+            seen.refused += 1;
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+  expect(Math.min(seen.assigned, seen.refused)).toBeGreaterThan(50);
+});

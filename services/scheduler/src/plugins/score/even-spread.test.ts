@@ -1,0 +1,39 @@
+import type { TopologySpreadConstraint } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { createPodInfo } from '../../framework/pod-info.ts';
+import { SpreadCounts } from '../../framework/spread-counts.ts';
+import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
+import { spreadBy } from '../../testing/spread-examples.ts';
+import { evenSpread } from './even-spread.ts';
+import { spreadByOwner } from './spread-by-owner.ts';
+
+const HOSTNAME = 'kubernetes.io/hostname';
+const NODES = [
+  exampleNode('a1', { labels: { zone: 'a', [HOSTNAME]: 'a1' } }),
+  exampleNode('a2', { labels: { zone: 'a', [HOSTNAME]: 'a2' } }),
+  exampleNode('b1', { labels: { zone: 'b', [HOSTNAME]: 'b1' } }),
+  exampleNode('none'),
+];
+const anyway = (key: string, more: Partial<TopologySpreadConstraint> = {}) =>
+  spreadBy(key, { whenUnsatisfiable: 'ScheduleAnyway', ...more });
+
+// By scoring.go of Kubernetes 1.36: the sum of count * log(domains + 2) + maxSkew - 1, turned round and scaled to 100.
+it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[], readonly number[]]>([
+  // Sums 3, 3 and 1: 1.386 is the logarithm of two zones and two.
+  ['zones', [anyway('zone')], ['a1', 'a2', 'b1'], [33, 33, 100, 0]],
+  // Sums 2, 0 and 2: 1.609 is the logarithm of three nodes and two.
+  ['nodes', [anyway(HOSTNAME)], ['a1', 'b1'], [0, 100, 0, 0]],
+  ['zones and nodes', [anyway('zone'), anyway(HOSTNAME)], ['a1'], [0, 66, 100, 0]],
+  ['a larger skew lessens differences', [anyway('zone', { maxSkew: 5 })], ['a1', 'a2', 'b1'], [71, 71, 100, 0]],
+  ['no pods', [anyway('zone')], [], [100, 100, 100, 0]],
+  ['constraints that exclude nodes rank none', [spreadBy('zone')], ['a1'], [0, 0, 0, 0]],
+])('ranks nodes by %s', (_, constraints, running, expected) => {
+  const pods = running.map((node, i) => examplePod(`w${i}`, { node, labels: { app: 'web' } }));
+  const { nodes } = exampleSnapshot(NODES, pods);
+  const labels = { app: 'web' };
+  const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
+  const info = new SpreadCounts(nodes).withSpreading(createPodInfo(waiting));
+  expect(evenSpread.score(info, nodes)).toEqual(expected);
+  // It has constraints of its own.
+  expect(new Set(spreadByOwner.score(info, nodes)).size).toBe(1);
+});

@@ -1,0 +1,51 @@
+import { domainOf } from '../../framework/affinity-counts.ts';
+import type { ScorePlugin } from '../../framework/plugin.ts';
+import type { DomainCount, PodInfo } from '../../framework/pod-info.ts';
+import { isInAllDomains } from '../../framework/spread-counts.ts';
+import type { NodeInfo } from '../../framework/snapshot.ts';
+import { counts } from '../../framework/topology-spread.ts';
+
+const HOSTNAME = 'kubernetes.io/hostname';
+
+/**
+ * Prefers nodes in whose domains there are few pods, for each constraint that says ScheduleAnyway; a constraint with many domains counts for
+ * more. As Kubernetes' PodTopologySpread ranks them (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go).
+ */
+export const evenSpread: ScorePlugin = {
+  name: 'PodTopologySpread',
+  weight: 2,
+  score: (pod, nodes) => {
+    const preferred = pod.spreading?.preferred ?? [];
+    if (preferred.length === 0) return nodes.map(() => 0);
+    const constraints = preferred.map(({ constraint }) => constraint);
+    const isIn = nodes.map((node) => isInAllDomains(constraints, node));
+    const among = nodes.filter((_, i) => isIn[i]);
+    const weights = preferred.map(({ constraint }) => Math.log(2 + domainsAmong(constraint, among)));
+    const sums = nodes.map((node, i) => {
+      if (isIn[i] !== true) return undefined;
+      const points = preferred.map(
+        (count, j) => countOn(count, pod, node) * (weights[j] ?? 0) + count.constraint.maxSkew - 1,
+      );
+      return Math.round(points.reduce((total, one) => total + one, 0));
+    });
+    const present = sums.filter((sum) => sum !== undefined);
+    const [least, most] = [Math.min(...present), Math.max(0, ...present)];
+    return sums.map((sum) => {
+      if (sum === undefined) return 0;
+      return most === 0 ? 100 : Math.floor((100 * (most + least - sum)) / most);
+    });
+  },
+};
+
+type Constraint = DomainCount['constraint'];
+
+function domainsAmong(constraint: Constraint, nodes: readonly NodeInfo[]): number {
+  if (constraint.topologyKey === HOSTNAME) return nodes.length;
+  return new Set(nodes.map((node) => domainOf(constraint, node))).size;
+}
+
+function countOn({ constraint, byValue }: DomainCount, { pod }: PodInfo, node: NodeInfo): number {
+  if (constraint.topologyKey !== HOSTNAME) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
+  // The node itself: also where the constraint does not spread over it.
+  return [...node.pods.values()].filter((other) => counts(constraint, pod, other.pod)).length;
+}
