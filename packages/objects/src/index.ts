@@ -95,7 +95,7 @@ export {
   parseKey,
   setMember,
 } from './object.ts';
-export { containerAddressOf, nodeAddressOf, type PodAddresses, podAddresses } from './pod-addresses.ts';
+export { containerAddressOf, hostIpRefusal, nodeAddressOf, type PodAddresses, podAddresses } from './pod-addresses.ts';
 export {
   type Quantity,
   QuantityError,

@@ -1,4 +1,4 @@
-import { type AddressRange, formatIpv4, parseIpv4, parseIpv4Range } from './ipv4.ts';
+import { type AddressRange, formatIpv4, isWithin, parseIpv4, parseIpv4Range } from './ipv4.ts';
 
 /**
  * The parts of the range of a host's pod network, in their order. No address is of two parts, and all are of one but the broadcast address.
@@ -52,6 +52,22 @@ export function nodeAddressOf(cidr: string, containerAddress: string): string | 
 export function containerAddressOf(cidr: string, nodeAddress: string): string | undefined {
   const parts = podAddresses(cidr);
   return parts === undefined ? undefined : moved(nodeAddress, parts.nodes, parts.containers);
+}
+
+/**
+ * Why the pods of a Node have no ports of an address of the host; undefined where they may. '' and 0.0.0.0 are all addresses. That an
+ * address is the host's at all is checked by its kernel, for each connection.
+ */
+export function hostIpRefusal(
+  hostIp: string,
+  { podCidr, nodeAddress }: { readonly podCidr: string; readonly nodeAddress: string },
+): string | undefined {
+  if (['', '0.0.0.0', nodeAddress].includes(hostIp)) return undefined;
+  if (parseIpv4(hostIp) === undefined) return 'only ports of IPv4 addresses are forwarded';
+  const parts = podAddresses(podCidr);
+  if (parts === undefined) return undefined;
+  if (isWithin(parts.nodes, hostIp)) return 'it is an address of another node';
+  return isWithin(parts.loadBalancers, hostIp) ? 'it is an address of load balancers' : undefined;
 }
 
 function moved(address: string, from: AddressRange, to: AddressRange): string | undefined {

@@ -117,6 +117,7 @@ export function createWorkerServices(
     capacity: () => shares.capacity(),
     allocatable: () => shares.allocatable(),
   };
+  const addresses = { nodeAddress: self.address, podCidr: config.podCidr };
   const { kubernetes, dns } = must(ownServiceAddresses(config.serviceCidr), 'a range, which the configuration checks');
   const resolver = { clusterServer: dns, engine: parseResolvConf(parts.resolvConf) };
   const source = new PodSource({ client, node: self.name, clock, random, logger });
@@ -166,7 +167,7 @@ export function createWorkerServices(
     volumes,
     ...eviction,
     nodeSource,
-    admission: new NodeAdmission({ pods, node: nodeSource, engine, ...eviction }),
+    admission: new NodeAdmission({ pods, node: nodeSource, engine, addresses, ...eviction }),
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),

@@ -61,6 +61,8 @@ const RESOLVER = { clusterServer: '100.64.0.10', engine: { servers: [], searches
 const POD_CIDR = '100.64.0.0/10';
 /** For documentation (RFC 5737): nothing answers there. */
 const NODE_ADDRESS = '192.0.2.1';
+/** No port of any address is forwarded, and none refused. */
+const ADDRESSES = { nodeAddress: NODE_ADDRESS, podCidr: '' };
 const IMAGE = {
   id: `sha256:${createHash('sha256').update('hollow').digest('hex')}`,
   sizeBytes: 1,
@@ -125,7 +127,7 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
         const pods = byNode.of(name);
         const pressure = { pressures: () => [] };
         const { evictions } = services;
-        const admission = new NodeAdmission({ pods, node: view, engine, pressure, evictions });
+        const admission = new NodeAdmission({ pods, node: view, engine, addresses: ADDRESSES, pressure, evictions });
         await registrations.use(() => node.register(abort), abort);
         await runNode(options, { ...services, owner, facts, runtime, pods, admission }, { node, view }, abort);
       }),

@@ -151,6 +151,7 @@ function admissionOf(pods: readonly Pod[], read?: () => Promise<Node>) {
     pods: { list: () => pods, get: (uid) => byUid.get(uid) },
     node: { known: () => node, read: read ?? (async () => node) },
     engine: ENGINE,
+    addresses: { nodeAddress: '10.0.0.1', podCidr: '' },
     pressure: {
       pressures: () => {
         judgements += 1;

@@ -7,6 +7,7 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
+import { hostPortRejection, type PortAddresses } from '../spec/host-port-rejection.ts';
 import { mismatchOf, shortagesOf } from '../spec/node-fit.ts';
 import { pressureRejection } from '../spec/node-pressure.ts';
 import { type PodRejection, podRejection } from '../spec/pod-rejection.ts';
@@ -19,6 +20,7 @@ export interface NodeAdmissionOptions {
   readonly pods: Pick<PodView, 'get' | 'list'>;
   readonly node: Pick<NodeSource, 'known' | 'read'>;
   readonly engine: EngineInfo;
+  readonly addresses: PortAddresses;
   readonly pressure: Pick<PressureManager, 'pressures'>;
   readonly evictions: Pick<Evictions, 'evict' | 'evictionOf'>;
 }
@@ -161,9 +163,10 @@ export class NodeAdmission {
 
   /** In kubelet's order: pressure, features, room, and what no room helps against. */
   #verdictBeside(pod: Pod, admitted: readonly Pod[]): Verdict {
-    const { engine, pressure } = this.#options;
+    const { engine, pressure, addresses } = this.#options;
     const node = this.#options.node.known();
-    const rejection = pressureRejection(pod, pressure.pressures()) ?? podRejection(pod, engine);
+    const rejection =
+      pressureRejection(pod, pressure.pressures()) ?? podRejection(pod, engine) ?? hostPortRejection(pod, addresses);
     if (rejection !== undefined) return { kind: 'rejected', rejection };
     const isCritical = isCriticalPod(pod);
     const lasting = isCritical ? this.#lasting(admitted) : admitted;

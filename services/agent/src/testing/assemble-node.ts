@@ -190,6 +190,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
       pods,
       node: new NodeSource({ client, node: owner.node, initial: host.node }),
       engine: host.engine,
+      addresses: { nodeAddress: facts.nodeAddress, podCidr: '' },
       pressure: { pressures: () => host.pressures() },
       evictions,
     }),

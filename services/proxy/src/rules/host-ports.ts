@@ -1,12 +1,4 @@
-import {
-  type Container,
-  hasEnded,
-  isWithin,
-  lastingContainers,
-  parseIpv4,
-  type Pod,
-  podAddresses,
-} from '@gantry/objects';
+import { type Container, hasEnded, hostIpRefusal, isWithin, lastingContainers, type Pod } from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
 import { type Protocol, protocolOf } from './service-port.ts';
 import type { FlowTargets } from './stale-flows.ts';
@@ -85,10 +77,7 @@ function portsOf({ ports }: Container, podAddress: string): readonly ForwardedPo
   });
 }
 
-/** A pod uses no address of another Node of the host, nor one of a load balancer. That it is the host's at all is checked by the kernel. */
+/** The pod's agent has refused it otherwise, or is not to be trusted. */
 function mayUse(hostIp: string, node: LocalNode, { podCidr }: Surroundings): boolean {
-  if (hostIp === '' || hostIp === node.address) return true;
-  const parts = podAddresses(podCidr);
-  if (parseIpv4(hostIp) === undefined || parts === undefined) return false;
-  return !isWithin(parts.nodes, hostIp) && !isWithin(parts.loadBalancers, hostIp);
+  return hostIpRefusal(hostIp, { podCidr, nodeAddress: node.address }) === undefined;
 }
