@@ -1,5 +1,5 @@
 import { DEPLOYMENTS, type Lease, LEASES, type Node, nodeAddressOf, NODES, StatusError } from '@gantry/objects';
-import { errorMessage } from '@gantry/base';
+import { errorMessage, raceAbort } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import type { RunningAgent } from './running-agents.ts';
 import type { Look } from './wait-until.ts';
@@ -14,45 +14,67 @@ export async function lookAtApi(api: HttpClient, signal: AbortSignal): Promise<L
   }
 }
 
-/** What nodes are to be there. */
+/** The nodes that a start waits for. */
 export interface WantedNodes {
+  /** Of this project, each with an agent that runs on this engine. */
   readonly count: number;
   /** The range of the pods of this engine. */
   readonly podCidr: string;
-  /** The agents of the cluster that run on this engine. */
+  /** The agents of the project that run on this engine. */
   readonly agents: () => Promise<readonly RunningAgent[]>;
 }
 
-/**
- * Whether at least as many nodes as wanted are Ready, among them one of each running agent. A Node stays Ready for some seconds after its
- * agent has ended: what it says, its address above all, may be of a container that another one has replaced.
- */
+/** Nodes, and the Leases by which they are alive. */
+interface SeenNodes {
+  readonly nodes: readonly Node[];
+  readonly leases: readonly Lease[];
+}
+
+/** Whether at least as many nodes as wanted are Ready, among them one of each agent. */
 export async function lookAtNodes(api: HttpClient, wanted: WantedNodes, signal: AbortSignal): Promise<Look<number>> {
-  return await orMissing(async () => {
-    const { items } = await api.list(NODES, {}, signal);
-    const ready = items.filter((node) => isTrue(node.status?.conditions, 'Ready'));
-    if (ready.length < wanted.count) {
-      const waiting = items.filter((node) => !ready.includes(node)).map((node) => node.metadata.name);
-      return {
-        done: false,
-        missing: `${ready.length} of ${wanted.count} nodes Ready${waiting.length > 0 ? `, not yet: ${waiting.join(', ')}` : ''}`,
-      };
-    }
+  const look = await orMissing(async (): Promise<Look<SeenNodes>> => {
+    const { items: nodes } = await api.list(NODES, {}, signal);
     const { items: leases } = await api.list(LEASES, { namespace: 'kube-node-lease' }, signal);
-    const waiting = agentsWithoutNode(await wanted.agents(), { podCidr: wanted.podCidr, nodes: ready, leases });
-    if (waiting.length === 0) return { done: true, value: ready.length };
-    return { done: false, missing: `not registered yet: ${waiting.map(({ name }) => name).join(', ')}` };
+    return { done: true, value: { nodes, leases } };
   });
+  if (!look.done) return look;
+  // Of no interest before: each look at containers starts a process.
+  if (readyOf(look.value).length < wanted.count) return judgeNodes(look.value, wanted, []);
+  try {
+    return judgeNodes(look.value, wanted, await raceAbort(wanted.agents(), signal));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { done: false, missing: 'the engine does not answer' };
+  }
+}
+
+const readyOf = ({ nodes }: SeenNodes) => nodes.filter((node) => isTrue(node.status?.conditions, 'Ready'));
+
+/**
+ * A Node stays Ready for some seconds after its agent has ended: what it says, its address above all, may be of a container that another
+ * one has replaced.
+ */
+export function judgeNodes(
+  seen: SeenNodes,
+  { count, podCidr }: Pick<WantedNodes, 'count' | 'podCidr'>,
+  agents: readonly RunningAgent[],
+): Look<number> {
+  const nodes = readyOf(seen);
+  if (nodes.length < count) {
+    const waiting = seen.nodes.filter((node) => !nodes.includes(node)).map((node) => node.metadata.name);
+    const which = waiting.length > 0 ? `, not yet: ${waiting.join(', ')}` : '';
+    return { done: false, missing: `${nodes.length} of ${count} nodes Ready${which}` };
+  }
+  if (agents.length < count) return { done: false, missing: `${agents.length} of ${count} agents run` };
+  const waiting = agentsWithoutNode(agents, { podCidr, nodes, leases: seen.leases });
+  if (waiting.length === 0) return { done: true, value: nodes.length };
+  return { done: false, missing: `not registered and Ready yet: ${waiting.map(({ name }) => name).join(', ')}` };
 }
 
 /** Agents that have not registered since they started: a Node has an agent's address and, from its registration on, its Lease. */
-export function agentsWithoutNode(
+function agentsWithoutNode(
   agents: readonly RunningAgent[],
-  {
-    podCidr,
-    nodes,
-    leases,
-  }: { readonly podCidr: string; readonly nodes: readonly Node[]; readonly leases: readonly Lease[] },
+  { podCidr, nodes, leases }: SeenNodes & Pick<WantedNodes, 'podCidr'>,
 ): readonly RunningAgent[] {
   const renewals = new Map(leases.map(({ metadata, spec }) => [metadata.name, Date.parse(spec?.renewTime ?? '')]));
   const isOf = (node: Node, agent: RunningAgent) => {

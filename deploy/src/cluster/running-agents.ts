@@ -23,7 +23,7 @@ export async function findRunningAgents(shell: Shell, clusterId: string): Promis
   if (ids.length === 0) return [];
   const address = `{{with index .NetworkSettings.Networks "${clusterId}-pods"}}{{.IPAddress}}{{end}}`;
   const format = ['{{.Name}}', '{{.State.StartedAt}}', address].join('\t');
-  // One that has ended since then has no part in it: `inspect` prints the others all the same.
+  // It fails for a container that was removed since, and prints the others all the same.
   const { stdout } = await shell.run('docker', ['inspect', '--format', format, ...ids]);
   return readRunningAgents(stdout);
 }

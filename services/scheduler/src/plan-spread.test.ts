@@ -100,3 +100,29 @@ it('assigns pods with constraints to nodes that the rules allow, and refuses non
   );
   expect(Math.min(seen.assigned, seen.refused)).toBeGreaterThan(50);
 });
+
+it('postpones the rest of a cycle that has compared very many pods with constraints', () => {
+  const names = Array.from({ length: 10 }, (_, i) => `n${i}`);
+  const keys = Array.from({ length: 100 }, (_, i) => `key-${i}`);
+  const labels = (of: string) => Object.fromEntries(keys.map((key) => [key, of]));
+  const nodes = names.map((name) => exampleNode(name, { pods: '200', labels: labels(name) }));
+  const running = names.flatMap((node) =>
+    Array.from({ length: 101 }, (_, j) => examplePod(`${node}-${j}`, { node, labels: { app: 'x' } })),
+  );
+  const constraints = (maxSkew: number): TopologySpreadConstraint[] =>
+    keys.map((topologyKey) => ({
+      topologyKey,
+      maxSkew,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app: 'x' } },
+    }));
+  const pods = (of: (maxSkew: number) => TopologySpreadConstraint[]) =>
+    Array.from({ length: 12 }, (_, i) => examplePod(`p${i}`, { spec: { topologySpreadConstraints: of(i + 1) } }));
+  const kinds = (waiting: readonly Pod[]) =>
+    planAssignments(exampleSnapshot(nodes, running), waiting.map(createPodInfo), 1).map(({ kind }) => kind);
+  expect(kinds(pods(constraints))).toEqual([...Array<string>(10).fill('assign'), 'postpone', 'postpone']);
+  // Nodes without the labels are not compared.
+  const elsewhere = (maxSkew: number) =>
+    constraints(maxSkew).map((one) => ({ ...one, topologyKey: `other-${one.topologyKey}` }));
+  expect(kinds(pods(elsewhere))).toEqual(Array<string>(12).fill('refuse'));
+});

@@ -1,6 +1,7 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
 import { AffinityCounts } from './framework/affinity-counts.ts';
+import { CountedNodes } from './framework/counted-nodes.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
 import { type Refusal, refusalOf } from './framework/refusal.ts';
@@ -53,7 +54,7 @@ const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
 /** A cycle ends when so many pods have been tried as victims: the next one decides on the rest, in the same order. */
 const MAX_TRIED_VICTIMS = 10_000;
-/** The same when so many pods have been compared with terms of affinity and constraints on their spread, which takes about a quarter of a second. */
+/** The same when so many pods have been compared with terms of affinity and constraints, which takes about a quarter of a second. */
 const MAX_COMPARED = 1_000_000;
 
 /**
@@ -77,6 +78,7 @@ class Planner {
   readonly #plugins: Plugins;
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
+  readonly #counted: CountedNodes;
   readonly #affinity: AffinityCounts;
   readonly #spread: SpreadCounts;
   readonly #decided: ReadonlySet<string>;
@@ -92,8 +94,9 @@ class Planner {
     this.#plugins = plugins;
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
-    this.#affinity = new AffinityCounts(this.#nodes, snapshot);
-    this.#spread = new SpreadCounts(this.#nodes);
+    this.#counted = new CountedNodes(this.#nodes);
+    this.#affinity = new AffinityCounts(this.#counted, snapshot);
+    this.#spread = new SpreadCounts(this.#counted);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
@@ -110,6 +113,7 @@ class Planner {
     if (chosen === undefined) return this.#refuse(pod, known, search);
     const node = withPod(chosen.node, pod);
     this.#nodes[chosen.index] = node;
+    this.#counted.replace(node);
     this.#affinity.assign(pod, node);
     this.#spread.assign(pod, node);
     this.#nominations.withdraw(pod);

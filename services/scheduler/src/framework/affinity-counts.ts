@@ -1,4 +1,4 @@
-import { CountedNodes } from './counted-nodes.ts';
+import type { CountedNodes } from './counted-nodes.ts';
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
 import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
@@ -51,7 +51,6 @@ class MatchSum implements MatchCount {
  * terms of a waiting pod when it is decided on, once for all pods with the same terms. No pod is looked at for a pod without terms.
  */
 export class AffinityCounts {
-  readonly #nodes: readonly NodeInfo[];
   readonly #namespaces: NamespaceLabels;
   readonly #counted: CountedNodes;
   readonly #forbidding = new Map<string, TermSum>();
@@ -62,13 +61,11 @@ export class AffinityCounts {
   #nominatedTerms: boolean;
   #compared = 0;
 
-  /** `nodes` are those of the cycle: where pods are assigned, they change as `assign` is told. */
-  constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
-    this.#nodes = nodes;
-    this.#counted = new CountedNodes(nodes);
+  constructor(counted: CountedNodes, { namespaces, nominated }: ClusterSnapshot) {
+    this.#counted = counted;
     this.#namespaces = namespaces;
     this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
-    for (const node of nodes)
+    for (const node of counted.nodes)
       if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
   }
 
@@ -79,7 +76,6 @@ export class AffinityCounts {
 
   /** A pod counts on a node from now on: `node` has it already. */
   assign(pod: PodInfo, node: NodeInfo): void {
-    this.#counted.replace(node);
     this.#addTerms(pod, node);
     for (const count of this.#matching.values()) count.add(pod, node, this.#namespaces);
   }
@@ -128,7 +124,7 @@ export class AffinityCounts {
     const known = this.#matching.get(id);
     if (known !== undefined) return known;
     const count = new MatchSum(terms);
-    for (const node of this.#nodes) {
+    for (const node of this.#counted.nodes) {
       for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
       this.#compared += node.pods.size * terms.length;
     }

@@ -1,12 +1,4 @@
-import {
-  type Amounts,
-  type HostPort,
-  hostPortsOf,
-  type Node,
-  type Pod,
-  podRequests,
-  withHeldResources,
-} from '@gantry/objects';
+import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
 import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityOf } from './pod-affinity.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 import { type PodSpread, podSpreadOf, type SpreadConstraint } from './topology-spread.ts';
@@ -25,7 +17,7 @@ export interface PodInfo {
   readonly priority: number;
   /** Its terms about other pods; absent without any. */
   readonly affinity?: PodAffinity | undefined;
-  /** How it wants to be spread with others; absent without constraints, and once it has a node. */
+  /** How it wants to be spread with others; absent without constraints, and once the cache shows its node. */
   readonly spread?: PodSpread | undefined;
   /** The state of its volumes when a cycle begins; absent without claims. */
   readonly volumes?: PodVolumes | undefined;
@@ -88,10 +80,11 @@ export interface DomainCount {
 
 /** What the constraints of a pod count, as the cluster is when it is decided on. */
 export interface Spreading {
-  readonly required: readonly DomainCount[];
+  /** `own` is 1 where the constraint selects the pod itself. */
+  readonly required: readonly { readonly count: DomainCount; readonly own: 0 | 1 }[];
   readonly preferred: readonly DomainCount[];
-  /** How many more pods count for a required constraint on a node, as it is in thought, than were counted there. */
-  readonly moreOn: (node: NodePods & { readonly node: Node }, constraint: SpreadConstraint) => number;
+  /** How many more pods count on a node, as it is in thought, than were counted there: for required constraints that spread over it. */
+  readonly moreOn: (node: NodePods) => ReadonlyMap<DomainCount, number>;
 }
 
 export interface PodDifference {

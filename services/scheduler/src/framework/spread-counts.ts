@@ -1,9 +1,9 @@
 import type { Pod } from '@gantry/objects';
 import { domainOf } from './affinity-counts.ts';
-import { CountedNodes } from './counted-nodes.ts';
-import type { ByValue, DomainCount, PodInfo, Spreading } from './pod-info.ts';
+import type { CountedNodes } from './counted-nodes.ts';
+import type { ByValue, DomainCount, PodDifference, PodInfo, Spreading } from './pod-info.ts';
 import type { NodeInfo } from './snapshot.ts';
-import { counts, type PodSpread, type SpreadConstraint, spreadsOver } from './topology-spread.ts';
+import { countsFor, eligibility, type PodSpread, type SpreadConstraint } from './topology-spread.ts';
 
 /** The domain with the fewest pods, and the fewest in any other one; `Infinity` where there is none. */
 interface Least {
@@ -28,7 +28,9 @@ class DomainSum implements DomainCount {
   }
 
   add(value: string, amount: number): void {
-    this.#byValue.set(value, (this.#byValue.get(value) ?? 0) + amount);
+    const known = this.#byValue.get(value);
+    if (known !== undefined && amount === 0) return;
+    this.#byValue.set(value, (known ?? 0) + amount);
     this.#least = undefined;
   }
 
@@ -48,11 +50,16 @@ function leastOf(byValue: ByValue): Least {
   return { value, count, beside };
 }
 
+/** The sums of constraints that a node counts for, with its domains. */
+type SumsOfNode = readonly { readonly sum: DomainSum; readonly value: string }[];
+
 /** What is counted for the constraints of one kind, which a pod and others like it have. */
 class ConstraintCounts {
   readonly sums: readonly DomainSum[];
   readonly #constraints: readonly SpreadConstraint[];
   readonly #pod: Pod;
+  /** By the nodes' names. */
+  readonly #sumsOf = new Map<string, SumsOfNode>();
 
   constructor(constraints: readonly SpreadConstraint[], pod: Pod) {
     this.#constraints = constraints;
@@ -60,17 +67,37 @@ class ConstraintCounts {
     this.sums = constraints.map((constraint) => new DomainSum(constraint));
   }
 
-  /** Counts pods on a node. Its domains are known from then on, even where none of the pods counts. */
-  add(node: NodeInfo, pods: Iterable<PodInfo>): void {
-    if (!isInAllDomains(this.#constraints, node)) return;
-    for (const sum of this.sums) {
-      const { constraint } = sum;
-      const value = domainOf(constraint, node);
-      if (value === undefined || !spreadsOver(constraint, this.#pod, node.node)) continue;
+  /** Counts the pods of a node. Its domains are known from then on, even where none of its pods counts. Returns how much was compared. */
+  addNode(node: NodeInfo): number {
+    if (this.sums.length === 0 || !isInAllDomains(this.#constraints, node)) return 1;
+    const isEligible = eligibility(this.#pod, node.node);
+    const sums = this.sums.flatMap((sum) => {
+      const value = domainOf(sum.constraint, node);
+      return value === undefined || !isEligible(sum.constraint) ? [] : [{ sum, value }];
+    });
+    this.#sumsOf.set(node.name, sums);
+    for (const { sum, value } of sums) {
       let amount = 0;
-      for (const { pod } of pods) if (counts(constraint, this.#pod, pod)) amount += 1;
+      for (const other of node.pods.values()) amount += this.#amountOf(sum, other);
       sum.add(value, amount);
     }
+    return this.sums.length + node.pods.size * sums.length;
+  }
+
+  /** A pod counts on a node from now on. */
+  assign(pod: PodInfo, node: NodeInfo): void {
+    for (const { sum, value } of this.#sumsOf.get(node.name) ?? []) sum.add(value, this.#amountOf(sum, pod));
+  }
+
+  /** How many more of these pods than of those count for each constraint on a node. */
+  moreOn(node: string, { added, removed }: PodDifference): ReadonlyMap<DomainCount, number> {
+    const total = (sum: DomainSum, pods: readonly PodInfo[]) =>
+      pods.reduce((amount, pod) => amount + this.#amountOf(sum, pod), 0);
+    return new Map((this.#sumsOf.get(node) ?? []).map(({ sum }) => [sum, total(sum, added) - total(sum, removed)]));
+  }
+
+  #amountOf({ constraint }: DomainSum, { pod }: PodInfo): number {
+    return countsFor(constraint, this.#pod.metadata.namespace ?? '', pod) ? 1 : 0;
   }
 }
 
@@ -84,15 +111,12 @@ export function isInAllDomains(constraints: readonly SpreadConstraint[], node: P
  * is looked at for a pod without constraints.
  */
 export class SpreadCounts {
-  readonly #nodes: readonly NodeInfo[];
   readonly #counted: CountedNodes;
   readonly #known = new Map<string, { readonly required: ConstraintCounts; readonly preferred: ConstraintCounts }>();
   #compared = 0;
 
-  /** `nodes` are those of the cycle: where pods are assigned, they change as `assign` is told. */
-  constructor(nodes: readonly NodeInfo[]) {
-    this.#nodes = nodes;
-    this.#counted = new CountedNodes(nodes);
+  constructor(counted: CountedNodes) {
+    this.#counted = counted;
   }
 
   /** How many pods have been compared with constraints of waiting pods. */
@@ -100,11 +124,12 @@ export class SpreadCounts {
     return this.#compared;
   }
 
-  /** A pod counts on a node from now on: `node` has it already. */
+  /** A pod counts on a node from now on. */
   assign(pod: PodInfo, node: NodeInfo): void {
-    this.#counted.replace(node);
-    for (const { required, preferred } of this.#known.values())
-      for (const count of [required, preferred]) count.add(node, [pod]);
+    for (const { required, preferred } of this.#known.values()) {
+      required.assign(pod, node);
+      preferred.assign(pod, node);
+    }
   }
 
   /** The pod with what its constraints count; as it is when it has none. */
@@ -112,16 +137,15 @@ export class SpreadCounts {
     const { spread } = info;
     if (spread === undefined || spread.excess !== undefined) return info;
     const { required, preferred } = this.#countsOf(spread, info.pod);
+    const { labels } = info.pod.metadata;
     const spreading: Spreading = {
-      required: required.sums,
+      required: required.sums.map((count) => ({ count, own: count.constraint.selector.matches(labels) ? 1 : 0 })),
       preferred: preferred.sums,
-      moreOn: (node, constraint) => {
+      moreOn: (node) => {
         const difference = this.#counted.differenceOn(node, 'pods');
-        if (difference === undefined || !isInAllDomains(spread.required, node)) return 0;
-        if (!spreadsOver(constraint, info.pod, node.node)) return 0;
-        const counting = (pods: readonly PodInfo[]) =>
-          pods.filter(({ pod }) => counts(constraint, info.pod, pod)).length;
-        return counting(difference.added) - counting(difference.removed);
+        if (difference === undefined) return NOTHING_MORE;
+        this.#compared += (difference.added.length + difference.removed.length) * required.sums.length;
+        return required.moreOn(node.name, difference);
       },
     };
     return { ...info, spreading };
@@ -130,17 +154,12 @@ export class SpreadCounts {
   #countsOf({ id, required, preferred }: PodSpread, pod: Pod) {
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    const made = {
-      required: new ConstraintCounts(required, pod),
-      preferred: new ConstraintCounts(preferred, pod),
-    };
-    for (const node of this.#nodes) {
-      const pods = [...node.pods.values()];
-      made.required.add(node, pods);
-      made.preferred.add(node, pods);
-      this.#compared += pods.length * (required.length + preferred.length);
-    }
+    const made = { required: new ConstraintCounts(required, pod), preferred: new ConstraintCounts(preferred, pod) };
+    for (const node of this.#counted.nodes)
+      this.#compared += made.required.addNode(node) + made.preferred.addNode(node);
     this.#known.set(id, made);
     return made;
   }
 }
+
+const NOTHING_MORE: ReadonlyMap<DomainCount, number> = new Map();

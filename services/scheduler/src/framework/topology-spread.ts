@@ -33,7 +33,7 @@ export interface PodSpread {
   readonly excess?: number;
 }
 
-/** Each one of a waiting pod is compared with all pods of its namespace. */
+/** Each one of a waiting pod is compared with all pods. Kubernetes has no limit. */
 export const MAX_CONSTRAINTS = 100;
 
 /** The constraints of a pod; undefined for one without any. */
@@ -59,20 +59,23 @@ function parse(constraint: TopologySpreadConstraint): SpreadConstraint {
   };
 }
 
-/** Whether a node is one of those over which a constraint of the pod spreads. */
-export function spreadsOver(
-  { isAffinityHonored, areTaintsHonored }: SpreadConstraint,
-  { spec }: Pod,
-  node: Node,
-): boolean {
-  if (isAffinityHonored && !matchesNodeAffinity(spec, node)) return false;
-  const isUntolerated = () =>
-    findUntoleratedTaint(node.spec?.taints, spec?.tolerations, ['NoSchedule', 'NoExecute']) !== undefined;
-  return !areTaintsHonored || !isUntolerated();
+/** Which constraints of a pod spread over a node. Its affinity and its tolerations are compared with the node once at most. */
+export function eligibility({ spec }: Pod, node: Node): (constraint: SpreadConstraint) => boolean {
+  let isMatched: boolean | undefined;
+  let isTolerated: boolean | undefined;
+  const matches = () => (isMatched ??= matchesNodeAffinity(spec, node));
+  const tolerates = () =>
+    (isTolerated ??=
+      findUntoleratedTaint(node.spec?.taints, spec?.tolerations, ['NoSchedule', 'NoExecute']) === undefined);
+  return ({ isAffinityHonored, areTaintsHonored }) =>
+    (!isAffinityHonored || matches()) && (!areTaintsHonored || tolerates());
 }
 
-/** Whether another pod counts for a constraint of the pod. Those that terminate make room for others. */
-export function counts({ selector }: SpreadConstraint, { metadata: own }: Pod, { metadata: other }: Pod): boolean {
-  if (other.namespace !== own.namespace || other.deletionTimestamp !== undefined) return false;
-  return selector.matches(other.labels);
+/**
+ * Whether another pod counts for a constraint of a pod in `namespace`. Those that terminate make room for others. An empty selector, which
+ * selects all pods, counts none, as in Kubernetes (countPodsMatchSelector).
+ */
+export function countsFor({ selector }: SpreadConstraint, namespace: string, { metadata }: Pod): boolean {
+  if (metadata.namespace !== namespace || metadata.deletionTimestamp !== undefined) return false;
+  return !selector.empty && selector.matches(metadata.labels);
 }

@@ -15,15 +15,20 @@ const AFFINITY = ["node(s) didn't match pod affinity rules"];
 const ANTI_AFFINITY = ["node(s) didn't match pod anti-affinity rules"];
 const ANTI_AFFINITY_OF_OTHERS = ["node(s) didn't satisfy existing pods anti-affinity rules"];
 
+/** Why a pod with too many terms fits nowhere; undefined for others. */
+function conflict({ affinity }: PodInfo): string | undefined {
+  if (affinity?.excess === undefined) return undefined;
+  return `pod has ${affinity.excess} terms of affinity and anti-affinity to pods, more than ${MAX_TERMS}`;
+}
+
 /** Allows nodes that satisfy the pod's required affinity and anti-affinity, and the required anti-affinity of pods that have a node. */
 export const interPodAffinity: FilterPlugin = {
   name: 'InterPodAffinity',
-  conflict: ({ affinity }) =>
-    affinity?.excess === undefined
-      ? undefined
-      : `pod has ${affinity.excess} terms of affinity and anti-affinity to pods, more than ${MAX_TERMS}`,
+  conflict,
   filter: (pod, node) => {
     const { neighbours } = pod;
+    const excess = conflict(pod);
+    if (excess !== undefined) return [excess];
     if (neighbours === undefined) return [];
     const difference = neighbours.differenceOn(node);
     if (!meetsAffinity(pod, neighbours, node, difference)) return AFFINITY;
@@ -32,7 +37,8 @@ export const interPodAffinity: FilterPlugin = {
   },
   // The pods that are missed do not come by taking others away.
   curedByRoom: (pod, node) => {
-    const { neighbours } = pod;
+    const { affinity, neighbours } = pod;
+    if (affinity?.excess !== undefined) return false;
     return neighbours === undefined || meetsAffinity(pod, neighbours, node, neighbours.differenceOn(node));
   },
   helps: (change, info, namespaces) => {

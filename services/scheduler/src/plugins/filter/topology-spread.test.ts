@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import type { ClusterChange } from '../../framework/plugin.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
+import { CountedNodes } from '../../framework/counted-nodes.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { planAssignments } from '../../plan.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
@@ -31,7 +32,7 @@ const waiting = (constraints: readonly TopologySpreadConstraint[], more: Partial
 /** The reasons against each node. */
 function reasons(pod: Pod, running: readonly Pod[]): Readonly<Record<string, readonly string[]>> {
   const { nodes } = exampleSnapshot(NODES, running);
-  const known = new SpreadCounts(nodes).withSpreading(createPodInfo(pod));
+  const known = new SpreadCounts(new CountedNodes(nodes)).withSpreading(createPodInfo(pod));
   return Object.fromEntries(nodes.map((node) => [node.name, topologySpread.filter(known, node)]));
 }
 
@@ -51,7 +52,12 @@ describe('nodes for a pod with constraints that say DoNotSchedule', () => {
       web('a1', 'a1', 'a2'),
       ['a1', 'a2', 'b1', 'c1'],
     ],
-    ['an empty selector selects all', waiting([zone({ labelSelector: {} })]), web('a1', 'c1'), ['b1']],
+    [
+      'an empty selector selects the pod, and counts none',
+      waiting([zone({ labelSelector: {} })]),
+      web('a1', 'a1', 'c1'),
+      ['a1', 'a2', 'b1', 'c1'],
+    ],
     [
       'pods of other namespaces do not count',
       waiting([zone()]),
@@ -132,11 +138,14 @@ describe('nodes for a pod with constraints that say DoNotSchedule', () => {
     expect(Object.values(found).flat()).toEqual([]);
   });
 
-  it('only what other pods take is cured by room', () => {
-    const info = createPodInfo(waiting([zone()]));
-    const { nodes } = exampleSnapshot(NODES);
-    const cured = nodes.filter((node) => topologySpread.curedByRoom?.(info, node)).map(({ name }) => name);
-    expect(cured).toEqual(['a1', 'a2', 'b1', 'c1']);
+  it('only what other pods take is cured by room, and only where no label is missed before', () => {
+    const { nodes } = exampleSnapshot(NODES, web('a1', 'a1'));
+    const cured = (...constraints: TopologySpreadConstraint[]) => {
+      const known = new SpreadCounts(new CountedNodes(nodes)).withSpreading(createPodInfo(waiting(constraints)));
+      return nodes.filter((node) => topologySpread.curedByRoom?.(known, node)).map(({ name }) => name);
+    };
+    expect(cured(zone({ minDomains: 4 }))).toEqual(['a1', 'a2']);
+    expect(cured(spreadBy('rack'), zone())).toEqual([]);
   });
 });
 
@@ -152,20 +161,23 @@ it('pods of one cycle count for each other', () => {
   expect([new Set(zones.slice(0, 3)).size, new Set(zones.slice(3)).size]).toEqual([3, 3]);
 });
 
-it('a pod of high priority takes the place of pods that are ahead', () => {
+describe('a pod of high priority that would be ahead in its zone', () => {
   const nodes = NODES.slice(0, 3);
-  const running = web('a1', 'a2').map((pod) => ({ ...pod, spec: { ...pod.spec, containers: [], priority: 0 } }));
-  const pod = waiting([zone()], {
-    priority: 100,
-    nodeSelector: { zone: 'a' },
-    preemptionPolicy: 'PreemptLowerPriority',
+  const lowly = (...on: readonly string[]) =>
+    web(...on).map((pod) => ({ ...pod, spec: { containers: [], ...pod.spec, priority: 0 } }));
+  const pod = waiting([zone({ nodeAffinityPolicy: 'Ignore' })], { priority: 100, nodeSelector: { zone: 'a' } });
+  const plan = (...on: readonly string[]) =>
+    planAssignments(exampleSnapshot(nodes, lowly(...on)), [createPodInfo(pod)], 1)[0];
+
+  it('takes the place of pods of one node, as many as have to go', () => {
+    expect(plan('a1')).toMatchObject({ preemption: { kind: 'possible', nodeName: 'a1', victims: [{}] } });
+    expect(plan('a1', 'a1')).toMatchObject({ preemption: { kind: 'possible', nodeName: 'a1', victims: [{}, {}] } });
+    expect(plan('a1', 'a1', 'b1')).toMatchObject({ preemption: { kind: 'possible', nodeName: 'a1', victims: [{}] } });
   });
-  pod.spec = { ...pod.spec, topologySpreadConstraints: [zone({ nodeAffinityPolicy: 'Ignore' })], containers: [] };
-  const [decision] = planAssignments(exampleSnapshot(nodes, running), [createPodInfo(pod)], 1);
-  // One of the two has to go: then zone a has two pods and zone b none, so both have to.
-  expect(decision).toMatchObject({ kind: 'refuse', preemption: { kind: 'none' } });
-  const [one] = planAssignments(exampleSnapshot(nodes, running.slice(0, 1)), [createPodInfo(pod)], 1);
-  expect(one).toMatchObject({ kind: 'refuse', preemption: { kind: 'possible', nodeName: 'a1' } });
+
+  it('evicts none where those of one node are not enough', () => {
+    expect(plan('a1', 'a2')).toMatchObject({ kind: 'refuse', preemption: { kind: 'none' } });
+  });
 });
 
 it('refuses a pod with more constraints than are counted', () => {
@@ -173,6 +185,10 @@ it('refuses a pod with more constraints than are counted', () => {
   const [decision] = planAssignments(exampleSnapshot(NODES), [createPodInfo(waiting(constraints))], 1);
   const message = expect.stringContaining('pod has 101 topology spread constraints, more than 100') as string;
   expect(decision).toMatchObject({ kind: 'refuse', message });
+  // Nor does one that is nominated to a node, to which alone it is compared.
+  const nominated = { ...waiting(constraints), status: { nominatedNodeName: 'a1' } };
+  const [again] = planAssignments(exampleSnapshot(NODES, [nominated]), [createPodInfo(nominated)], 1);
+  expect(again).toMatchObject({ kind: 'refuse', message });
 });
 
 describe('changes that may help a refused pod', () => {

@@ -1,11 +1,39 @@
 import { equalJson, type Pod } from '@gantry/objects';
 import { domainOf } from '../../framework/affinity-counts.ts';
 import type { FilterPlugin } from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import type { NodeInfo } from '../../framework/snapshot.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
 import { MAX_CONSTRAINTS } from '../../framework/topology-spread.ts';
 
 const UNEVEN = ["node(s) didn't match pod topology spread constraints"];
 const UNLABELLED = UNEVEN.map((reason) => `${reason} (missing required label)`);
+
+/** Why a pod with too many constraints fits nowhere; undefined for others. */
+function conflict({ spread }: PodInfo): string | undefined {
+  if (spread?.excess === undefined) return undefined;
+  return `pod has ${spread.excess} topology spread constraints, more than ${MAX_CONSTRAINTS}`;
+}
+
+function filter(pod: PodInfo, node: NodeInfo): readonly string[] {
+  const { spreading } = pod;
+  const excess = conflict(pod);
+  if (excess !== undefined) return [excess];
+  if (spreading === undefined || spreading.required.length === 0) return [];
+  const more = spreading.moreOn(node);
+  for (const { count, own } of spreading.required) {
+    const { constraint, byValue } = count;
+    const value = domainOf(constraint, node);
+    if (value === undefined) return UNLABELLED;
+    const counted = byValue.get(value);
+    const present = (counted ?? 0) + (more.get(count) ?? 0);
+    // A node that is excluded from the constraint makes no domain.
+    const least = Math.min(count.leastBeside(value), counted === undefined ? Number.POSITIVE_INFINITY : present);
+    const fewest = byValue.size < constraint.minDomains ? 0 : least;
+    if (present + own - fewest > constraint.maxSkew) return UNEVEN;
+  }
+  return [];
+}
 
 /**
  * Allows nodes in whose domains the pod would be at most `maxSkew` pods ahead of the domain with the fewest, for each constraint that says
@@ -13,40 +41,25 @@ const UNLABELLED = UNEVEN.map((reason) => `${reason} (missing required label)`);
  */
 export const topologySpread: FilterPlugin = {
   name: 'PodTopologySpread',
-  conflict: ({ spread }) =>
-    spread?.excess === undefined
-      ? undefined
-      : `pod has ${spread.excess} topology spread constraints, more than ${MAX_CONSTRAINTS}`,
-  filter: ({ pod, spreading }, node) => {
-    for (const count of spreading?.required ?? []) {
-      const { constraint, byValue } = count;
-      const value = domainOf(constraint, node);
-      if (value === undefined) return UNLABELLED;
-      const { maxSkew, minDomains, selector } = constraint;
-      const counted = byValue.get(value);
-      const present = (counted ?? 0) + (spreading?.moreOn(node, constraint) ?? 0);
-      // A node that is excluded from the constraint makes no domain.
-      const least = Math.min(count.leastBeside(value), counted === undefined ? Number.POSITIVE_INFINITY : present);
-      const fewest = byValue.size < minDomains ? 0 : least;
-      const own = selector.matches(pod.metadata.labels) ? 1 : 0;
-      if (present + own - fewest > maxSkew) return UNEVEN;
-    }
-    return [];
-  },
-  curedByRoom: ({ spread }, node) => isInAllDomains(spread?.required ?? [], node),
+  conflict,
+  filter,
+  curedByRoom: (pod, node) => filter(pod, node) === UNEVEN,
   helps: (change, { pod, spread }) => {
     const required = spread?.required ?? [];
-    // A pod that has gone has terminated before, and did not count any more.
-    const isSelected = ({ metadata: { namespace, labels } }: Pod) =>
-      required.map(({ selector }) => namespace === pod.metadata.namespace && selector.matches(labels));
+    // That it terminates does not matter: a pod that is gone has done so before.
+    const isSelected = ({ metadata }: Pod) =>
+      metadata.namespace === pod.metadata.namespace &&
+      required.some(({ selector }) => selector.matches(metadata.labels));
     switch (change.kind) {
       // More pods in another domain: the fewest are more.
       case 'pod-placed':
-        return isSelected(change.pod.pod).includes(true);
       case 'pod-gone':
-        return isSelected(change.pod.pod).includes(true);
-      case 'pod-relabelled':
-        return !equalJson(isSelected(change.pod.pod), isSelected(change.old.pod));
+        return isSelected(change.pod.pod);
+      case 'pod-relabelled': {
+        const [now, old] = [change.pod.pod.metadata, change.old.pod.metadata];
+        if (now.namespace !== pod.metadata.namespace) return false;
+        return required.some(({ selector }) => selector.matches(now.labels) !== selector.matches(old.labels));
+      }
       // A domain without pods may have gone with one that is removed.
       case 'node-added':
       case 'node-removed':

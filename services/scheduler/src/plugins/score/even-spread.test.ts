@@ -1,5 +1,6 @@
 import type { TopologySpreadConstraint } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { CountedNodes } from '../../framework/counted-nodes.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
@@ -25,15 +26,16 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   ['nodes', [anyway(HOSTNAME)], ['a1', 'b1'], [0, 100, 0, 0]],
   ['zones and nodes', [anyway('zone'), anyway(HOSTNAME)], ['a1'], [0, 66, 100, 0]],
   ['a larger skew lessens differences', [anyway('zone', { maxSkew: 5 })], ['a1', 'a2', 'b1'], [71, 71, 100, 0]],
+  ['an empty selector, which counts none', [anyway('zone', { labelSelector: {} })], ['a1'], [100, 100, 100, 0]],
   ['no pods', [anyway('zone')], [], [100, 100, 100, 0]],
   ['constraints that exclude nodes rank none', [spreadBy('zone')], ['a1'], [0, 0, 0, 0]],
 ])('ranks nodes by %s', (_, constraints, running, expected) => {
-  const pods = running.map((node, i) => examplePod(`w${i}`, { node, labels: { app: 'web' } }));
+  const pods = running.map((node, i) => examplePod(`w${i}`, { node, labels: { app: 'web' }, owner: 'rs' }));
   const { nodes } = exampleSnapshot(NODES, pods);
   const labels = { app: 'web' };
   const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
-  const info = new SpreadCounts(nodes).withSpreading(createPodInfo(waiting));
+  const info = new SpreadCounts(new CountedNodes(nodes)).withSpreading(createPodInfo(waiting));
   expect(evenSpread.score(info, nodes)).toEqual(expected);
   // It has constraints of its own.
-  expect(new Set(spreadByOwner.score(info, nodes)).size).toBe(1);
+  expect(spreadByOwner.score(info, nodes)).toEqual([100, 100, 100, 100]);
 });

@@ -3,12 +3,12 @@ import type { ScorePlugin } from '../../framework/plugin.ts';
 import type { DomainCount, PodInfo } from '../../framework/pod-info.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
-import { counts } from '../../framework/topology-spread.ts';
+import { countsFor } from '../../framework/topology-spread.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 
 /**
- * Prefers nodes in whose domains there are few pods, for each constraint that says ScheduleAnyway; a constraint with many domains counts for
+ * The pod's own constraints on its spread (`spread-by-owner` ranks for pods without any). Prefers nodes in whose domains there are few pods, for each constraint that says ScheduleAnyway; a constraint with many domains counts for
  * more. As Kubernetes' PodTopologySpread ranks them (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go).
  */
 export const evenSpread: ScorePlugin = {
@@ -47,5 +47,6 @@ function domainsAmong(constraint: Constraint, nodes: readonly NodeInfo[]): numbe
 function countOn({ constraint, byValue }: DomainCount, { pod }: PodInfo, node: NodeInfo): number {
   if (constraint.topologyKey !== HOSTNAME) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
   // The node itself: also where the constraint does not spread over it.
-  return [...node.pods.values()].filter((other) => counts(constraint, pod, other.pod)).length;
+  return [...node.pods.values()].filter((other) => countsFor(constraint, pod.metadata.namespace ?? '', other.pod))
+    .length;
 }
