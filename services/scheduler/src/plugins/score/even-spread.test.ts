@@ -1,4 +1,4 @@
-import type { TopologySpreadConstraint } from '@gantry/objects';
+import { HOSTNAME_LABEL, type TopologySpreadConstraint } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { CountedNodes } from '../../framework/counted-nodes.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
@@ -8,11 +8,10 @@ import { spreadBy } from '../../testing/spread-examples.ts';
 import { evenSpread } from './even-spread.ts';
 import { spreadByOwner } from './spread-by-owner.ts';
 
-const HOSTNAME = 'kubernetes.io/hostname';
 const NODES = [
-  exampleNode('a1', { labels: { zone: 'a', [HOSTNAME]: 'a1' } }),
-  exampleNode('a2', { labels: { zone: 'a', [HOSTNAME]: 'a2' } }),
-  exampleNode('b1', { labels: { zone: 'b', [HOSTNAME]: 'b1' } }),
+  exampleNode('a1', { labels: { zone: 'a', [HOSTNAME_LABEL]: 'a1' } }),
+  exampleNode('a2', { labels: { zone: 'a', [HOSTNAME_LABEL]: 'a2' } }),
+  exampleNode('b1', { labels: { zone: 'b', [HOSTNAME_LABEL]: 'b1' } }),
   exampleNode('none'),
 ];
 const anyway = (key: string, more: Partial<TopologySpreadConstraint> = {}) =>
@@ -23,8 +22,8 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   // Sums 3, 3 and 1: 1.386 is the logarithm of two zones and two.
   ['zones', [anyway('zone')], ['a1', 'a2', 'b1'], [33, 33, 100, 0]],
   // Sums 2, 0 and 2: 1.609 is the logarithm of three nodes and two.
-  ['nodes', [anyway(HOSTNAME)], ['a1', 'b1'], [0, 100, 0, 0]],
-  ['zones and nodes', [anyway('zone'), anyway(HOSTNAME)], ['a1'], [0, 66, 100, 0]],
+  ['nodes', [anyway(HOSTNAME_LABEL)], ['a1', 'b1'], [0, 100, 0, 0]],
+  ['zones and nodes', [anyway('zone'), anyway(HOSTNAME_LABEL)], ['a1'], [0, 66, 100, 0]],
   ['a larger skew lessens differences', [anyway('zone', { maxSkew: 5 })], ['a1', 'a2', 'b1'], [71, 71, 100, 0]],
   ['an empty selector, which counts none', [anyway('zone', { labelSelector: {} })], ['a1'], [100, 100, 100, 0]],
   ['no pods', [anyway('zone')], [], [100, 100, 100, 0]],

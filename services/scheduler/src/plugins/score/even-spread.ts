@@ -1,11 +1,10 @@
+import { HOSTNAME_LABEL } from '@gantry/objects';
 import { domainOf } from '../../framework/affinity-counts.ts';
 import type { ScorePlugin } from '../../framework/plugin.ts';
 import type { DomainCount, PodInfo } from '../../framework/pod-info.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
 import { countsFor } from '../../framework/topology-spread.ts';
-
-const HOSTNAME = 'kubernetes.io/hostname';
 
 /**
  * The pod's own constraints on its spread (`spread-by-owner` ranks for pods without any). Prefers nodes in whose domains there are few pods, for each constraint that says ScheduleAnyway; a constraint with many domains counts for
@@ -40,12 +39,12 @@ export const evenSpread: ScorePlugin = {
 type Constraint = DomainCount['constraint'];
 
 function domainsAmong(constraint: Constraint, nodes: readonly NodeInfo[]): number {
-  if (constraint.topologyKey === HOSTNAME) return nodes.length;
+  if (constraint.topologyKey === HOSTNAME_LABEL) return nodes.length;
   return new Set(nodes.map((node) => domainOf(constraint, node))).size;
 }
 
 function countOn({ constraint, byValue }: DomainCount, { pod }: PodInfo, node: NodeInfo): number {
-  if (constraint.topologyKey !== HOSTNAME) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
+  if (constraint.topologyKey !== HOSTNAME_LABEL) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
   // The node itself: also where the constraint does not spread over it.
   return [...node.pods.values()].filter((other) => countsFor(constraint, pod.metadata.namespace ?? '', other.pod))
     .length;
