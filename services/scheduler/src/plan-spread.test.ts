@@ -98,7 +98,7 @@ it('assigns pods with constraints to nodes that the rules allow, and refuses non
     ),
     { numRuns: 500 },
   );
-  expect(Math.min(seen.assigned, seen.refused)).toBeGreaterThan(50);
+  expect(Math.min(seen.assigned, seen.refused)).toBeGreaterThan(10);
 });
 
 it('postpones the rest of a cycle that has compared very many pods with constraints', () => {
