@@ -36,6 +36,14 @@ const sketch = fc.record({
   disk: fc.constantFrom('', 'ssd'),
 });
 
+/** Pods of which each has its own constraints, or all have the same. */
+const waitingPods = fc.oneof(
+  fc.array(sketch, { minLength: 1, maxLength: 6 }),
+  fc
+    .tuple(sketch, fc.array(app, { minLength: 2, maxLength: 6 }))
+    .map(([one, apps]) => apps.map((of) => ({ ...one, app: of }))),
+);
+
 type Placed = readonly (readonly [Pod, string])[];
 
 const selects = ({ labelSelector }: TopologySpreadConstraint, { metadata }: Pod) =>
@@ -66,7 +74,7 @@ it('assigns pods with constraints to nodes that the rules allow, and refuses non
   fc.assert(
     fc.property(
       fc.array(fc.tuple(app, fc.constantFrom(...Object.keys(LABELS))), { maxLength: 6 }),
-      fc.array(sketch, { minLength: 1, maxLength: 6 }),
+      waitingPods,
       fc.integer(),
       (running, waiting, seed) => {
         const placed = running.map(
