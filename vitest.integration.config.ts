@@ -15,7 +15,11 @@ const JOURNEYS = [
   '23-daemonset',
   '24-lifecycle',
   '03-repair',
+  '24-hooks-and-probes',
+  '24-volume-files',
   '25-affinity',
+  '24-rare-fields',
+  '24-restart-all',
 ].map(file);
 /** One computes while the other waits. With more of them, machines with two processors answer late. */
 const JOURNEYS_AT_ONCE = 2;
