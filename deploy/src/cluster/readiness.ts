@@ -1,7 +1,8 @@
 import { DEPLOYMENTS, type Lease, LEASES, type Node, nodeAddressOf, NODES, StatusError } from '@gantry/objects';
 import { errorMessage, raceAbort } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
-import type { RunningAgent } from './running-agents.ts';
+import type { Shell } from '../machine/shell.ts';
+import { findRunningAgents, type RunningAgent } from './running-agents.ts';
 import type { Look } from './wait-until.ts';
 
 /** Whether the API responds and is ready. */
@@ -22,6 +23,15 @@ export interface WantedNodes {
   readonly podCidr: string;
   /** The agents of the project that run on this engine. */
   readonly agents: () => Promise<readonly RunningAgent[]>;
+}
+
+/** `count` nodes of a cluster. */
+export function wantedNodes(
+  shell: Shell,
+  { clusterId, podCidr }: { readonly clusterId: string; readonly podCidr: string },
+  count: number,
+): WantedNodes {
+  return { count, podCidr, agents: () => findRunningAgents(shell, clusterId) };
 }
 
 /** Nodes, and the Leases by which they are alive. */

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
-import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
+import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
-import { findRunningAgents } from '../cluster/running-agents.ts';
 import { applySample } from '../cluster/sample.ts';
 import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -68,11 +67,8 @@ await runCommand(async () => {
     await waitUntil(options, (signal) => lookAtApi(api, signal), note);
     note('ready');
   });
-  const wanted = {
-    count: counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS),
-    podCidr: settings.podCidr,
-    agents: () => findRunningAgents(shell, settings.clusterId),
-  };
+  const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
+  const wanted = wantedNodes(shell, settings, agents);
   await progress.step('nodes', async (note) => {
     const options = { clock, what: 'the nodes', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
     note(`${await waitUntil(options, (signal) => lookAtNodes(api, wanted, signal), note)} Ready`);

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '@gantry/base';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
-import { lookAtNodes } from '../cluster/readiness.ts';
-import { findRunningAgents } from '../cluster/running-agents.ts';
+import { lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import type { CommandConfig } from '../config.ts';
@@ -41,11 +40,7 @@ export async function startCluster(
     everyMs: POLL_MS,
     whyInVain: watchRestarts(project),
   };
-  const wanted = {
-    count: options.agents,
-    podCidr: settings.podCidr,
-    agents: () => findRunningAgents(shell, settings.clusterId),
-  };
+  const wanted = wantedNodes(shell, settings, options.agents);
   const nodes = await waitUntil(wait, (signal) => lookAtNodes(api, wanted, signal), note);
   note(`${nodes} nodes in ${config.home}`);
   return kubeconfig;

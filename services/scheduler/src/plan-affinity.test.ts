@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { createPodInfo } from './framework/pod-info.ts';
 import { planAssignments } from './plan.ts';
 import { apart, exampleTerm, near } from './testing/affinity-examples.ts';
+import { expectAllowed, type Placed } from './testing/by-the-letter.ts';
 import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
 
 const LABELS: Readonly<Record<string, Record<string, string>>> = {
@@ -31,7 +32,7 @@ const forbiddenOf = ({ spec }: Pod) =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
 /** Whether a node is allowed by the letter of the rules: each pod is compared with each other one. */
-function isAllowed(pod: Pod, node: string, placed: readonly (readonly [Pod, string])[]): boolean {
+function isAllowed(pod: Pod, node: string, placed: Placed): boolean {
   const domain = (of: string, { topologyKey }: PodAffinityTerm) => LABELS[of]?.[topologyKey];
   const isTogether = (other: string, one: PodAffinityTerm) =>
     domain(node, one) !== undefined && domain(node, one) === domain(other, one);
@@ -65,22 +66,7 @@ it('assigns pods with terms to nodes that the rules allow, and refuses none that
           });
         const placed = running.map(([one, node], i) => [make(`r${i}`, one, node), node] as [Pod, string]);
         const pods = waiting.map((one, i) => make(`w${i}`, one));
-        const snapshot = exampleSnapshot(
-          NODES,
-          placed.map(([pod]) => pod),
-        );
-        for (const decision of planAssignments(snapshot, pods.map(createPodInfo), seed)) {
-          const { pod } = decision.pod;
-          const allowed = Object.keys(LABELS).filter((node) => isAllowed(pod, node, placed));
-          if (decision.kind === 'assign') {
-            expect(allowed).toContain(decision.nodeName);
-            placed.push([pod, decision.nodeName]);
-            seen.assigned += 1;
-          } else {
-            expect(allowed).toEqual([]);
-            seen.refused += 1;
-          }
-        }
+        expectAllowed({ nodes: NODES, running: placed, waiting: pods, seed }, isAllowed, seen);
       },
     ),
     { numRuns: 500 },

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createPodInfo } from './framework/pod-info.ts';
 import { planAssignments } from './plan.ts';
+import { expectAllowed, type Placed } from './testing/by-the-letter.ts';
 import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
 
 const LABELS: Readonly<Record<string, Record<string, string>>> = {
@@ -44,8 +45,6 @@ const waitingPods = fc.oneof(
     .map(([one, apps]) => apps.map((of) => ({ ...one, app: of }))),
 );
 
-type Placed = readonly (readonly [Pod, string])[];
-
 const selects = ({ labelSelector }: TopologySpreadConstraint, { metadata }: Pod) =>
   metadata.labels?.['app'] === labelSelector?.matchLabels?.['app'];
 const isSelectedNode = ({ spec }: Pod, node: string) =>
@@ -86,22 +85,7 @@ it('assigns pods with constraints to nodes that the rules allow, and refuses non
             spec: { topologySpreadConstraints: constraints, ...(disk === '' ? {} : { nodeSelector: { disk } }) },
           }),
         );
-        const snapshot = exampleSnapshot(
-          NODES,
-          placed.map(([pod]) => pod),
-        );
-        for (const decision of planAssignments(snapshot, pods.map(createPodInfo), seed)) {
-          const { pod } = decision.pod;
-          const allowed = Object.keys(LABELS).filter((node) => isAllowed(pod, node, placed));
-          if (decision.kind === 'assign') {
-            expect(allowed).toContain(decision.nodeName);
-            placed.push([pod, decision.nodeName]);
-            seen.assigned += 1;
-          } else {
-            expect(allowed).toEqual([]);
-            seen.refused += 1;
-          }
-        }
+        expectAllowed({ nodes: NODES, running: placed, waiting: pods, seed }, isAllowed, seen);
       },
     ),
     { numRuns: 500 },
