@@ -1,14 +1,15 @@
 /**
- * Generates protobuf code from proto/ and object types from packages/apimachinery/schemas. With `--verify`, fails when a
- * file changes.
+ * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, and the pictures of docs/pictures that have a
+ * source in Graphviz' language. With `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { instance } from '@viz-js/viz';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const GENERATED = ['proto/src/gen', 'packages/objects/src/generated'];
+const GENERATED = ['proto/src/gen', 'packages/objects/src/generated', 'docs/pictures'];
 
 function snapshot(): ReadonlyMap<string, string> {
   const files = GENERATED.flatMap((folder) =>
@@ -25,6 +26,12 @@ execFileSync(process.execPath, [join(root, 'packages/apimachinery/tools/import-s
   cwd: root,
   stdio: 'inherit',
 });
+const viz = await instance();
+const pictures = join(root, 'docs/pictures');
+for (const name of readdirSync(pictures).filter((file) => file.endsWith('.dot'))) {
+  const source = readFileSync(join(pictures, name), 'utf8');
+  writeFileSync(join(pictures, name.replace(/dot$/, 'svg')), viz.renderString(source, { format: 'svg' }));
+}
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

@@ -22,13 +22,18 @@ const { schema, publishedSchema, ...hooks } = kindSchema(WIDGETS, {
   properties: {
     spec: {
       type: 'object',
+      description: 'spec is the desired state of the widget.',
       required: ['size'],
       properties: {
         size: { type: 'integer', minimum: 1, description: 'size is the length of the widget in millimetres.' },
         color: { type: 'string', default: 'red', description: 'color of the surface.' },
       },
     },
-    status: { type: 'object', properties: { ready: { type: 'boolean' } } },
+    status: {
+      type: 'object',
+      description: 'status is the observed state of the widget.',
+      properties: { ready: { type: 'boolean', description: 'ready says whether the widget can be used.' } },
+    },
   },
 });
 

@@ -1,9 +1,12 @@
 import { openApiDocument, openApiPaths } from '@gantry/apimachinery';
-import { resources } from '@gantry/kinds';
+import { resources as listed } from '@gantry/kinds';
+import { widgets } from '@gantry/kinds/testing';
 import { expect, test } from 'vitest';
 import { createDescribe } from './descriptions.ts';
 import { OpenApiDocuments } from './openapi-documents.ts';
 
+// The example of docs/extending.md must pass what a listed kind must.
+const resources = [...listed, widgets];
 const describeField = createDescribe(resources);
 
 test.each([
