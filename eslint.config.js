@@ -107,7 +107,9 @@ export default tseslint.config(
       'prefer-const': 'error',
       'no-var': 'error',
       'max-lines-per-function': ['error', { max: 90, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'max-depth': ['error', 5],
+      'max-params': ['error', 7],
       'import-x/no-extraneous-dependencies': ['error', { devDependencies: false, includeTypes: true }],
       'import-x/no-relative-packages': 'error',
       'no-restricted-imports': [
@@ -186,6 +188,7 @@ export default tseslint.config(
       'no-restricted-properties': 'off',
       'no-restricted-globals': 'off',
       'no-restricted-syntax': ['error', NO_EXPORT_ALL],
+      'max-lines': 'off',
       'max-lines-per-function': 'off',
       'import-x/no-extraneous-dependencies': [
         'error',

@@ -1,6 +1,6 @@
 /**
  * `npm run check`: everything that can be checked without a daemon, two checks at a time, all failures reported at the
- * end. Names of checks run these alone: `npm run check -- words lint`. `--docker` adds those that need Docker; `--json FILE`
+ * end. Names of checks run these alone: `npm run check -- layers lint`. `--docker` adds those that need Docker; `--json FILE`
  * also writes what each check said.
  */
 import { writeFileSync } from 'node:fs';
@@ -49,8 +49,6 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'format', command: [bin('biome'), 'format', '.'] },
   { name: 'layers', command: [process.execPath, 'deploy/tools/check-layers.ts'] },
-  { name: 'names', command: [process.execPath, 'deploy/tools/check-names.ts'] },
-  { name: 'words', command: [process.execPath, 'deploy/tools/check-words.ts'] },
   { name: 'documents', command: [process.execPath, 'deploy/tools/check-documents.ts'] },
   {
     name: 'unit tests',
