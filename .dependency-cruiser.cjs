@@ -1,19 +1,175 @@
-// Cycles between files, those of types alone included. Layers between workspaces: deploy/tools/layers.ts.
+// Who may import whom: `npm run check -- imports`. Imports of types count.
+
+const TESTS = '\\.test\\.ts$|/testing/|/testing\\.ts$|^integration-tests/|^bench/';
+const SOME_PACKAGE = '^(proto|packages/[^/]+)/';
+
+const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+const BETWEEN_WORKSPACES = [
+  forbid(
+    'packages-below-services',
+    'A package knows no service.',
+    { path: SOME_PACKAGE },
+    { path: '^(services|deploy|integration-tests|bench)/' },
+  ),
+  forbid(
+    'services-apart',
+    'Services speak to each other over the network. Tests may start one that another needs.',
+    { path: '^services/([^/]+)/', pathNot: TESTS },
+    { path: '^(services/(?!$1/)|deploy/|integration-tests/|bench/)' },
+  ),
+  forbid(
+    'base-alone',
+    'The base and the wire formats import no workspace.',
+    { path: '^(proto|packages/base)/' },
+    { path: '^(proto|packages/[^/]+)/', pathNot: '^$1/' },
+  ),
+  forbid(
+    'objects-without-transport',
+    'Kinds of objects are values and functions of values: no network, no storage, no process.',
+    { path: '^packages/(objects|cel|apimachinery|custom-resources|kinds)/' },
+    { path: '^(proto|packages/(tls|etcd|service|client|controller-runtime))/|^node_modules/(@grpc|pino|prom-client)/' },
+  ),
+  forbid(
+    'transport-without-objects',
+    'Certificates, etcd and the frame of a service work for any content.',
+    { path: '^packages/(tls|etcd|service)/' },
+    { path: '^packages/(objects|cel|apimachinery|custom-resources|kinds|client|controller-runtime)/' },
+  ),
+  forbid(
+    'etcd-for-few',
+    'Objects are read and written through the API server. Beside it, only those that elect a leader reach etcd.',
+    { pathNot: `^packages/etcd/|^services/(apiserver|scheduler|controller-manager)/|${TESTS}` },
+    { path: '^packages/etcd/' },
+  ),
+  forbid(
+    'readers-without-kinds',
+    'They read what the API server has validated: they need no kinds and no decoder.',
+    { path: '^(services/(scheduler|dns|proxy|ingress)|deploy)/' },
+    { path: '^packages/(cel|apimachinery|custom-resources|kinds)/' },
+  ),
+  forbid(
+    'etcd3-in-its-adapter',
+    'Only its adapter imports it.',
+    { pathNot: '^packages/etcd/|^integration-tests/|^bench/' },
+    { path: '/etcd3/' },
+  ),
+  forbid(
+    'dockerode-in-its-adapter',
+    'Only its adapter imports it.',
+    { pathNot: '^services/agent/src/docker/|^integration-tests/|^bench/' },
+    { path: '/dockerode/' },
+  ),
+];
+
+const WITHIN_WORKSPACES = [
+  forbid(
+    'plans-reach-no-shell',
+    'A plan is a function of values: nothing that it imports, directly or not, acts.',
+    { path: '/plan\\.ts$' },
+    { path: '^services/.*(/controller\\.ts|\\.shell\\.ts)$', reachable: true },
+  ),
+  forbid(
+    'controllers-apart',
+    'Controllers work together through objects. What several share is in a folder without a controller.',
+    { path: '^services/controller-manager/src/controllers/([^/]+)/', pathNot: TESTS },
+    {
+      path: '^services/controller-manager/src/controllers/[^/]+/',
+      pathNot: '^services/controller-manager/src/controllers/($1|pods|revisions|service-endpoints)/',
+    },
+  ),
+  forbid(
+    'scheduler-plugins-apart',
+    'A plugin knows the framework alone.',
+    { path: '^services/scheduler/src/plugins/[^/]+/', pathNot: TESTS },
+    { path: '^services/scheduler/src/(?!plugins/|framework/)' },
+  ),
+  forbid(
+    'framework-below-plugins',
+    'The framework knows no plugin.',
+    { path: '^services/scheduler/src/framework/', pathNot: TESTS },
+    { path: '^services/scheduler/src/(?!framework/)' },
+  ),
+  forbid(
+    'endpoints-on-top',
+    "Endpoints translate protocols: the API server's own work needs none.",
+    { path: '^services/apiserver/src/(?!endpoints/)[^/]+/', pathNot: TESTS },
+    { path: '^services/apiserver/src/endpoints/' },
+  ),
+  forbid(
+    'endpoints-through-registry',
+    'What endpoints read and write passes the registry and the caches.',
+    { path: '^services/apiserver/src/endpoints/', pathNot: TESTS },
+    { path: '^services/apiserver/src/(storage|allocators|admission)/' },
+  ),
+  forbid(
+    'registry-on-its-parts',
+    'Storage, caches, authorisation and admission know no registry, no control loop.',
+    {
+      path: '^services/apiserver/src/(http|storage|cache|auth|audit|flow-control|webhooks|admission|allocators)/',
+      pathNot: TESTS,
+    },
+    { path: '^services/apiserver/src/(registry|loops)/' },
+  ),
+  forbid(
+    'authorisation-alone',
+    'Who may do what is decided without knowing how objects are stored, changed or served.',
+    { path: '^services/apiserver/src/auth/', pathNot: TESTS },
+    { path: '^services/apiserver/src/(storage|admission|allocators|webhooks|http)/' },
+  ),
+  forbid(
+    'docker-behind-ports',
+    "Docker is one container runtime: only the agent's entry knows it.",
+    { path: '^services/agent/src/(?!docker/)[^/]+/', pathNot: TESTS },
+    { path: '^services/agent/src/docker/' },
+  ),
+  forbid(
+    'ports-alone',
+    "The container runtime's interfaces are the lowest of the agent.",
+    { path: '^services/agent/src/runtime/', pathNot: TESTS },
+    { path: '^services/agent/src/(?!runtime/)' },
+  ),
+  forbid(
+    'pod-decisions-alone',
+    'What a pod needs is decided from its spec and from what runs.',
+    { path: '^services/agent/src/(spec|plan)/', pathNot: TESTS },
+    { path: '^services/agent/src/(?!spec/|plan/|runtime/|probes/)' },
+  ),
+  forbid(
+    'rules-are-values',
+    'The rules of a data plane are computed from objects, without the program that loads them.',
+    { path: '^services/(proxy|ingress)/src/rules/', pathNot: TESTS },
+    { path: '^services/$1/src/(?!rules/)' },
+  ),
+  forbid(
+    'commands-on-top',
+    'Commands are entries.',
+    { path: '^deploy/src/(?!commands/)' },
+    { path: '^deploy/src/commands/' },
+  ),
+];
+
 module.exports = {
   forbidden: [
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
-    {
-      name: 'not-to-test',
-      severity: 'error',
-      from: { pathNot: '\\.test\\.ts$|/testing/|^integration-tests|^bench' },
-      to: { path: '\\.test\\.ts$' },
-    },
+    forbid('no-circular', 'Cycles make files that are read only together.', {}, { circular: true }),
+    forbid('unresolvable', 'The file does not exist.', {}, { couldNotResolve: true }),
+    forbid(
+      'product-without-tests',
+      'What runs in a cluster has no code of tests.',
+      { pathNot: TESTS },
+      { path: TESTS },
+    ),
+    ...BETWEEN_WORKSPACES,
+    ...WITHIN_WORKSPACES,
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/dist/|/dist-tools/|node_modules' },
+    exclude: { path: '/dist/|/dist-tools/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
-    enhancedResolveOptions: { conditionNames: ['gantry-source', 'import', 'require', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['gantry-source', 'import', 'require', 'default', 'types'],
+    },
   },
 };

@@ -41,6 +41,10 @@ const AMBIENT = [
   { object: 'Math', property: 'random', message: 'Take a Random as an argument.' },
   { object: 'crypto', property: 'randomUUID', message: 'Take a NewUid as an argument.' },
 ];
+/** Of tests: each runs. */
+const EVERY_TEST = ['describe', 'it', 'test'].flatMap((object) =>
+  ['only', 'skip', 'todo', 'fails'].map((property) => ({ object, property, message: 'Every test runs.' })),
+);
 const TIMERS = ['setTimeout', 'setInterval'].map((name) => ({
   name,
   message: 'Take a Clock as an argument.',
@@ -56,12 +60,6 @@ const PURE = [
   'services/scheduler/src/framework/*.ts',
   'services/scheduler/src/plugins/**/*.ts',
   'services/scheduler/src/preemption/*.ts',
-];
-
-/** Libraries that only their adapter may import. */
-const ADAPTERS = [
-  { name: 'dockerode', only: ['services/agent/src/docker/**', 'integration-tests/**', 'bench/**'] },
-  { name: 'etcd3', only: ['packages/etcd/**'] },
 ];
 
 export default tseslint.config(
@@ -112,30 +110,11 @@ export default tseslint.config(
       'max-params': ['error', 7],
       'import-x/no-extraneous-dependencies': ['error', { devDependencies: false, includeTypes: true }],
       'import-x/no-relative-packages': 'error',
-      'no-restricted-imports': [
-        'error',
-        { paths: ADAPTERS.map(({ name }) => ({ name, message: 'Only its adapter may import it.' })) },
-      ],
       'no-restricted-properties': ['error', ...AMBIENT],
       'no-restricted-globals': ['error', ...TIMERS],
       'no-restricted-syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE, NO_ENV],
     },
   },
-  ...ADAPTERS.map(({ name, only }) => ({
-    files: only,
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          paths: ADAPTERS.filter((other) => other.name !== name && !other.only.includes(only[0])).map((other) => ({
-            name: other.name,
-            message: 'Only its adapter may import it.',
-          })),
-        },
-      ],
-    },
-  })),
-  { files: ['integration-tests/**', 'bench/**'], rules: { 'no-restricted-imports': 'off' } },
   {
     files: ['**/config.ts'],
     rules: { 'no-restricted-syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE] },
@@ -162,13 +141,10 @@ export default tseslint.config(
       'no-restricted-imports': [
         'error',
         {
-          paths: [
-            ...ADAPTERS.map(({ name }) => ({ name, message: 'Only its adapter may import it.' })),
-            ...['client', 'etcd', 'service', 'apiserver'].map((name) => ({
-              name: `@gantry/${name}`,
-              message: 'A plan is pure: read and write in controller.ts.',
-            })),
-          ],
+          paths: ['client', 'etcd', 'service', 'apiserver'].map((name) => ({
+            name: `@gantry/${name}`,
+            message: 'A plan is pure: read and write in controller.ts.',
+          })),
           patterns: [{ group: ['node:*', './controller.ts', './*.shell.ts'], message: 'A plan is pure.' }],
         },
       ],
@@ -185,7 +161,7 @@ export default tseslint.config(
   {
     files: [...TESTS, '**/tools/**/*.ts', '*.config.*', 'services/*/tools/**'],
     rules: {
-      'no-restricted-properties': 'off',
+      'no-restricted-properties': ['error', ...EVERY_TEST],
       'no-restricted-globals': 'off',
       'no-restricted-syntax': ['error', NO_EXPORT_ALL],
       'max-lines': 'off',

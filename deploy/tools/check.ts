@@ -1,6 +1,6 @@
 /**
  * `npm run check`: everything that can be checked without a daemon, two checks at a time, all failures reported at the
- * end. Names of checks run these alone: `npm run check -- layers lint`. `--docker` adds those that need Docker; `--json FILE`
+ * end. Names of checks run these alone: `npm run check -- imports lint`. `--docker` adds those that need Docker; `--json FILE`
  * also writes what each check said.
  */
 import { writeFileSync } from 'node:fs';
@@ -48,7 +48,6 @@ const CHECKS: readonly Check[] = [
     after: ['generated code'],
   },
   { name: 'format', command: [bin('biome'), 'format', '.'] },
-  { name: 'layers', command: [process.execPath, 'deploy/tools/check-layers.ts'] },
   { name: 'documents', command: [process.execPath, 'deploy/tools/check-documents.ts'] },
   {
     name: 'unit tests',
@@ -80,7 +79,7 @@ const CHECKS: readonly Check[] = [
     waits: true,
   },
   {
-    name: 'cycles',
+    name: 'imports',
     command: [
       bin('depcruise'),
       '--config',
@@ -88,8 +87,9 @@ const CHECKS: readonly Check[] = [
       'proto/src',
       'packages',
       'services',
-      'deploy/src',
+      'deploy',
       'integration-tests/src',
+      'bench/src',
     ],
   },
   { name: 'unused', command: [bin('knip'), '--no-progress', '--no-config-hints'] },

@@ -1,6 +1,6 @@
 import { ManualClock } from '@gantry/base/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import type { GuardedWrite, ObjectStore } from '../storage/object-store.ts';
 import { ADDRESSES, Claims } from './claims.ts';
 

@@ -3,7 +3,7 @@ import { resources } from '@gantry/kinds';
 import { ManualClock } from '@gantry/base/testing';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { reportCache } from './cache-metrics.ts';
 import { WatchCache } from './watch-cache.ts';
 

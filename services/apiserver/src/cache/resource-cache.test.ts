@@ -4,7 +4,7 @@ import type { KubeObject } from '@gantry/objects';
 import { resources } from '@gantry/kinds';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoreEvent } from '../storage/object-store.ts';
-import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
 import { listVersion } from './object-keys.ts';

@@ -4,7 +4,7 @@ import { append, must, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WatchItem } from './watch-item.ts';
-import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import type { Filter } from './filter.ts';
 import { listVersion, objectKey } from './object-keys.ts';
 import { WatchCache, type WatchCacheOptions } from './watch-cache.ts';

@@ -15,7 +15,7 @@ import {
   type WriteOptions,
 } from './contract/registry.ts';
 import type { User } from '../auth/user.ts';
-import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { cachedServices, createWebhookCaller } from '../webhooks/index.ts';
 import { createRegistry } from './create-registry.ts';
 import { createCacheLookup } from '../auth/authz/cache-lookup.ts';

@@ -1,7 +1,7 @@
 import { EtcdError, type Operation, type Transaction, type TransactionResult } from '@gantry/etcd';
 import { type MemoryEtcd } from '@gantry/etcd/testing';
 import { describe, expect, it } from 'vitest';
-import { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from './testing/memory-store.ts';
 import type { StoreWatchItem } from './object-store.ts';
 import { revisionOf } from './resource-version.ts';
 import { committed, create, pod, remove, update } from './testing/store-calls.ts';

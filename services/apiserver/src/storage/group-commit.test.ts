@@ -1,6 +1,6 @@
 import type { Transaction } from '@gantry/etcd';
 import { expect, it } from 'vitest';
-import { createMemoryObjectStore } from './memory-store.ts';
+import { createMemoryObjectStore } from './testing/memory-store.ts';
 import { create, pod } from './testing/store-calls.ts';
 
 /** As many as may wait. */

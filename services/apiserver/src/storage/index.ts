@@ -1,6 +1,5 @@
-/** Objects in etcd, and the same in memory. Nothing outside this folder knows how they are stored. */
+/** Objects in etcd. Nothing outside this folder knows how they are stored. */
 export { createEtcdObjectStore, type ClosableObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
-export { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
 export { INCARNATION_KEY } from './keys.ts';
 export { createSealing, type Sealing, type SealingKey, type SealingKeys } from './sealing.ts';
 export { addSealingKey, forgetOldSealingKeys, KEY_FILE, openSealingKeys } from './sealing-key-file.ts';

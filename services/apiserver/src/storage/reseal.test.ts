@@ -5,7 +5,7 @@ import type { KeyValueStore } from '@gantry/etcd';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sealedWith } from './envelope.ts';
-import { createMemoryObjectStore } from './memory-store.ts';
+import { createMemoryObjectStore } from './testing/memory-store.ts';
 import { reseal } from './reseal.ts';
 import { addSealingKey, forgetOldSealingKeys, KEY_FILE, openSealingKeys } from './sealing-key-file.ts';
 import { createSealing, type SealingKeys } from './sealing.ts';

@@ -2,7 +2,7 @@ import { append, systemClock, systemRandom, systemUid } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { callServer, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 

@@ -1,7 +1,7 @@
 import { createLogger } from '@gantry/service';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { expect, it } from 'vitest';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { callServer } from './call-server.ts';
 import { startApiServer } from './start-api-server.ts';
 

@@ -2,7 +2,7 @@ import type { CustomResourceDefinition, KubeObject } from '@gantry/objects';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { callServer, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';

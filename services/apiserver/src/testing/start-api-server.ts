@@ -17,7 +17,7 @@ import { createLoopbackClient } from '../loops/loopback-client.ts';
 import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { type ApiServerOptions, createApiServer } from '../server.ts';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { createTestPki, type TestPki } from './test-pki.ts';
 
 /** An API server in this process, over the memory store unless told otherwise, with a certificate authority of its own. */

@@ -1,5 +1,5 @@
 import { createMemoryObjectStore } from './memory-store.ts';
-import { describeObjectStore } from './testing/store-contract.ts';
+import { describeObjectStore } from './store-contract.ts';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 
 describeObjectStore('the object store over etcd in memory', async () => {

@@ -1,7 +1,7 @@
 import { type Clock, type Random, seededRandom, systemClock, systemUid } from '@gantry/base';
 import { MemoryEtcd } from '@gantry/etcd/testing';
-import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
-import { createSealing, fixedKeys } from './sealing.ts';
+import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from '../etcd-object-store.ts';
+import { createSealing, fixedKeys } from '../sealing.ts';
 
 /** Seals Secrets, as etcd's store does; a store in memory needs no secret key. */
 const SEALING = createSealing(fixedKeys([{ id: 'memory', secret: new Uint8Array(32) }]), ['secrets']);
