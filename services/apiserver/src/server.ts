@@ -49,7 +49,7 @@ import {
 import { kubernetesEndpoints, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
 import { eventSweeper } from './loops/events/event-sweeper.ts';
 import { objectService } from './endpoints/grpc/index.ts';
-import { createRouter } from './endpoints/router/create-router.ts';
+import { createRestEndpoint } from './endpoints/router/rest-endpoint.ts';
 import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
 import { healthChecks, readinessMember, type ServerState } from './readiness.ts';
@@ -159,7 +159,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
   const starts = new Starts(clock);
-  const router = createRouter({
+  const serve = createRestEndpoint({
     ...options,
     aggregated: aggregation.apis,
     published: aggregation.published,
@@ -187,7 +187,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       onBootstrapped: () => (state.bootstrap = 'done'),
     }),
     ...endpoints(options, {
-      router,
+      serve,
       starts,
       services: [
         objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
@@ -205,7 +205,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 function endpoints(
   { tls, listen, clock, activities, logger }: ApiServerOptions,
   served: {
-    readonly router: HttpsServerOptions['router'];
+    readonly serve: HttpsServerOptions['serve'];
     readonly starts: Starts;
     readonly services: readonly GrpcService[];
     readonly onDrain: () => void;

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
-import { requestAttributes } from './request-attributes.ts';
+import { describe, expect, it } from 'vitest';
+import { attributesOf, isLastingPart, requestAttributes } from './request-attributes.ts';
+import type { Route } from './request-info.ts';
 
 const G = '/apis/g.example.com/v1';
 const resource = (verb: string, part: object) => ({
@@ -50,5 +51,26 @@ it.each([
   ],
 ])('%s %s is a request for that', (method, url, wanted) => {
   const { pathname, searchParams } = new URL(`https://a${url}`);
-  expect(requestAttributes(method, pathname, searchParams)).toEqual(wanted);
+  expect(requestAttributes({ method, path: pathname, query: searchParams })).toMatchObject(wanted);
+});
+
+describe('a request for a resource that is not served', () => {
+  const MISSING: Route = { kind: 'missing' };
+  const query = new URLSearchParams();
+  const asked = { method: 'GET', path: '/api/v1/namespaces/n/things/a/status', query };
+
+  it('is one for that resource to flow schemas and to the audit log', () => {
+    const attributes = { kind: 'resource', verb: 'get', group: '', resource: 'things', subresource: 'status' };
+    expect(attributesOf(asked, MISSING)).toMatchObject({ ...attributes, namespace: 'n', name: 'a' });
+    expect(isLastingPart(attributesOf(asked, MISSING))).toBe(false);
+  });
+
+  it('is none to flow schemas where it would last', () => {
+    expect(isLastingPart(attributesOf({ ...asked, path: '/api/v1/things/a/proxy' }, MISSING))).toBe(true);
+  });
+
+  it('is one for a path where that is no resource', () => {
+    const other = { ...asked, path: '/other' };
+    expect(attributesOf(other, { kind: 'other' })).toEqual({ kind: 'path', verb: 'get', path: '/other' });
+  });
 });

@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { describe, expect, it } from 'vitest';
-import { parseRoute, type Route, verbOf } from './request-info.ts';
+import { parseRoute, type Route } from './request-info.ts';
 import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 
 const ALL = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
@@ -34,28 +34,33 @@ const resourceRegistry = new ResourceRegistry([
   definition('deployments', { group: 'apps' }),
 ]);
 
+function routeOf(method: string, url: string): Route {
+  const { pathname, searchParams } = new URL(url, 'http://server');
+  return parseRoute({ method, path: pathname, query: searchParams }, resourceRegistry);
+}
+
 function describeRoute(path: string): string {
-  const route: Route = parseRoute(path, resourceRegistry);
+  const route = routeOf('GET', path);
   if (route.kind !== 'resource') return route.kind;
-  const { definition: found, namespace, name, subresource, reach, form } = route;
-  return [found.resource, reach, namespace, name, subresource?.name ?? '', form].join(' ');
+  const { definition: found, namespace, name, subresource, reach, verb } = route;
+  return [found.resource, reach, namespace, name, subresource?.name ?? '', verb ?? 'none'].join(' ');
 }
 
 describe('parseRoute', () => {
   it.each([
-    ['/api/v1/namespaces', 'namespaces cluster    plain'],
-    ['/api/v1/namespaces/a', 'namespaces cluster  a  plain'],
-    ['/api/v1/namespaces/a/status', 'namespaces cluster  a status plain'],
-    ['/api/v1/namespaces/a/pods', 'pods namespace a   plain'],
-    ['/api/v1/namespaces/a/pods/', 'pods namespace a   plain'],
-    ['/api/v1/namespaces/a/pods/x', 'pods namespace a x  plain'],
-    ['/api/v1/namespaces/a/pods/x/binding', 'pods namespace a x binding plain'],
-    ['/api/v1/pods', 'pods all    plain'],
-    ['/api/v1/nodes/n', 'nodes cluster  n  plain'],
-    ['/api/v1/watch/namespaces/a/pods/x', 'pods namespace a x  legacy-watch'],
-    ['/api/v1/watch/pods', 'pods all    legacy-watch'],
-    ['/apis/apps/v1/namespaces/a/deployments', 'deployments namespace a   plain'],
-    ['/api/v1/namespaces/a/bindings', 'bindings namespace a   plain'],
+    ['/api/v1/namespaces', 'namespaces cluster    list'],
+    ['/api/v1/namespaces/a', 'namespaces cluster  a  get'],
+    ['/api/v1/namespaces/a/status', 'namespaces cluster  a status get'],
+    ['/api/v1/namespaces/a/pods', 'pods namespace a   list'],
+    ['/api/v1/namespaces/a/pods/', 'pods namespace a   list'],
+    ['/api/v1/namespaces/a/pods/x', 'pods namespace a x  get'],
+    ['/api/v1/namespaces/a/pods/x/binding', 'pods namespace a x binding none'],
+    ['/api/v1/pods', 'pods all    list'],
+    ['/api/v1/nodes/n', 'nodes cluster  n  get'],
+    ['/api/v1/watch/namespaces/a/pods/x', 'pods namespace a x  watch'],
+    ['/api/v1/watch/pods', 'pods all    watch'],
+    ['/apis/apps/v1/namespaces/a/deployments', 'deployments namespace a   list'],
+    ['/api/v1/namespaces/a/bindings', 'bindings namespace a   none'],
     ['/api/v1/namespaces/a/bindings/x', 'missing'],
     ['/api/v1/bindings', 'missing'],
     ['/api/v1/pods/x', 'missing'],
@@ -74,7 +79,7 @@ describe('parseRoute', () => {
   });
 });
 
-describe('verbOf', () => {
+describe('the verb of a route', () => {
   it.each([
     ['GET', '/api/v1/pods', 'list'],
     ['POST', '/api/v1/pods', undefined],
@@ -90,14 +95,14 @@ describe('verbOf', () => {
     ['GET', '/api/v1/namespaces/a/pods/x/binding', undefined],
     ['GET', '/api/v1/watch/namespaces/a/pods', 'watch'],
   ])('%s %s is %s', (method, path, expected) => {
-    const route = parseRoute(path, resourceRegistry);
-    expect(route.kind === 'resource' ? verbOf(route, method, false) : 'no resource').toBe(expected);
+    const route = routeOf(method, path);
+    expect(route.kind === 'resource' ? route.verb : 'no resource').toBe(expected);
   });
 
   it('does not watch one object but by the old path', () => {
     const verb = (path: string) => {
-      const route = parseRoute(path, resourceRegistry);
-      return route.kind === 'resource' ? verbOf(route, 'GET', true) : 'no resource';
+      const route = routeOf('GET', `${path}?watch=true`);
+      return route.kind === 'resource' ? route.verb : 'no resource';
     };
     expect(verb('/api/v1/namespaces/a/pods')).toBe('watch');
     expect(verb('/api/v1/namespaces/a/pods/x')).toBe('get');

@@ -1,5 +1,7 @@
 import { NAMESPACES } from '@gantry/objects';
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
+import type { Exchange } from '../http/exchange.ts';
+import { parseBoolean } from '../http/query.ts';
 import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 
 /** What a path of the API means. */
@@ -14,8 +16,10 @@ export type Route =
       readonly name: string;
       /** 'all' is the read-only list of a namespaced resource over every namespace. */
       readonly reach: 'namespace' | 'cluster' | 'all';
-      /** The old `/watch/` form, which needs no `?watch=true`. */
-      readonly form: 'plain' | 'legacy-watch';
+      /** What the request wants to do; undefined when the resource does not allow the method there. */
+      readonly verb: Verb | undefined;
+      /** What serves it: `stream` is exec, attach or portforward of a pod. */
+      readonly way: 'object' | 'log' | 'proxy' | 'stream';
     }
   /** Under a served group, but nothing is there: a Status 404. */
   | { readonly kind: 'missing' }
@@ -30,8 +34,12 @@ export type ResourceIndex = Pick<ResourceRegistry, 'find' | 'hasGroup'>;
 const MISSING: Route = { kind: 'missing' };
 const OTHER: Route = { kind: 'other' };
 
+/** The parts of a request that say where it goes and what it wants there. */
+export type RoutedRequest = Pick<Exchange, 'method' | 'path' | 'query'>;
+
 /** Reads a decoded path (`/api/v1/namespaces/default/pods/web`). A slash at the end does not matter, one too many does. */
-export function parseRoute(path: string, resources: ResourceIndex): Route {
+export function parseRoute(request: RoutedRequest, resources: ResourceIndex): Route {
+  const { path } = request;
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
   const parts = trimmed.split('/').slice(1);
   const group = parts[0] === 'api' ? '' : parts[0] === 'apis' ? parts[1] : undefined;
@@ -39,10 +47,15 @@ export function parseRoute(path: string, resources: ResourceIndex): Route {
   const rest = parts.slice(parts[0] === 'api' ? 1 : 2);
   if (!resources.hasGroup(group) || rest.length < 2) return rest.length >= 2 && parts[0] === 'api' ? MISSING : OTHER;
   const [version = '', ...tail] = rest;
-  return parseResource(group, version, tail, resources);
+  return parseResource({ group, version }, tail, request, resources);
 }
 
-function parseResource(group: string, version: string, tail: readonly string[], resources: ResourceIndex): Route {
+function parseResource(
+  { group, version }: { readonly group: string; readonly version: string },
+  tail: readonly string[],
+  request: RoutedRequest,
+  resources: ResourceIndex,
+): Route {
   const form = tail[0] === 'watch' ? 'legacy-watch' : 'plain';
   const parts = form === 'legacy-watch' ? tail.slice(1) : tail;
   const inNamespace =
@@ -57,7 +70,36 @@ function parseResource(group: string, version: string, tail: readonly string[], 
   const found = definition.subresources.find((s) => s.name === subresource);
   if (subresource !== '' && (found === undefined || form === 'legacy-watch')) return MISSING;
   const reach = !definition.namespaced ? 'cluster' : inNamespace ? 'namespace' : 'all';
-  return { kind: 'resource', definition, subresource: found, namespace, name, reach, form };
+  const wanted = form === 'legacy-watch' ? oldWatch(request) : wantedVerb({ name, reach, subresource: found }, request);
+  const allowed: readonly Verb[] = found?.verbs ?? definition.verbs;
+  const verb = wanted !== undefined && allowed.includes(wanted) ? wanted : undefined;
+  return {
+    kind: 'resource',
+    definition,
+    subresource: found,
+    namespace,
+    name,
+    reach,
+    verb,
+    way: wayOf(definition, found),
+  };
+}
+
+function wayOf(
+  { group, resource }: ResourceDefinition,
+  subresource: SubresourceDefinition | undefined,
+): ResourceRoute['way'] {
+  if (subresource === undefined) return 'object';
+  if (subresource.name === 'log' || subresource.name === 'proxy') return subresource.name;
+  return group === '' && resource === 'pods' && STREAMS.has(subresource.name) ? 'stream' : 'object';
+}
+
+const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward']);
+
+/** Whether a request goes on until its client or the server ends it: a watch, a stream, a proxy, or a log that is followed. */
+export function isLasting({ way, verb }: ResourceRoute, query: URLSearchParams): boolean {
+  if (way === 'log') return parseBoolean(query, 'follow') === true;
+  return way === 'stream' || way === 'proxy' || verb === 'watch';
 }
 
 const OF_OBJECTS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete']);
@@ -80,25 +122,24 @@ function isNamespaceSubresource(parts: readonly string[], group: string, resourc
   return namespaces?.subresources.some((s) => s.name === parts[2]) ?? false;
 }
 
-/** What the request wants to do, or undefined when the resource does not allow the method there. */
-export function verbOf(route: ResourceRoute, method: string, watch: boolean): Verb | undefined {
-  const verb = wantedVerb(route, method, watch);
-  if (verb === undefined) return undefined;
-  const allowed = route.subresource?.verbs ?? route.definition.verbs;
-  return allowed.includes(verb) ? verb : undefined;
+/** The old `/watch/` form needs no `?watch=true`. */
+function oldWatch({ method }: RoutedRequest): Verb | undefined {
+  return method === 'GET' ? 'watch' : undefined;
 }
 
-function wantedVerb(route: ResourceRoute, method: string, watch: boolean): Verb | undefined {
-  if (route.form === 'legacy-watch') return method === 'GET' ? 'watch' : undefined;
-  if (route.subresource !== undefined) return method === 'POST' ? 'create' : namedVerb(method);
-  if (route.name !== '') return namedVerb(method);
+function wantedVerb(
+  { name, reach, subresource }: Pick<ResourceRoute, 'name' | 'reach' | 'subresource'>,
+  { method, query }: RoutedRequest,
+): Verb | undefined {
+  if (subresource !== undefined) return method === 'POST' ? 'create' : namedVerb(method);
+  if (name !== '') return namedVerb(method);
   switch (method) {
     case 'GET':
-      return watch ? 'watch' : 'list';
+      return parseBoolean(query, 'watch') === true ? 'watch' : 'list';
     case 'POST':
-      return route.reach === 'all' ? undefined : 'create';
+      return reach === 'all' ? undefined : 'create';
     case 'DELETE':
-      return route.reach === 'all' ? undefined : 'deletecollection';
+      return reach === 'all' ? undefined : 'deletecollection';
     default:
       return undefined;
   }

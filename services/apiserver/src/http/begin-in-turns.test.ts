@@ -5,12 +5,11 @@ import { connect, type TLSSocket } from 'node:tls';
 import { Starts } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
-import { Router } from 'express';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFastClock } from '../testing/fast-clock.ts';
 import { createTestPki } from '../testing/test-pki.ts';
 import { connectionOf, transportOf } from './client-connection.ts';
-import { httpsServer } from './https-server.ts';
+import { httpsServer, type HttpsServerOptions } from './https-server.ts';
 
 /** Rounds in which a handshake or a request in this process is long over. */
 const ROUNDS = 200;
@@ -34,18 +33,17 @@ describe('a server whose rounds have no time left', () => {
     paths = [];
     look = 0;
     let now = 0;
-    const router = Router();
-    router.use((req, res) => {
+    const serve: HttpsServerOptions['serve'] = (req, res) => {
       begun++;
-      paths.push(req.url);
+      paths.push(req.url ?? '');
       const { user } = req.headers;
       if (typeof user === 'string') connectionOf(transportOf(req))?.belongsTo(user);
       res.end('ok');
-    });
+    };
     const listening = Promise.withResolvers<number>();
     const pki = await createTestPki(clock.now());
     const server = httpsServer({
-      router,
+      serve,
       tls: fixedTls(await pki.issue('apiserver', [])),
       host: '127.0.0.1',
       port: 0,

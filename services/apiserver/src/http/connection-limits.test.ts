@@ -5,13 +5,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { type ConnectionLimits, silentLogger } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
-import { Router } from 'express';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, Starts, systemClock } from '@gantry/base';
 import { createFastClock } from '../testing/fast-clock.ts';
 import { createTestPki, type TestPki } from '../testing/test-pki.ts';
 import { connectionOf, transportOf } from './client-connection.ts';
-import { httpsServer } from './https-server.ts';
+import { httpsServer, type HttpsServerOptions } from './https-server.ts';
 
 const fastClock = createFastClock();
 const LONG = { perOwner: 100, total: 1000, anonymousIdleMs: 10_000_000, idleMs: 10_000_000 };
@@ -21,17 +20,16 @@ let stop: () => Promise<void>;
 
 /** A server whose requests end at once, but for those of `/lasting`; the header `user` names who asks. */
 async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promise<void> {
-  const router = Router();
-  router.use((req, res) => {
+  const serve: HttpsServerOptions['serve'] = (req, res) => {
     const { user } = req.headers;
     if (typeof user === 'string') connectionOf(transportOf(req))?.belongsTo(user);
     if (req.url === '/lasting') res.write('begun');
     else res.end('ok');
-  });
+  };
   const listening = Promise.withResolvers<number>();
   const server = httpsServer({
     starts: new Starts(systemClock),
-    router,
+    serve,
     tls: fixedTls(await pki.issue('apiserver', [])),
     host: '127.0.0.1',
     port: 0,

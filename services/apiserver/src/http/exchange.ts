@@ -35,3 +35,8 @@ export function parseTarget(url: string): { path: string; query: URLSearchParams
     return undefined;
   }
 }
+
+/** Escapes a decoded path anew, so that nobody reads another path out of it than the one that was authorised. */
+export function encodePath(path: string): string {
+  return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
+}

@@ -16,10 +16,10 @@ import { connectionOf, recordConnection, transportOf } from './client-connection
 import { discardBody } from './discard-body.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
 import { offerUpgrade } from './upgrades.ts';
-import type { Request, Response, Router } from 'express';
 
 export interface HttpsServerOptions {
-  readonly router: Router;
+  /** Answers everything. */
+  readonly serve: (req: IncomingMessage, res: ServerResponse) => void;
   readonly tls: TlsSource;
   readonly host: string;
   readonly port: number;
@@ -265,16 +265,13 @@ function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: 
   });
 }
 
-/**
- * An express router without an app around it: an app would give every request and response a prototype of its own, which those
- * of HTTP/2 do not bear, and which makes all that is done with them afterwards slower. The router answers everything.
- */
-function dispatch({ router, starts, clock }: HttpsServerOptions): (req: IncomingMessage, res: ServerResponse) => void {
+/** Lets each request begin in its turn. */
+function dispatch({ serve, starts, clock }: HttpsServerOptions): HttpsServerOptions['serve'] {
   return (req: IncomingMessage, res: ServerResponse) => {
     if (req.httpVersionMajor > 1) req.headers.host ??= (req as unknown as { authority: string }).authority;
     const source = connectionOf(transportOf(req))?.source ?? `address:${req.socket.remoteAddress ?? ''}`;
     const isAccepted = starts.run(source, () => {
-      if (!hasLeft(res)) router(req as Request, res as Response, () => res.destroy());
+      if (!hasLeft(res)) serve(req, res);
     });
     if (!isAccepted) refuse(req, res, clock);
   };

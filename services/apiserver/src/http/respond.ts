@@ -35,6 +35,24 @@ export async function sendBytes(
   res.end(exchange.method === 'HEAD' ? undefined : body);
 }
 
+/** Sends a document that clients keep: only its head to who has it, by its hash. */
+export async function sendKept(
+  exchange: Exchange,
+  contentType: string,
+  { bytes, hash }: { readonly bytes: Uint8Array; readonly hash: string },
+): Promise<void> {
+  const { req, res } = exchange;
+  const etag = `"${hash}"`;
+  res.setHeader('etag', etag);
+  res.setHeader('vary', 'Accept');
+  if (header(req, 'if-none-match') !== etag) {
+    await sendBytes(exchange, 200, contentType, bytes);
+    return;
+  }
+  res.statusCode = 304;
+  res.end();
+}
+
 /** Whether the client reads gzip: named in Accept-Encoding and not refused by `q=0`. */
 export function acceptsGzip({ req }: Exchange): boolean {
   return (header(req, 'accept-encoding') ?? '').split(',').some((clause) => {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
-import { isKubernetesGroup } from '../endpoints/kubernetes-groups.ts';
+import { isKubernetesGroup } from '../endpoints/router/not-served.ts';
 import { type ExtensionServer, startExtensionServer } from '../aggregation/testing/extension-server.ts';
 
 const GROUP = 'wardle.example.com';

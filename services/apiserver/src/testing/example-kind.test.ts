@@ -5,7 +5,7 @@ import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { dryRunOverGrpc } from './dry-run-over-grpc.ts';
-import { isKubernetesGroup } from '../endpoints/kubernetes-groups.ts';
+import { isKubernetesGroup } from '../endpoints/router/not-served.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 const PATH = '/apis/example.dev/v1/namespaces/default/widgets';

@@ -38,6 +38,7 @@ it('gives a server that hangs five seconds to say what it serves', async () => {
     const user = { name: 'jane', uid: '', groups: [], extra: {} };
     const about = { method: 'GET', path: req.url ?? '', query: new URLSearchParams(), user };
     const exchange: AuthenticatedExchange = {
+      attributes: { kind: 'path', verb: 'get', path: req.url ?? '' },
       begun: () => undefined,
       req,
       res,

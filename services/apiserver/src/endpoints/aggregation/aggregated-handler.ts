@@ -3,21 +3,22 @@ import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import type { PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import { forward, UnreachableError } from '../proxy/forward.ts';
 import { upgradeOf } from '../../http/upgrades.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { sendText } from '../../http/respond.ts';
 import { WebhookCallError } from '../../webhooks/index.ts';
 import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
 import { userHeaders } from '../../aggregation/front-proxy.ts';
 import type { RemoteServers } from '../../aggregation/remote-servers.ts';
-import { authorizeByPath, requestAttributes } from '../request-attributes.ts';
+import { authorizeByPath, isLastingPart } from '../request-attributes.ts';
+import type { AuditedRequest } from '../../audit/index.ts';
 
 /** Serves what extension servers serve, through them. */
 export interface AggregatedApis {
   /** Who serves the path, when it is not this server. */
   find(path: string): RemoteApi | undefined;
   /** Whether the request is one that may go on for long: a watch, or one for another protocol. */
-  isLasting(request: Pick<Exchange, 'req' | 'method' | 'path' | 'query'>): boolean;
+  isLasting({ req }: Exchange, attributes: AuditedRequest): boolean;
   /** Authorises the request and passes it on. */
   serve(exchange: AuthenticatedExchange, remote: RemoteApi): Promise<void>;
 }
@@ -37,10 +38,9 @@ export function createAggregatedApis(dependencies: {
       const [, root, group = '', version = ''] = path.split('/');
       return root === 'apis' ? index.remote(group, version) : undefined;
     },
-    isLasting: ({ req, method, path, query }) => {
-      if (upgradeOf(req) !== undefined) return true;
-      const asked = requestAttributes(method, path, query);
-      return asked.kind === 'resource' && (asked.verb === 'watch' || LASTING_PARTS.has(asked.subresource));
+    isLasting: ({ req }, attributes) => {
+      const isWatch = attributes.kind === 'resource' && attributes.verb === 'watch';
+      return isWatch || isLastingPart(attributes) || upgradeOf(req) !== undefined;
     },
     serve: async (exchange, remote) => {
       authorizeByPath(exchange, authorizer);
@@ -55,9 +55,6 @@ export function createAggregatedApis(dependencies: {
   };
 }
 
-/** Subresources that are streams by nature. */
-const LASTING_PARTS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-
 /** Sends the request on to the extension server, with the word of who asks. */
 async function passOn(
   exchange: AuthenticatedExchange,
@@ -70,8 +67,7 @@ async function passOn(
     return;
   }
   // Escaped anew from what was authorised: the server cannot read another path out of it.
-  const path = encodeURI(exchange.path).replace(/[?#]/g, encodeURIComponent);
-  const target = `${path}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
+  const target = `${encodePath(exchange.path)}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
   const headers = { ...userHeaders(exchange.user, exchange.req.headers), host: undefined };
   try {
     await forward(exchange, { backend: servers.backend(remote), target, prefix: '', headers, redirects: 'refused' });

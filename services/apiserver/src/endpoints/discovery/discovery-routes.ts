@@ -1,19 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type KindName, encodeProtobuf } from '@gantry/apimachinery';
+import { Router } from 'express';
 import { type Exchange, header } from '../../http/exchange.ts';
 import { formatYaml } from '../../http/go-yaml.ts';
 import { acceptedDiscovery, type MediaType, negotiateDocument } from '../../http/negotiate.ts';
-import { methodNotAllowed, sendBytes } from '../../http/respond.ts';
+import { onlyGet, page, type Page, PAGE_ROUTING } from '../../http/page.ts';
+import { sendKept } from '../../http/respond.ts';
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
-import { type Served, servedGroups } from './served-groups.ts';
-
-/** Answers a discovery path; false when it is none. */
-export type DiscoveryHandler = (exchange: Exchange) => Promise<boolean>;
-
-interface Document {
-  readonly bytes: Buffer;
-  readonly etag: string;
-}
+import { type Served, type ServedGroup, servedGroups } from './served-groups.ts';
 
 /** What is served now. */
 export interface ServedNow {
@@ -22,70 +16,100 @@ export interface ServedNow {
   served(): Served;
 }
 
-export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
-  const documents = new Map<string, Document>();
-  let state = { generation: now.generation, groups: servedGroups(now.served()) };
-  const send = async (exchange: Exchange, what: DocumentName, build: () => object | undefined) => {
-    const contentType = `${what.mediaType}${what.parameters ?? ''}`;
-    const key = `${what.path} ${contentType}`;
-    let document = documents.get(key);
-    if (document === undefined) {
-      const value = build();
-      if (value === undefined) return false;
-      const bytes = encode(value, what.mediaType);
-      document = { bytes, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"` };
-      documents.set(key, document);
-    }
-    await sendDocument(exchange, contentType, document);
-    return true;
+type Groups = readonly ServedGroup[];
+
+/** What is served: groups, their versions, and the resources of each version. */
+export function discoveryRoutes(now: ServedNow): Router {
+  const router = Router(PAGE_ROUTING);
+  const documents = new Documents(now);
+  const isServed = (group: string, version?: string): boolean => {
+    const found = documents.groups().find(({ name }) => name === group);
+    return found !== undefined && (version === undefined || found.versions.some((one) => one.version === version));
   };
-  return async (exchange) => {
-    if (state.generation !== now.generation) {
-      state = { generation: now.generation, groups: servedGroups(now.served()) };
-      documents.clear();
-    }
-    const { groups } = state;
-    const path = exchange.path.length > 1 ? exchange.path.replace(/\/$/, '') : exchange.path;
-    const [, root, first, second, ...more] = path.split('/');
-    if ((root !== 'api' && root !== 'apis') || first === '' || more.length > 0) return false;
-    const accept = header(exchange.req, 'accept');
-    // The lists of groups come from in front of the router that knows methods and types.
-    const isRouted = root === 'api' || second !== undefined;
-    if (isRouted && exchange.method !== 'GET' && isKnown(groups, root, first, second)) throw methodNotAllowed();
-    if (first === undefined) {
+  const onlyGetOf =
+    (group: string | undefined): Page =>
+    (req, res, next) => {
+      const { version } = req.params;
+      if (isServed(group ?? req.params['group'] ?? '', version)) onlyGet(req, res, next);
+      else next();
+    };
+  // The lists of groups come from in front of the router that knows methods and types.
+  const list = (root: 'api' | 'apis', form: 'routed' | 'direct', build: (groups: Groups) => object): Page =>
+    page((exchange) => {
+      const accept = header(exchange.req, 'accept');
       const aggregated = acceptedDiscovery(accept);
-      if (aggregated !== undefined) {
-        const parameters = ';g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-        const name = { path: root, mediaType: aggregated, parameters };
-        return send(exchange, name, () => aggregatedDiscovery(groups, root));
-      }
-    } else if (root === 'api' && second !== undefined) return false;
-    const mediaType = negotiateDocument(accept, isRouted ? 'routed' : 'direct');
-    return send(exchange, { path, mediaType }, () => {
-      if (first === undefined) return root === 'api' ? apiVersions(groups) : apiGroupList(groups);
-      if (root === 'api') return apiResourceList(groups, '', first);
-      return second === undefined ? apiGroup(groups, first) : apiResourceList(groups, first, second);
+      if (aggregated === undefined) return documents.send(exchange, negotiateDocument(accept, form), build);
+      const parameters = ';g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+      return documents.send(exchange, aggregated, (groups) => aggregatedDiscovery(groups, root), parameters);
     });
-  };
+  const document = (build: (groups: Groups, params: Readonly<Record<string, string>>) => object | undefined): Page =>
+    page((exchange, params) => {
+      const mediaType = negotiateDocument(header(exchange.req, 'accept'), 'routed');
+      return documents.send(exchange, mediaType, (groups) => build(groups, params));
+    });
+  router.all('/api{/}', onlyGetOf(''), list('api', 'routed', apiVersions));
+  router.all('/apis{/}', list('apis', 'direct', apiGroupList));
+  router.all(
+    '/api/:version{/}',
+    onlyGetOf(''),
+    document((groups, { version = '' }) => apiResourceList(groups, '', version)),
+  );
+  router.all(
+    '/apis/:group{/}',
+    onlyGetOf(undefined),
+    document((groups, { group = '' }) => apiGroup(groups, group)),
+  );
+  router.all(
+    '/apis/:group/:version{/}',
+    onlyGetOf(undefined),
+    document((groups, { group = '', version = '' }) => apiResourceList(groups, group, version)),
+  );
+  return router;
 }
 
-function isKnown(
-  groups: ReturnType<typeof servedGroups>,
-  root: string,
-  first: string | undefined,
-  second: string | undefined,
-): boolean {
-  const [group, version] = root === 'api' ? ['', first] : [first, second];
-  const found = groups.find(({ name }) => name === group);
-  return found !== undefined && (version === undefined || found.versions.some((one) => one.version === version));
-}
+/** Encoded documents, kept until something else is served. */
+class Documents {
+  readonly #now: ServedNow;
+  readonly #encoded = new Map<string, { readonly bytes: Buffer; readonly hash: string }>();
+  #generation: number;
+  #groups: Groups;
 
-/** One form of the document at a path. */
-interface DocumentName {
-  readonly path: string;
-  readonly mediaType: MediaType;
-  /** Of the media type, with their semicolons. */
-  readonly parameters?: string;
+  constructor(now: ServedNow) {
+    this.#now = now;
+    this.#generation = now.generation;
+    this.#groups = servedGroups(now.served());
+  }
+
+  groups(): Groups {
+    if (this.#generation !== this.#now.generation) {
+      this.#generation = this.#now.generation;
+      this.#groups = servedGroups(this.#now.served());
+      this.#encoded.clear();
+    }
+    return this.#groups;
+  }
+
+  /** Sends the document at a path, where there is one. `parameters` are those of the media type, with their semicolons. */
+  async send(
+    exchange: Exchange,
+    mediaType: MediaType,
+    build: (groups: Groups) => object | undefined,
+    parameters = '',
+  ): Promise<void | 'next'> {
+    const groups = this.groups();
+    const contentType = `${mediaType}${parameters}`;
+    const key = `${exchange.path.replace(/\/$/, '')} ${contentType}`;
+    let document = this.#encoded.get(key);
+    if (document === undefined) {
+      const value = build(groups);
+      if (value === undefined) return 'next';
+      const bytes = encode(value, mediaType);
+      document = { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
+      this.#encoded.set(key, document);
+    }
+    exchange.res.setHeader('cache-control', 'public');
+    return sendKept(exchange, contentType, document);
+  }
 }
 
 function encode(value: object, mediaType: MediaType): Buffer {
@@ -93,17 +117,4 @@ function encode(value: object, mediaType: MediaType): Buffer {
   if (mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value)}\n`);
   const { kind, apiVersion = 'v1' } = value as { kind: string; apiVersion?: string };
   return Buffer.from(encodeProtobuf({ ...value, kind, apiVersion } satisfies KindName));
-}
-
-async function sendDocument(exchange: Exchange, contentType: string, { bytes, etag }: Document): Promise<void> {
-  const { req, res } = exchange;
-  res.setHeader('etag', etag);
-  res.setHeader('vary', 'Accept');
-  res.setHeader('cache-control', 'public');
-  if (header(req, 'if-none-match') === etag) {
-    res.statusCode = 304;
-    res.end();
-    return;
-  }
-  await sendBytes(exchange, 200, contentType, bytes);
 }

@@ -76,12 +76,13 @@ beforeAll(async () => {
       res,
       ...about,
       warnings: new Set<string>(),
+      attributes: { kind: 'path', verb: 'get', path } as const,
       begun: () => undefined,
       audit: UNLOGGED,
       onBody: () => undefined,
       keptBytes: () => 0,
     };
-    const route = parseRoute(path, resourceRegistry);
+    const route = parseRoute(exchange, resourceRegistry);
     if (route.kind !== 'resource') {
       res.writeHead(404).end();
       return;

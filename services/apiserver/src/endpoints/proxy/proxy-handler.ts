@@ -7,7 +7,7 @@ import {
   requestContext,
   streamOptions,
 } from '../../registry/index.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { type ResourceRoute, verbOfMethod } from '../request-info.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
@@ -41,12 +41,12 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
     const backend = await findBackend(options, own, { resource: definition.resource, namespace, id: name });
     const search = /\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? '';
     if (path === '' && upgradeOf(exchange.req) === undefined && (method === 'GET' || method === 'HEAD')) {
-      redirect(exchange, `${encoded(exchange.path)}/${search}`);
+      redirect(exchange, `${encodePath(exchange.path)}/${search}`);
       return;
     }
     const prefix = exchange.path.endsWith(path) ? exchange.path.slice(0, exchange.path.length - path.length) : '';
     try {
-      const target = `${encoded(path === '' ? '/' : path)}${search}`;
+      const target = `${encodePath(path === '' ? '/' : path)}${search}`;
       await forward(exchange, { backend, target, prefix, headers: {} });
     } catch (error) {
       if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
@@ -60,10 +60,6 @@ function pathBehind(path: string, depth: number): string {
   const rest = path.replace(/\/$/, '').split('/').slice(depth).join('/');
   if (rest === '') return path.endsWith('/') ? '/' : '';
   return posix.normalize(`/${rest}${path.endsWith('/') ? '/' : ''}`);
-}
-
-function encoded(path: string): string {
-  return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
 }
 
 /** Pages link to each other relative to the root, which ends with a slash. */

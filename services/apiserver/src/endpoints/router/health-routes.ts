@@ -1,6 +1,8 @@
 import { errorMessage } from '@gantry/base';
 import type { HealthCheck } from '@gantry/service';
+import { Router } from 'express';
 import type { Exchange } from '../../http/exchange.ts';
+import { page, PAGE_ROUTING } from '../../http/page.ts';
 import { PAGE_NOT_FOUND, sendText } from '../../http/respond.ts';
 
 /** The checks behind each endpoint, by its name. `ping` is always among them. */
@@ -16,43 +18,36 @@ interface Verdict {
 
 const PING: HealthCheck = { name: 'ping', check: () => undefined };
 
-/** Answers `/livez`, `/readyz` and `/healthz`, each with `?verbose`, `?exclude=` and one path per check; false for other paths. */
-export async function handleHealth(exchange: Exchange, checks: HealthChecks): Promise<boolean> {
-  const [, endpoint = '', name, ...more] = exchange.path.replace(/(.)\/$/, '$1').split('/');
-  const all = checksOf(endpoint, checks);
-  if (all === undefined) return false;
-  if (name !== undefined) {
-    const one = all.find((check) => check.name === name);
-    if (one === undefined || more.length > 0) {
-      await sendText(exchange, 404, PAGE_NOT_FOUND);
-      return true;
-    }
-    const { failure } = await run(one);
-    if (failure === undefined) await sendText(exchange, 200, 'ok');
-    else await sendText(exchange, 500, `internal server error: ${failure}\n`);
-    return true;
+/** `/livez`, `/readyz` and `/healthz`, each with `?verbose`, `?exclude=` and one path per check. */
+export function healthRoutes({ livez, readyz }: HealthChecks): Router {
+  const router = Router(PAGE_ROUTING);
+  const endpoints = { livez: [PING, ...livez], healthz: [PING, ...livez], readyz: [PING, ...livez, ...readyz] };
+  for (const [endpoint, checks] of Object.entries(endpoints)) {
+    router.all(
+      `/${endpoint}{/}`,
+      page((exchange) => sendAll(exchange, endpoint, checks)),
+    );
+    router.all(
+      `/${endpoint}/:check{/}`,
+      page((exchange, { check }) =>
+        sendOne(
+          exchange,
+          checks.find(({ name }) => name === check),
+        ),
+      ),
+    );
   }
-  const excluded = exchange.query.getAll('exclude');
-  const verdicts = await Promise.all(all.filter((check) => !excluded.includes(check.name)).map(run));
-  await sendVerdicts(
-    exchange,
-    endpoint,
-    verdicts,
-    excluded.filter((e) => all.some((check) => check.name === e)),
-  );
-  return true;
+  return router;
 }
 
-function checksOf(endpoint: string, checks: HealthChecks): readonly HealthCheck[] | undefined {
-  switch (endpoint) {
-    case 'livez':
-    case 'healthz':
-      return [PING, ...checks.livez];
-    case 'readyz':
-      return [PING, ...checks.livez, ...checks.readyz];
-    default:
-      return undefined;
+async function sendOne(exchange: Exchange, check: HealthCheck | undefined): Promise<void> {
+  if (check === undefined) {
+    await sendText(exchange, 404, PAGE_NOT_FOUND);
+    return;
   }
+  const { failure } = await run(check);
+  if (failure === undefined) await sendText(exchange, 200, 'ok');
+  else await sendText(exchange, 500, `internal server error: ${failure}\n`);
 }
 
 async function run({ name, check }: HealthCheck): Promise<Verdict> {
@@ -64,12 +59,9 @@ async function run({ name, check }: HealthCheck): Promise<Verdict> {
   }
 }
 
-async function sendVerdicts(
-  exchange: Exchange,
-  endpoint: string,
-  verdicts: readonly Verdict[],
-  excluded: readonly string[],
-): Promise<void> {
+async function sendAll(exchange: Exchange, endpoint: string, checks: readonly HealthCheck[]): Promise<void> {
+  const excluded = exchange.query.getAll('exclude');
+  const verdicts = await Promise.all(checks.filter(({ name }) => !excluded.includes(name)).map(run));
   const failed = verdicts.some(({ failure }) => failure !== undefined);
   if (!failed && !exchange.query.has('verbose')) {
     await sendText(exchange, 200, 'ok');
@@ -77,7 +69,7 @@ async function sendVerdicts(
   }
   const lines = [
     ...verdicts.map(({ name, failure }) => (failure === undefined ? `[+]${name} ok` : `[-]${name} failed: ${failure}`)),
-    ...excluded.map((name) => `[+]${name} excluded: ok`),
+    ...excluded.filter((name) => checks.some((check) => check.name === name)).map((name) => `[+]${name} excluded: ok`),
     `${endpoint} check ${failed ? 'failed' : 'passed'}`,
   ];
   await sendText(exchange, failed ? 500 : 200, `${lines.join('\n')}\n`);

@@ -1,46 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
-import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { type Activities, anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { type Activities, type Clock, errorMessage, type NewUid } from '@gantry/base';
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type Status, StatusError } from '@gantry/objects';
-import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service';
-import { type Request, type Response, Router } from 'express';
-import type { Authenticate, Credentials } from '../../auth/authn/authenticator.ts';
-import { ANONYMOUS } from '../../auth/authn/identity.ts';
-import { moveWebSocketToken } from '../../auth/authn/websocket-token.ts';
-import type { User } from '../../auth/user.ts';
+import type { Logger, PeerTrust } from '@gantry/service';
+import type { AuditedRequest, AuditTrail } from '../../audit/index.ts';
+import type { Authenticate } from '../../auth/authn/authenticator.ts';
+import { impersonated } from '../../auth/authn/impersonation.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
-import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
-import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import { moveWebSocketToken } from '../../auth/authn/websocket-token.ts';
 import type { AccessDecider, Authorizer, PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import type { User } from '../../auth/user.ts';
 import type { FlowController } from '../../flow-control/flow-controller.ts';
 import { RejectedError, type Seats } from '../../flow-control/priority-level.ts';
 import { widthOfList } from '../../flow-control/request-width.ts';
-import { flowRequestOf } from './flow-request.ts';
-import type { AuthenticationNotice } from '../../auth/authn/legacy-tokens.ts';
-import { impersonated } from '../../auth/authn/impersonation.ts';
-import { isKubernetesGroup } from '../kubernetes-groups.ts';
+import { discardBody } from '../../http/discard-body.ts';
+import { type Exchange, parseTarget } from '../../http/exchange.ts';
+import { requestTimeoutMs } from '../../http/request-timeout.ts';
+import { sendStatus, sendText } from '../../http/respond.ts';
+import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
-import type { StreamHandler } from '../streams/stream-handler.ts';
-import { auditedRequest } from './audited-request.ts';
-import { isLasting, isLog, isStream, isStreamOfPod } from './lasting-request.ts';
-import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
-import { connectionOf, transportOf } from '../../http/client-connection.ts';
-import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
-import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
-import { discardBody } from '../../http/discard-body.ts';
-import { requestTimeoutMs } from '../../http/request-timeout.ts';
-import { parseBoolean } from '../../http/query.ts';
-import { authorizeByPath } from '../request-attributes.ts';
-import { parseRoute, type ResourceIndex, type ResourceRoute, type Route, verbOf } from '../request-info.ts';
-import type { RequestMetrics } from './request-metrics.ts';
+import { attributesOf, authorizeByPath, isLastingPart, requestAttributes } from '../request-attributes.ts';
+import { isLasting, parseRoute, type ResourceIndex, type ResourceRoute, type Route } from '../request-info.ts';
 import type { ResourceHandler } from '../rest/resource-handler.ts';
-import { methodNotAllowed, notFoundResource, PAGE_NOT_FOUND, sendStatus, sendText } from '../../http/respond.ts';
+import type { StreamHandler } from '../streams/stream-handler.ts';
+import { clientOf, credentialsOf, ownConnection } from './clients.ts';
+import { answerMethod, answerMissing } from './not-served.ts';
+import type { ServePage } from './pages.ts';
+import { type RequestMetrics, RequestRecord } from './request-record.ts';
 
-/** Answers paths that are no resources; false when the path is none of its own. */
-export type PathHandler = (exchange: Exchange) => Promise<boolean>;
+/** Answers a request. */
+export type HttpEndpoint = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface HttpEndpointDependencies {
   readonly authenticate: Authenticate;
@@ -55,7 +46,7 @@ export interface HttpEndpointDependencies {
   readonly logs: LogHandler;
   readonly proxies: ProxyHandler;
   readonly streams: StreamHandler;
-  readonly paths: readonly PathHandler[];
+  readonly pages: ServePage;
   readonly metrics: RequestMetrics;
   readonly activities: Activities;
   readonly audit: AuditTrail;
@@ -69,19 +60,14 @@ export interface HttpEndpointDependencies {
   readonly stopping: AbortSignal;
 }
 
-/** Methods that metrics tell apart: a client may invent others. */
-const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
-
-/** The HTTP endpoint: an express router that answers everything, and turns whatever goes wrong into a Status. */
-export function createHttpEndpoint(dependencies: HttpEndpointDependencies): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.use((req: Request, res: Response) => {
+/** Answers every request, and turns whatever goes wrong into a Status. */
+export function createHttpEndpoint(dependencies: HttpEndpointDependencies): HttpEndpoint {
+  return (req, res) => {
     serve(dependencies, req, res).catch((error: unknown) => {
       dependencies.logger.error({ err: error, url: req.url }, 'a request was not answered');
       res.destroy();
     });
-  });
-  return router;
+  };
 }
 
 /** Why a request was given up. */
@@ -93,302 +79,185 @@ class RequestEndedError extends Error {
 const CLIENT_GONE = new RequestEndedError('the client has gone');
 const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
 
-interface Labels {
-  verb: string;
-  resource: string;
-}
+const NOWHERE = { path: '/', query: new URLSearchParams() };
 
 async function serve(dependencies: HttpEndpointDependencies, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { clock, newUid, metrics, activities } = dependencies;
-  const started = clock.monotonicMs();
-  const labels: Labels = { verb: METHODS.has(req.method ?? '') ? (req.method ?? '') : 'OTHER', resource: '' };
-  const gone = new AbortController();
-  const left = (): void => {
-    if (!res.writableFinished) gone.abort(CLIENT_GONE);
-  };
-  res.on('error', left);
-  res.once('close', left);
-  res.setHeader('audit-id', newUid());
+  const { activities, clock, logger, resourceRegistry } = dependencies;
+  const abort = abortWhenLeft(res);
+  const record = new RequestRecord(dependencies);
+  res.setHeader('audit-id', record.auditId);
   const activity = activities.begin('request', () => `${req.method} ${req.url}`);
-  try {
-    await route(dependencies, req, res, gone, labels);
-  } finally {
-    activities.end(activity);
-    const seconds = (clock.monotonicMs() - started) / 1000;
-    metrics.observe({ verb: labels.verb, resource: labels.resource, code: res.statusCode, seconds });
-  }
-}
-
-async function route(
-  dependencies: HttpEndpointDependencies,
-  req: IncomingMessage,
-  res: ServerResponse,
-  gone: AbortController,
-  labels: Labels,
-): Promise<void> {
-  const { aggregated, authenticate, resourceRegistry, clock, logger, stopping } = dependencies;
   const target = parseTarget(req.url ?? '/');
-  const method = req.method ?? 'GET';
-  const { path, query } = target ?? { path: '/', query: new URLSearchParams() };
-  const receivedAt = clock.now();
-  let requester: User = UNKNOWN_USER;
-  let audit: AuditedExchange | undefined;
-  let failure: Status | undefined;
-  const notices: AuthenticationNotice[] = [];
-  const onBody: Exchange['onBody'] = (contentType, body) => audit?.returned(contentType, body);
-  const keptBytes = (): number => audit?.keptBytes ?? 0;
-  let exchange: Exchange = {
+  const exchange: Exchange = {
     req,
     res,
-    method,
-    path,
-    query,
-    signal: gone.signal,
+    method: req.method ?? 'GET',
+    ...(target ?? NOWHERE),
+    signal: abort.signal,
     warnings: new Set(),
-    onBody,
-    keptBytes,
+    onBody: record.onBody,
+    keptBytes: record.keptBytes,
   };
-  let cancel = (): void => undefined;
-  let seats: Seats | undefined;
+  let failure: Status | undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
-    const client = clientOf(req, dependencies.trust);
-    moveWebSocketToken(req.headers);
-    const credentials = credentialsOf(req, client, dependencies.trust);
-    requester = await authenticate(credentials, (notice) => {
-      notices.push(notice);
-      if (notice.warning !== undefined) exchange.warnings.add(notice.warning);
-    });
-    ownConnection(client, requester);
-    const user = impersonated(requester, req.headers, dependencies.authorizer);
-    const place = placeOf(dependencies, path, gone.signal);
-    const { remote, found } = place instanceof Promise ? await place : place;
-    const lasting = remote === undefined ? isLasting(found, method, query) : aggregated.isLasting(exchange);
-    if (lasting)
-      cancel = dependencies.standing.follow(gone, () => authenticate(credentialsOf(req, client, dependencies.trust)));
-    else if (!isLog(found)) cancel = clock.setTimer(requestTimeoutMs(query), () => gone.abort(OUT_OF_TIME));
-    using either = lasting ? anySignal(gone.signal, stopping) : undefined;
-    const signal = either ?? gone.signal;
-    audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt, notices });
-    const begun = (): void => seats?.release();
-    const authenticated: AuthenticatedExchange = { ...exchange, user, signal, audit, begun };
-    exchange = authenticated;
-    const granted = admit(dependencies, authenticated, found, remote === undefined ? 'local' : 'remote');
-    seats = granted instanceof Promise ? await granted : granted;
-    if (remote !== undefined && lasting) begun();
-    if (remote === undefined) await answer(dependencies, authenticated, found, labels);
-    else await aggregated.serve(authenticated, remote);
+    await handle(dependencies, exchange, abort, record);
     discardBody(req, clock);
   } catch (error) {
     discardBody(req, clock);
     // Refused before it was known who sent it, or whether the sender may act as another.
-    const found = parseRoute(path, resourceRegistry);
-    audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt, notices });
+    record.begin(exchange, () => attributesOf(exchange, parseRoute(exchange, resourceRegistry)));
     failure = await fail(exchange, error, logger);
   } finally {
-    seats?.release();
-    cancel();
-    audit?.completed(res.statusCode, failure);
+    record.completed(exchange, failure);
+    activities.end(activity);
   }
 }
 
-/** From the first request of a user on, a connection counts as that user's. */
-function ownConnection(client: Client, requester: User): void {
-  if (client.connection === undefined || requester === ANONYMOUS) return;
-  client.connection.belongsTo(requester.name);
-  client.connection = undefined;
+function abortWhenLeft(res: ServerResponse): AbortController {
+  const abort = new AbortController();
+  const left = (): void => {
+    if (!res.writableFinished) abort.abort(CLIENT_GONE);
+  };
+  res.on('error', left);
+  res.once('close', left);
+  return abort;
 }
 
-interface Place {
-  readonly remote: ReturnType<AggregatedApis['find']>;
-  readonly found: Route;
-}
-
-/** Which extension server serves a path, or what this server has there. */
-function placeOf(
-  { aggregated, resourceRegistry, catchUp }: HttpEndpointDependencies,
-  path: string,
-  signal: AbortSignal,
-): Place | Promise<Place> {
-  const look = (): Place => ({ remote: aggregated.find(path), found: parseRoute(path, resourceRegistry) });
-  const first = look();
-  const isMissing = first.remote === undefined && first.found.kind !== 'resource';
-  if (!isMissing || !/^\/apis\/[^/.]+\.[^/]+\//.test(path)) return first;
-  // Another apiserver may have told the client of it already.
-  return catchUp(signal).then(look);
-}
-
-/** What audit events name as the user of a request that failed authentication. */
-const UNKNOWN_USER: User = { name: '', uid: '', groups: [], extra: {} };
-
-function beginAudit(
-  { audit }: HttpEndpointDependencies,
+/** Authenticates a request, resolves it, waits for its turn, and answers it. What answers it authorises it first. */
+async function handle(
+  dependencies: HttpEndpointDependencies,
   exchange: Exchange,
-  about: {
-    readonly requester: User;
-    readonly user: User;
-    readonly found: Route;
-    readonly receivedAt: number;
-    /** Of the requester's credentials. */
-    readonly notices: readonly AuthenticationNotice[];
-  },
-): AuditedExchange {
-  const { req, res } = exchange;
-  const { requester, user, found, receivedAt, notices } = about;
-  const isRead = exchange.method === 'GET' || exchange.method === 'HEAD' || exchange.method === 'OPTIONS';
-  if (isRead && !audit.concernsReads && !isStream(about.found)) return UNLOGGED;
-  const begun = audit.begin({
-    request: auditedRequest(exchange, found),
-    auditId: String(res.getHeader('audit-id')),
-    requestUri: req.url ?? '/',
-    user: requester,
-    impersonated: user === requester ? undefined : user,
-    sourceIps: req.socket.remoteAddress === undefined ? [] : [req.socket.remoteAddress],
-    userAgent: header(req, 'user-agent') ?? '',
-    receivedAt,
+  abort: AbortController,
+  record: RequestRecord,
+): Promise<void> {
+  const { authenticate, trust, authorizer } = dependencies;
+  const { req } = exchange;
+  const client = clientOf(req, trust);
+  moveWebSocketToken(req.headers);
+  record.requester = await authenticate(credentialsOf(req, client, trust), (notice) => {
+    record.noticed(notice);
+    if (notice.warning !== undefined) exchange.warnings.add(notice.warning);
   });
-  for (const { annotation } of notices) begun.annotate(...annotation);
-  return begun;
+  ownConnection(client, record.requester);
+  const user = impersonated(record.requester, req.headers, authorizer);
+  const asked = await resolve(dependencies, exchange);
+  using _end = endInTime(dependencies, exchange, asked, abort, () => authenticate(credentialsOf(req, client, trust)));
+  const audit = record.begin(exchange, () => asked.attributes, user);
+  using seats = await admit(dependencies, exchange, user, asked);
+  const begun = (): void => seats?.release();
+  await answer(dependencies, { ...exchange, user, audit, attributes: asked.attributes, begun }, asked, record);
 }
 
-/** The seats of a request, at once where nothing waits; undefined for one that flow control does not count. */
-function admit(
+/** What a request asks for. */
+interface Asked {
+  /** The extension server that serves it, when this server does not. */
+  readonly remote: ReturnType<AggregatedApis['find']>;
+  /** What this server has there. */
+  readonly route: Route;
+  readonly attributes: AuditedRequest;
+  readonly lasts: 'yes' | 'no';
+}
+
+async function resolve(
+  { aggregated, resourceRegistry, catchUp }: HttpEndpointDependencies,
+  exchange: Exchange,
+): Promise<Asked> {
+  const look = () => ({ remote: aggregated.find(exchange.path), route: parseRoute(exchange, resourceRegistry) });
+  let { remote, route } = look();
+  if (remote === undefined && route.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(exchange.path)) {
+    // Another apiserver may have told the client of it already.
+    await catchUp(exchange.signal);
+    ({ remote, route } = look());
+  }
+  const attributes = remote === undefined ? attributesOf(exchange, route) : requestAttributes(exchange);
+  const lasts =
+    remote === undefined
+      ? route.kind === 'resource' && isLasting(route, exchange.query)
+      : aggregated.isLasting(exchange, attributes);
+  return { remote, route, attributes, lasts: lasts ? 'yes' : 'no' };
+}
+
+/**
+ * Ends a request that lasts with its credentials and with the server, any other when its time is up. As in Kubernetes a log that is not
+ * followed has all the time: one that is cut off looks complete.
+ */
+function endInTime(
+  { standing, stopping, clock }: HttpEndpointDependencies,
+  { query }: Exchange,
+  { remote, route, lasts }: Asked,
+  abort: AbortController,
+  authenticate: () => Promise<unknown>,
+): Disposable | undefined {
+  if (lasts === 'yes') {
+    const stop = (): void => abort.abort(stopping.reason);
+    const unfollow = standing.follow(abort, authenticate);
+    if (stopping.aborted) stop();
+    else stopping.addEventListener('abort', stop, { once: true });
+    return {
+      [Symbol.dispose]: () => {
+        unfollow();
+        stopping.removeEventListener('abort', stop);
+      },
+    };
+  }
+  if (remote === undefined && route.kind === 'resource' && route.way === 'log') return undefined;
+  return { [Symbol.dispose]: clock.setTimer(requestTimeoutMs(query), () => abort.abort(OUT_OF_TIME)) };
+}
+
+/** The seats of a request; undefined for one that flow control does not count. */
+async function admit(
   { flowControl, stored }: HttpEndpointDependencies,
-  exchange: AuthenticatedExchange,
-  found: Route,
-  where: 'remote' | 'local',
-): Seats | Promise<Seats> | undefined {
-  const { user, query, res, signal } = exchange;
-  const request = flowRequestOf(user, exchange, found, where);
-  if (request === undefined) return undefined;
+  { res, query, signal }: Exchange,
+  user: User,
+  { remote, route, attributes }: Asked,
+): Promise<Seats | undefined> {
+  if (isLastingPart(attributes)) return undefined;
+  const request = { ...attributes, user };
   const classified = flowControl.classify(request);
   const { schema, level } = classified;
   if (schema.uid !== '') res.setHeader('x-kubernetes-pf-flowschema-uid', schema.uid);
   if (level.settings.uid !== '') res.setHeader('x-kubernetes-pf-prioritylevel-uid', level.settings.uid);
-  let width = 1;
-  if (request.verb === 'list' && found.kind === 'resource' && where === 'local') {
-    const isFiltered = query.has('labelSelector') || query.has('fieldSelector');
-    width = widthOfList(stored(found.definition), Number(query.get('limit') ?? 0), isFiltered);
-  }
+  const isList = remote === undefined && route.kind === 'resource' && route.verb === 'list';
+  const isFiltered = query.has('labelSelector') || query.has('fieldSelector');
+  const limit = Number(query.get('limit') ?? 0);
+  const width = isList ? widthOfList(stored(route.definition), limit, isFiltered) : 1;
   return flowControl.admit(classified, request, width, signal);
 }
 
 async function answer(
   dependencies: HttpEndpointDependencies,
   exchange: AuthenticatedExchange,
-  found: Route,
-  labels: Labels,
+  { remote, route, lasts }: Asked,
+  record: RequestRecord,
 ): Promise<void> {
-  switch (found.kind) {
-    case 'resource':
-      await answerResource(dependencies, exchange, found, labels);
-      return;
-    case 'missing':
-      authorizeByPath(exchange, dependencies.authorizer);
-      await answerMissing(dependencies, exchange);
-      return;
-    case 'other':
-      authorizeByPath(exchange, dependencies.authorizer);
-      for (const handler of dependencies.paths) if (await handler(exchange)) return;
-      if (
-        /^\/(api|apis\/[^/]+)\/[^/]+/.test(exchange.path) &&
-        isKnownGroup(dependencies.resourceRegistry, exchange.path)
-      ) {
-        throw notFoundResource();
-      }
-      await sendText(exchange, 404, PAGE_NOT_FOUND);
+  const { aggregated, authorizer, pages, resourceRegistry } = dependencies;
+  if (remote !== undefined) {
+    if (lasts === 'yes') exchange.begun();
+    await aggregated.serve(exchange, remote);
+  } else if (route.kind === 'resource') {
+    record.reached(route);
+    await answerResource(dependencies, exchange, route);
+  } else {
+    authorizeByPath(exchange, authorizer);
+    await (route.kind === 'missing' ? answerMissing(exchange, resourceRegistry) : pages(exchange));
   }
-}
-
-async function answerMissing({ resourceRegistry }: HttpEndpointDependencies, exchange: Exchange): Promise<void> {
-  const missing = missingCustom(exchange.path, resourceRegistry);
-  if (missing === undefined) throw notFoundResource();
-  if (missing !== 'nothing') throw missing;
-  await sendText(exchange, 404, PAGE_NOT_FOUND);
-}
-
-/** Groups of Kubernetes itself answer as its API does, whether we serve them or not. */
-function isKnownGroup(resourceRegistry: ResourceIndex, path: string): boolean {
-  const [, root, group = ''] = path.split('/');
-  return root === 'api' || resourceRegistry.hasGroup(group) || isKubernetesGroup(group);
 }
 
 async function answerResource(
   dependencies: HttpEndpointDependencies,
   exchange: AuthenticatedExchange,
-  found: ResourceRoute,
-  labels: Labels,
+  route: ResourceRoute,
 ): Promise<void> {
-  const { resource } = found.definition;
-  labels.resource = found.subresource === undefined ? resource : `${resource}/${found.subresource.name}`;
-  if (found.subresource?.name === 'proxy') {
-    labels.verb = 'connect';
-    await dependencies.proxies(exchange, found);
-    return;
-  }
-  const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
+  const { way, verb } = route;
+  if (way === 'proxy') return dependencies.proxies(exchange, route);
   if (verb === undefined) {
     authorizeByPath(exchange, dependencies.authorizer);
-    const { publishedSchema, stored } = found.definition;
-    if (publishedSchema === undefined || !stored) throw methodNotAllowed();
-    const refusal = refuseCustom(found, exchange.method);
-    if (refusal !== undefined) throw refusal;
-    await sendText(exchange, 404, PAGE_NOT_FOUND);
-    return;
+    return answerMethod(exchange, route);
   }
-  labels.verb = verb;
-  if (isStreamOfPod(found)) {
-    labels.verb = 'connect';
-    await dependencies.streams(exchange, found, verb);
-    return;
-  }
-  if (isLog(found)) {
-    labels.verb = 'log';
-    await dependencies.logs(exchange, found);
-    return;
-  }
-  await dependencies.resources.handle(exchange, found, verb);
-}
-
-/** What is known of a connection's client. */
-interface Client {
-  /** The certificate that TLS has verified. */
-  readonly certificate: PeerCertificate | undefined;
-  readonly trusted: TrustedPeer | undefined;
-  /** Whether a certificate came. */
-  readonly shown: 'certificate' | 'none';
-  connection: Connection | undefined;
-}
-
-/** The clients of connections, asked of TLS once. */
-const clients = new WeakMap<object, Client>();
-
-function clientOf(req: IncomingMessage, trust: PeerTrust): Client {
-  const transport = transportOf(req);
-  const known = clients.get(transport);
-  if (known !== undefined) return known;
-  const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
-  const socket = (session?.socket ?? req.socket) as TLSSocket;
-  const peer = socket.getPeerCertificate() as PeerCertificate | null;
-  const came = peer?.raw === undefined ? undefined : peer;
-  const certificate = socket.authorized ? came : undefined;
-  const client: Client = {
-    certificate,
-    trusted: certificate === undefined ? undefined : trust.accept(certificate),
-    shown: came === undefined ? 'none' : 'certificate',
-    connection: connectionOf(transport),
-  };
-  clients.set(transport, client);
-  return client;
-}
-
-/** What TLS knows of the client, if that is still so, and its Authorization header. */
-function credentialsOf(req: IncomingMessage, client: Client, trust: PeerTrust): Credentials {
-  const authorization = header(req, 'authorization');
-  if (client.shown === 'none') return { certificate: undefined, authorization };
-  const { certificate, trusted } = client;
-  const isGood = trusted !== undefined && trust.isGood(trusted);
-  return { certificate: isGood ? certificate : 'untrusted', authorization };
+  if (way === 'stream') return dependencies.streams(exchange, route, verb);
+  if (way === 'log') return dependencies.logs(exchange, route);
+  return dependencies.resources.handle(exchange, route, verb);
 }
 
 /** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */

@@ -3,7 +3,6 @@ import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
-import type { Router } from 'express';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { PublishedApis } from '../discovery/published-apis.ts';
 import type { AuditTrail } from '../../audit/index.ts';
@@ -26,16 +25,16 @@ import { createDescribe } from '../openapi/descriptions.ts';
 import { createProxyHandler } from '../proxy/proxy-handler.ts';
 import { createStreamHandler } from '../streams/stream-handler.ts';
 import type { HealthChecks } from './health-routes.ts';
-import { createPathHandlers } from './path-handlers.ts';
-import { createRequestMetrics } from './request-metrics.ts';
+import { createPages } from './pages.ts';
+import { createRequestMetrics } from './request-record.ts';
 import { createResourceHandler } from '../rest/resource-handler.ts';
-import { createHttpEndpoint } from './http-endpoint.ts';
+import { createHttpEndpoint, type HttpEndpoint } from './http-endpoint.ts';
 import { createTables } from '../rest/table.ts';
 
 /** How long a request for what is not served yet waits to hear of it. */
 const CATCH_UP_MS = 1000;
 
-export interface RouterOptions {
+export interface RestEndpointOptions {
   readonly resourceRegistry: ResourceRegistry;
   readonly aggregated: AggregatedApis;
   readonly published: PublishedApis;
@@ -67,7 +66,7 @@ export interface RouterOptions {
 }
 
 /** Everything behind the REST port. */
-export function createRouter(options: RouterOptions): Router {
+export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
   const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const metrics = createRequestMetrics(options.metrics);
   const describe = createDescribe(resources);
@@ -92,8 +91,9 @@ export function createRouter(options: RouterOptions): Router {
     logs: createLogHandler({ registry, authorizer, lookup, agents: options.agentLogs, clock }),
     proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
     streams: createStreamHandler({ registry, lookup, agents: options.agentStreams, clock }),
-    paths: createPathHandlers({
+    pages: createPages({
       describe,
+      resourceRegistry,
       published: options.published,
       checks: options.checks,
       metrics: options.metrics,

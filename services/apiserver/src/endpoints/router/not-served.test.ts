@@ -1,7 +1,7 @@
 import { customDefinitions } from '@gantry/custom-resources';
 import { type CustomResourceDefinition, StatusError } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
+import { missingCustom, refuseCustom } from './not-served.ts';
 import { negotiateOutput } from '../../http/negotiate.ts';
 import { parseRoute } from '../request-info.ts';
 import { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
@@ -35,7 +35,7 @@ describe('at a path of a custom resource', () => {
     ['PUT', ROOT, 'name must be provided'],
     ['POST', '/apis/example.org/v1/things', undefined],
   ])('%s %s is refused', (method, path, message) => {
-    const route = parseRoute(path, resourceRegistry);
+    const route = parseRoute({ method, path, query: new URLSearchParams() }, resourceRegistry);
     expect(route.kind === 'resource' ? refuseCustom(route, method)?.message : 'no route').toBe(message);
   });
 

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import type { Connection, PeerTrust, TrustedPeer } from '@gantry/service';
+import type { Credentials } from '../../auth/authn/authenticator.ts';
+import { ANONYMOUS } from '../../auth/authn/identity.ts';
+import type { User } from '../../auth/user.ts';
+import { connectionOf, transportOf } from '../../http/client-connection.ts';
+import { header } from '../../http/exchange.ts';
+
+/** What is known of a connection's client. */
+export interface Client {
+  /** The certificate that TLS has verified. */
+  readonly certificate: PeerCertificate | undefined;
+  readonly trusted: TrustedPeer | undefined;
+  /** Whether a certificate came. */
+  readonly shown: 'certificate' | 'none';
+  connection: Connection | undefined;
+}
+
+/** The clients of connections, asked of TLS once. */
+const clients = new WeakMap<object, Client>();
+
+/** The client of a request's connection. */
+export function clientOf(req: IncomingMessage, trust: PeerTrust): Client {
+  const transport = transportOf(req);
+  const known = clients.get(transport);
+  if (known !== undefined) return known;
+  const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
+  const socket = (session?.socket ?? req.socket) as TLSSocket;
+  const peer = socket.getPeerCertificate() as PeerCertificate | null;
+  const came = peer?.raw === undefined ? undefined : peer;
+  const certificate = socket.authorized ? came : undefined;
+  const client: Client = {
+    certificate,
+    trusted: certificate === undefined ? undefined : trust.accept(certificate),
+    shown: came === undefined ? 'none' : 'certificate',
+    connection: connectionOf(transport),
+  };
+  clients.set(transport, client);
+  return client;
+}
+
+/** What TLS knows of the client, if that is still so, and its Authorization header. */
+export function credentialsOf(req: IncomingMessage, client: Client, trust: PeerTrust): Credentials {
+  const authorization = header(req, 'authorization');
+  if (client.shown === 'none') return { certificate: undefined, authorization };
+  const { certificate, trusted } = client;
+  const isGood = trusted !== undefined && trust.isGood(trusted);
+  return { certificate: isGood ? certificate : 'untrusted', authorization };
+}
+
+/** From the first request of a user on, a connection counts as that user's. */
+export function ownConnection(client: Client, requester: User): void {
+  if (client.connection === undefined || requester === ANONYMOUS) return;
+  client.connection.belongsTo(requester.name);
+  client.connection = undefined;
+}

@@ -1,0 +1,102 @@
+import type { Describe } from '@gantry/apimachinery';
+import type { Metrics } from '@gantry/service';
+import { Router } from 'express';
+import { ISSUER } from '../../auth/authn/service-account-claims.ts';
+import { jsonWebKeySet, openIdConfiguration, type SigningKeySource } from '../../auth/authn/signing-keys.ts';
+import { encodePath, type Exchange, header } from '../../http/exchange.ts';
+import { requireRouted } from '../../http/negotiate.ts';
+import { onlyGet, page, type Page, PAGE_ROUTING, type PageLocals } from '../../http/page.ts';
+import { sendBytes, sendJson } from '../../http/respond.ts';
+import { discoveryRoutes } from '../discovery/discovery-routes.ts';
+import type { PublishedApis } from '../discovery/published-apis.ts';
+import { type Served, servedGroups } from '../discovery/served-groups.ts';
+import { openApiRoutes } from '../openapi/openapi-routes.ts';
+import type { ResourceIndex } from '../request-info.ts';
+import { openApiVersion, versionInfo } from '../version.ts';
+import { type HealthChecks, healthRoutes } from './health-routes.ts';
+import { answerUnknown } from './not-served.ts';
+
+interface PageOptions {
+  readonly published: PublishedApis;
+  readonly checks: HealthChecks;
+  readonly metrics: Metrics;
+  readonly signingKeys: SigningKeySource;
+  readonly describe: Describe;
+  readonly resourceRegistry: ResourceIndex;
+}
+
+/** Answers an authorised request for a path that is no resource. */
+export type ServePage = (exchange: Exchange) => Promise<void>;
+
+/** Everything that is served and is no resource. */
+export function createPages({
+  published,
+  checks,
+  metrics,
+  signingKeys,
+  describe,
+  resourceRegistry,
+}: PageOptions): ServePage {
+  const router = Router(PAGE_ROUTING);
+  router.all(
+    '/',
+    indented(() => ({ paths: rootPaths(published.served()) })),
+  );
+  router.all('/version{/}', onlyGet, onlyJson, indented(versionInfo));
+  router.all('/metrics', metricsPage(metrics));
+  router.all('/.well-known/openid-configuration', onlyGet, openIdPage(signingKeys));
+  router.all('/openid/v1/jwks', onlyGet, jsonWebKeysPage(signingKeys));
+  router.use(healthRoutes(checks));
+  router.use(discoveryRoutes(published));
+  router.use(openApiRoutes(published, { version: openApiVersion(), describe }));
+  router.use(page((exchange) => answerUnknown(exchange, resourceRegistry)));
+  return (exchange) =>
+    exchange.path.startsWith('/') ? dispatch(router, exchange) : answerUnknown(exchange, resourceRegistry);
+}
+
+/** Lets a router answer. It reads the path that was authorised, written anew, instead of what the client sent. */
+function dispatch(router: Router, exchange: Exchange): Promise<void> {
+  const { res, path } = exchange;
+  const req = Object.assign(exchange.req, { url: encodePath(path) });
+  return new Promise((resolve, reject) => {
+    const locals: PageLocals = { exchange, served: resolve };
+    router(req as Parameters<Router>[0], Object.assign(res, { locals }) as unknown as Parameters<Router>[1], reject);
+  });
+}
+
+/** For readers, whoever asks. */
+function indented(value: () => unknown): Page {
+  return page((exchange) =>
+    sendBytes(exchange, 200, 'application/json', Buffer.from(JSON.stringify(value(), undefined, 2))),
+  );
+}
+
+const onlyJson: Page = (req, _res, next) => {
+  requireRouted(header(req, 'accept'), ['application/json']);
+  next();
+};
+
+function metricsPage(metrics: Metrics): Page {
+  return page(async (exchange) => {
+    const { contentType, text } = await metrics.render();
+    await sendBytes(exchange, 200, contentType, Buffer.from(text));
+  });
+}
+
+function openIdPage(signingKeys: SigningKeySource): Page {
+  return page((exchange) => sendJson(exchange, 200, openIdConfiguration(signingKeys.current(), ISSUER)));
+}
+
+function jsonWebKeysPage(signingKeys: SigningKeySource): Page {
+  return page(async (exchange) =>
+    sendJson(exchange, 200, await jsonWebKeySet(signingKeys.current()), 'application/jwk-set+json'),
+  );
+}
+
+function rootPaths(served: Served): readonly string[] {
+  const paths = servedGroups(served)
+    .filter(({ name }) => name !== '')
+    .flatMap(({ name, versions }) => [`/apis/${name}`, ...versions.map(({ version }) => `/apis/${name}/${version}`)]);
+  const others = ['/healthz', '/livez', '/metrics', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
+  return ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', ...paths.sort(), ...others];
+}

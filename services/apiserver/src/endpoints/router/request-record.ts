@@ -1,0 +1,145 @@
+import type { Clock, NewUid } from '@gantry/base';
+import type { Status } from '@gantry/objects';
+import type { Metrics } from '@gantry/service';
+import { type AuditedExchange, type AuditedRequest, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
+import type { AuthenticationNotice } from '../../auth/authn/legacy-tokens.ts';
+import type { User } from '../../auth/user.ts';
+import { type Exchange, header } from '../../http/exchange.ts';
+import type { ResourceRoute } from '../request-info.ts';
+
+/** The metrics of the REST endpoint. */
+export interface RequestMetrics {
+  observe(request: { verb: string; resource: string; code: number; seconds: number }): void;
+  /** An open watch; the returned function ends it. */
+  watching(resource: string): () => void;
+}
+
+export function createRequestMetrics(metrics: Metrics): RequestMetrics {
+  const total = metrics.counter('apiserver_request_total', 'Requests by verb, resource and code.', [
+    'verb',
+    'resource',
+    'code',
+  ]);
+  const duration = metrics.histogram(
+    'apiserver_request_duration_seconds',
+    'Time to answer, watches and logs excepted.',
+    ['verb', 'resource'],
+  );
+  const watchers = metrics.gauge('apiserver_longrunning_requests', 'Open watches by resource.', ['resource']);
+  const open = new Map<string, number>();
+  const change = (resource: string, by: number): void => {
+    const value = (open.get(resource) ?? 0) + by;
+    open.set(resource, value);
+    watchers.set(value, { resource });
+  };
+  return {
+    observe: ({ verb, resource, code, seconds }) => {
+      total.inc({ verb, resource, code });
+      if (verb !== 'watch' && verb !== 'log') duration.observe(seconds, { verb, resource });
+    },
+    watching: (resource) => {
+      change(resource, 1);
+      return () => change(resource, -1);
+    },
+  };
+}
+
+/** What audit events name as the user of a request that failed authentication. */
+const UNKNOWN_USER: User = { name: '', uid: '', groups: [], extra: {} };
+
+/** Methods that metrics tell apart: a client may invent others. */
+const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
+/** Subresources that do what they are asked to by any method, GET included. */
+const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward', 'proxy']);
+
+interface RecordOptions {
+  readonly audit: AuditTrail;
+  readonly metrics: RequestMetrics;
+  readonly clock: Clock;
+  readonly newUid: NewUid;
+}
+
+/** What is recorded of one request: its audit events, and its metrics. */
+export class RequestRecord {
+  /** Who sent it, as soon as that is known. */
+  requester: User = UNKNOWN_USER;
+  readonly #options: RecordOptions;
+  readonly #auditId: string;
+  readonly #receivedAt: number;
+  readonly #started: number;
+  readonly #notices: AuthenticationNotice[] = [];
+  #audit: AuditedExchange | undefined;
+  #route: ResourceRoute | undefined;
+
+  constructor(options: RecordOptions) {
+    const { clock, newUid } = options;
+    this.#options = options;
+    this.#auditId = newUid();
+    this.#receivedAt = clock.now();
+    this.#started = clock.monotonicMs();
+  }
+
+  get auditId(): string {
+    return this.#auditId;
+  }
+
+  /** Notes for the audit log what is to be known of the sender's credentials. */
+  noticed(notice: AuthenticationNotice): void {
+    this.#notices.push(notice);
+  }
+
+  /** The request's audit log, begun by its first call. */
+  begin({ req, method }: Exchange, attributes: () => AuditedRequest, user = this.requester): AuditedExchange {
+    return (this.#audit ??= this.#begin(req, method, attributes(), user));
+  }
+
+  #begin(req: Exchange['req'], method: string, request: AuditedRequest, user: User): AuditedExchange {
+    const { audit } = this.#options;
+    const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+    const isStream = request.kind === 'resource' && STREAMS.has(request.subresource);
+    if (isRead && !audit.concernsReads && !isStream) return UNLOGGED;
+    const begun = audit.begin({
+      request,
+      auditId: this.#auditId,
+      requestUri: req.url ?? '/',
+      user: this.requester,
+      impersonated: user === this.requester ? undefined : user,
+      sourceIps: req.socket.remoteAddress === undefined ? [] : [req.socket.remoteAddress],
+      userAgent: header(req, 'user-agent') ?? '',
+      receivedAt: this.#receivedAt,
+    });
+    for (const { annotation } of this.#notices) begun.annotate(...annotation);
+    return begun;
+  }
+
+  readonly onBody: Exchange['onBody'] = (contentType, body) => this.#audit?.returned(contentType, body);
+  readonly keptBytes = (): number => this.#audit?.keptBytes ?? 0;
+
+  /** The resource that the request reached: metrics name it. */
+  reached(route: ResourceRoute): void {
+    this.#route = route;
+  }
+
+  /** Closes the record at the end of the request. */
+  completed({ method, res }: Exchange, failure: Status | undefined): void {
+    const { clock, metrics } = this.#options;
+    this.#audit?.completed(res.statusCode, failure);
+    const seconds = (clock.monotonicMs() - this.#started) / 1000;
+    const verb = verbLabel(this.#route) ?? (METHODS.has(method) ? method : 'OTHER');
+    metrics.observe({ verb, resource: resourceLabel(this.#route), code: res.statusCode, seconds });
+  }
+}
+
+function verbLabel(route: ResourceRoute | undefined): string | undefined {
+  if (route === undefined) return undefined;
+  if (route.way === 'proxy') return 'connect';
+  if (route.way === 'object' || route.verb === undefined) return route.verb;
+  return route.way === 'log' ? 'log' : 'connect';
+}
+
+function resourceLabel(route: ResourceRoute | undefined): string {
+  if (route === undefined) return '';
+  const { definition, subresource } = route;
+  return subresource === undefined ? definition.resource : `${definition.resource}/${subresource.name}`;
+}
