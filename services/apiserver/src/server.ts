@@ -16,7 +16,7 @@ import {
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import { createFlowControl } from './create-flow-control.ts';
-import { createAggregation } from './create-aggregation.ts';
+import { createAggregation } from './aggregation/create-aggregation.ts';
 import type { AgentStreams } from './agents/agent-streams.ts';
 import type { UsageSource } from './agents/usage-source.ts';
 import type { AgentLogs } from './endpoints/logs/agent-logs.ts';
@@ -37,7 +37,7 @@ import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
 import { ResourceRegistry } from './resource-registry/resource-registry.ts';
 import { convertByWebhook } from './custom-resources/convert-by-webhook.ts';
-import { definitionController } from './loops/custom-resources/definition-controller.ts';
+import { definitionController } from './custom-resources/definition-controller.ts';
 import { serveDefinitions, type ServingHooks } from './custom-resources/serve-definitions.ts';
 import {
   type Registry,
@@ -151,7 +151,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...options,
     cache,
     resourceRegistry,
-    authorizer: security.authorizer,
     client,
     leads,
     objects: serviceObjects,
@@ -161,8 +160,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const starts = new Starts(clock);
   const serve = createRestEndpoint({
     ...options,
-    aggregated: aggregation.apis,
-    published: aggregation.published,
+    aggregation,
     resourceRegistry,
     cache,
     registry,
@@ -194,7 +192,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
         healthService(health, clock),
       ],
       onDrain: () => stopping.abort(),
-      mayUpgrade: (path) => STREAMS.test(path) || aggregation.apis.find(path) !== undefined,
+      mayUpgrade: (path) => STREAMS.test(path) || aggregation.index.remoteAt(path) !== undefined,
     }),
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];

@@ -53,6 +53,12 @@ export class ApiServiceIndex {
     return this.#remotes.get(`${version}.${group}`);
   }
 
+  /** Who serves a path, when it is not this server. */
+  remoteAt(path: string): RemoteApi | undefined {
+    const [, root, group = '', version = ''] = path.split('/');
+    return root === 'apis' ? this.remote(group, version) : undefined;
+  }
+
   /** Every APIService. */
   all(): readonly StoredApiService[] {
     return this.#cache

@@ -11,8 +11,8 @@ import type { Watcher } from '../cache/index.ts';
 import type { WatchItem } from '../cache/watch-item.ts';
 import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
-import { definitionController } from '../loops/custom-resources/definition-controller.ts';
-import { planDefinition } from '../loops/custom-resources/plan-definition.ts';
+import { definitionController } from './definition-controller.ts';
+import { planDefinition } from './plan-definition.ts';
 import { serveDefinitions } from './serve-definitions.ts';
 
 const DEFINITIONS = 'customresourcedefinitions';

@@ -17,7 +17,7 @@ import { discardBody } from '../../http/discard-body.ts';
 import { type Exchange, parseTarget } from '../../http/exchange.ts';
 import { requestTimeoutMs } from '../../http/request-timeout.ts';
 import { sendStatus, sendText } from '../../http/respond.ts';
-import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import type { AggregatedApis } from '../proxy/aggregated-handler.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';

@@ -3,8 +3,9 @@ import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
-import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
-import type { PublishedApis } from '../discovery/published-apis.ts';
+import type { Aggregation } from '../../aggregation/create-aggregation.ts';
+import { createAggregatedApis } from '../proxy/aggregated-handler.ts';
+import { createPublishedApis } from '../discovery/published-apis.ts';
 import type { AuditTrail } from '../../audit/index.ts';
 import { createAuthenticator } from '../../auth/authn/authenticator.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
@@ -36,8 +37,7 @@ const CATCH_UP_MS = 1000;
 
 export interface RestEndpointOptions {
   readonly resourceRegistry: ResourceRegistry;
-  readonly aggregated: AggregatedApis;
-  readonly published: PublishedApis;
+  readonly aggregation: Aggregation;
   readonly cache: WatchCache;
   readonly registry: Registry;
   readonly lookup: ObjectLookup;
@@ -68,6 +68,7 @@ export interface RestEndpointOptions {
 /** Everything behind the REST port. */
 export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
   const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
+  const { index, directory } = options.aggregation;
   const metrics = createRequestMetrics(options.metrics);
   const describe = createDescribe(resources);
   return createHttpEndpoint({
@@ -87,14 +88,14 @@ export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
       decodeProtobuf: (bytes) => decodeProtobuf(bytes, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }),
       onWatch: (resource) => metrics.watching(resource),
     }),
-    aggregated: options.aggregated,
+    aggregated: createAggregatedApis({ ...options.aggregation, authorizer, clock }),
     logs: createLogHandler({ registry, authorizer, lookup, agents: options.agentLogs, clock }),
     proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
     streams: createStreamHandler({ registry, lookup, agents: options.agentStreams, clock }),
     pages: createPages({
       describe,
       resourceRegistry,
-      published: options.published,
+      published: createPublishedApis(resourceRegistry, index, directory),
       checks: options.checks,
       metrics: options.metrics,
       signingKeys,

@@ -3,17 +3,12 @@ import { CUSTOM_RESOURCE_CLEANUP, definitionCondition, setDefinitionCondition } 
 import type { CustomResourceDefinition, KubeObject } from '@gantry/objects';
 import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
-import type { WatchCache } from '../../cache/index.ts';
-import { DELETE_AS_USUAL, EVERYTHING, type RegistryWriter, deleteBody } from '../../registry/index.ts';
-import { ControlLoop } from '../control-loop.ts';
-import { type LoopbackClient, loopbackContext } from '../loopback-client.ts';
+import type { WatchCache } from '../cache/index.ts';
+import { DELETE_AS_USUAL, EVERYTHING, type RegistryWriter, deleteBody } from '../registry/index.ts';
+import { ControlLoop } from '../loops/control-loop.ts';
+import { type LoopbackClient, loopbackContext } from '../loops/loopback-client.ts';
 import { planDefinition } from './plan-definition.ts';
-import {
-  cachedDefinitions,
-  DEFINITIONS,
-  definitionsOf,
-  type ServingHooks,
-} from '../../custom-resources/serve-definitions.ts';
+import { cachedDefinitions, DEFINITIONS, definitionsOf, type ServingHooks } from './serve-definitions.ts';
 
 export interface DefinitionControllerOptions {
   readonly cache: WatchCache;

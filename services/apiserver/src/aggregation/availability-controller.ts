@@ -1,20 +1,20 @@
 import { type EndpointSlice, ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '@gantry/objects';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
-import type { WatchCache } from '../../cache/index.ts';
-import type { ServiceObjects } from '../../webhooks/index.ts';
+import type { WatchCache } from '../cache/index.ts';
+import type { ServiceObjects } from '../webhooks/index.ts';
 import {
   API_SERVICES,
   type ApiServiceIndex,
   remoteOf,
   type RemoteApi,
   type StoredApiService,
-} from '../../aggregation/api-service-index.ts';
-import { checkDiscovery } from '../../aggregation/fetch-remote.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
+} from './api-service-index.ts';
+import { checkDiscovery } from './fetch-remote.ts';
+import type { LoopbackClient } from '../loops/loopback-client.ts';
 import { failedDiscovery, type Finding, judgeBacking, LOCAL, PASSED, withAvailability } from './plan-availability.ts';
-import type { RemoteServers } from '../../aggregation/remote-servers.ts';
-import { ControlLoop } from '../control-loop.ts';
+import type { RemoteServers } from './remote-servers.ts';
+import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface AvailabilityOptions {
   readonly cache: WatchCache;

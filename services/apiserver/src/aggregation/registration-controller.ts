@@ -1,12 +1,12 @@
 import { type Clock, errorMessage } from '@gantry/base';
 import type { ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import type { WatchCache } from '../../cache/index.ts';
-import { cachedDefinitions, DEFINITIONS } from '../../custom-resources/serve-definitions.ts';
-import { API_SERVICES, type ApiServiceIndex } from '../../aggregation/api-service-index.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
+import type { WatchCache } from '../cache/index.ts';
+import { cachedDefinitions, DEFINITIONS } from '../custom-resources/serve-definitions.ts';
+import { API_SERVICES, type ApiServiceIndex } from './api-service-index.ts';
+import type { LoopbackClient } from '../loops/loopback-client.ts';
 import { planRegistrations, type Registration } from './plan-registrations.ts';
-import { ControlLoop } from '../control-loop.ts';
+import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface RegistrationOptions {
   /** The built-in resources. */

@@ -1,6 +1,6 @@
 import { type APIService, type CustomResourceDefinition, equalJson, type ResourceRef } from '@gantry/objects';
-import { AUTOMANAGED, DEFAULT_PRIORITY, localApiServices } from '../../aggregation/api-services.ts';
-import type { StoredApiService } from '../../aggregation/api-service-index.ts';
+import { AUTOMANAGED, DEFAULT_PRIORITY, localApiServices } from './api-services.ts';
+import type { StoredApiService } from './api-service-index.ts';
 
 export type Registration =
   | { readonly kind: 'create'; readonly object: APIService }

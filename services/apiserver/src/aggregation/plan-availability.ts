@@ -1,6 +1,6 @@
 import type { APIService, APIServiceCondition, EndpointSlice, KubeObject, Service } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
-import type { RemoteApi } from '../../aggregation/api-service-index.ts';
+import type { RemoteApi } from './api-service-index.ts';
 
 /** What is known of an APIService's server. */
 export type Finding = Pick<APIServiceCondition, 'status' | 'reason' | 'message'>;

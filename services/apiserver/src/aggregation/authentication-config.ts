@@ -3,10 +3,10 @@ import { CONFIG_MAPS, type ConfigMap, equalJson, type KubeObject } from '@gantry
 import { type Clock, errorMessage, must } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
-import { objectKey, type WatchCache } from '../../cache/index.ts';
-import { FRONT_PROXY, USER_HEADERS } from '../../aggregation/front-proxy.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
-import { ControlLoop } from '../control-loop.ts';
+import { objectKey, type WatchCache } from '../cache/index.ts';
+import { FRONT_PROXY, USER_HEADERS } from './front-proxy.ts';
+import type { LoopbackClient } from '../loops/loopback-client.ts';
+import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface AuthenticationConfigOptions {
   readonly cache: WatchCache;

@@ -1,14 +1,9 @@
 import { type Clock, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
-import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
-import {
-  fetchDocuments,
-  type RemoteDirectory,
-  type RemoteDocuments,
-  STALE,
-} from '../../aggregation/remote-documents.ts';
-import type { RemoteServers } from '../../aggregation/remote-servers.ts';
-import { ControlLoop } from '../control-loop.ts';
+import type { ApiServiceIndex, RemoteApi } from './api-service-index.ts';
+import { fetchDocuments, type RemoteDirectory, type RemoteDocuments, STALE } from './remote-documents.ts';
+import type { RemoteServers } from './remote-servers.ts';
+import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface RefreshedDirectoryOptions {
   readonly index: ApiServiceIndex;

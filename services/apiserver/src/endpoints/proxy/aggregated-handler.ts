@@ -1,7 +1,7 @@
 import { type Clock, withDeadline } from '@gantry/base';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import type { PathAuthorizer } from '../../auth/authz/authorizer.ts';
-import { forward, UnreachableError } from '../proxy/forward.ts';
+import { forward, UnreachableError } from './forward.ts';
 import { upgradeOf } from '../../http/upgrades.ts';
 import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
@@ -34,10 +34,7 @@ export function createAggregatedApis(dependencies: {
 }): AggregatedApis {
   const { index, servers, authorizer, clock } = dependencies;
   return {
-    find: (path) => {
-      const [, root, group = '', version = ''] = path.split('/');
-      return root === 'apis' ? index.remote(group, version) : undefined;
-    },
+    find: (path) => index.remoteAt(path),
     isLasting: ({ req }, attributes) => {
       const isWatch = attributes.kind === 'resource' && attributes.verb === 'watch';
       return isWatch || isLastingPart(attributes) || upgradeOf(req) !== undefined;
