@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, errorMessage, sleep, systemClock, systemUid } from '@gantry/base';
-import { createCertificateRequester } from '@gantry/client';
+import { type Clock, errorMessage, must, sleep, systemClock, systemUid } from '@gantry/base';
+import { type CertificateRequestClient, createCertificateRequester } from '@gantry/client';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
 import {
@@ -19,7 +19,6 @@ import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
-import { certificateRequestClient } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
 import type { ComponentHealth } from './registry/index.ts';
@@ -35,6 +34,8 @@ import {
   openSealingKeys,
   type Sealing,
 } from './storage/index.ts';
+import { type CertificateSigningRequest, type KubeObject, StatusError } from '@gantry/objects';
+import type { LoopbackClient } from './loops/loopback-client.ts';
 
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
@@ -221,4 +222,18 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** The apiserver as a client of its own certificate requests. */
+export function certificateRequestClient(client: LoopbackClient): CertificateRequestClient {
+  const typed = (object: KubeObject) => object as CertificateSigningRequest;
+  return {
+    create: async (resource, object, signal) =>
+      typed(must(await client.create(resource, object, signal), 'a created object with a generated name')),
+    get: async (resource, { name }, signal) => {
+      const found = await client.get(resource, { name }, 'latest', signal);
+      if (found === undefined) throw StatusError.notFound(resource, name);
+      return typed(found);
+    },
+  };
 }

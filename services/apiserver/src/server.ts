@@ -48,7 +48,7 @@ import {
 } from './registry/index.ts';
 import { kubernetesEndpoints, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
 import { eventSweeper } from './loops/events/event-sweeper.ts';
-import { objectService } from './endpoints/grpc/index.ts';
+import { objectService } from './endpoints/grpc/object-service.ts';
 import { createRestEndpoint } from './endpoints/router/rest-endpoint.ts';
 import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';

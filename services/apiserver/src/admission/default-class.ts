@@ -1,4 +1,14 @@
-import type { KubeObject } from '@gantry/objects';
+import {
+  DEFAULT_INGRESS_CLASS,
+  DEFAULT_STORAGE_CLASS_MARKS,
+  INGRESS_CLASS_ANNOTATION,
+  INGRESS_CLASSES,
+  type KubeObject,
+  type PersistentVolumeClaim,
+  STORAGE_CLASS_ANNOTATION,
+  STORAGE_CLASSES,
+} from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 /** The newest of the classes that an annotation marks as default; of equally old ones the first by name. */
 export function newestDefault<T extends KubeObject>(
@@ -14,3 +24,32 @@ export function newestDefault<T extends KubeObject>(
   );
   return first;
 }
+
+const DEFAULT = [DEFAULT_INGRESS_CLASS];
+
+/** A new Ingress that says nothing about its class gets the default one, if there is one. */
+export const defaultIngressClass: AdmissionCheck = {
+  name: 'DefaultIngressClass',
+  mutate: async ({ operation, definition, subresource, object }, reader) => {
+    if (operation !== 'create' || subresource !== '') return;
+    if (definition.group !== 'networking.k8s.io' || definition.resource !== 'ingresses') return;
+    const ingress = object as KubeObject & { spec?: { ingressClassName?: string } };
+    if (ingress.spec === undefined || ingress.spec.ingressClassName !== undefined) return;
+    if (ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return;
+    const found = newestDefault(await reader.list<KubeObject>(INGRESS_CLASSES, ''), DEFAULT);
+    if (found?.metadata.name !== undefined) ingress.spec.ingressClassName = found.metadata.name;
+  },
+};
+
+/** A new claim that says nothing about its class gets the default one, if there is one. */
+export const defaultStorageClass: AdmissionCheck = {
+  name: 'DefaultStorageClass',
+  mutate: async (request, reader) => {
+    if (request.operation !== 'create' || !isCore(request, 'persistentvolumeclaims')) return;
+    const claim = request.object as PersistentVolumeClaim;
+    if (claim.spec === undefined || claim.spec.storageClassName !== undefined) return;
+    if (claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined) return;
+    const found = newestDefault(await reader.list<KubeObject>(STORAGE_CLASSES, ''), DEFAULT_STORAGE_CLASS_MARKS);
+    if (found?.metadata.name !== undefined) claim.spec.storageClassName = found.metadata.name;
+  },
+};

@@ -1,4 +1,4 @@
-import { APISERVER } from '../auth/apiserver-user.ts';
+import { APISERVER } from '../auth/user.ts';
 import { append, sleep } from '@gantry/base';
 import { type JsonObject, type KubeObject, type Service, SERVICES } from '@gantry/objects';
 import type { Clock } from '@gantry/base';

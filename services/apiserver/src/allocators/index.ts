@@ -1,12 +1,10 @@
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { WatchCache } from '../cache/index.ts';
-import { parseServiceRange } from './service-range.ts';
-import { cachedAddressSpace } from './address-space.ts';
+import { cachedAddressSpace, parseServiceRange } from './service-range.ts';
 import { ServiceAllocators } from './service-allocators.ts';
 
-export { containsAddress, readServiceRange } from './service-range.ts';
-export { IP_ADDRESSES, SERVICE_CIDRS } from './address-space.ts';
+export { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from './service-range.ts';
 export type { Allocation, Allocators } from './allocators.ts';
 export type { Duplicate, ServiceAllocators } from './service-allocators.ts';
 

@@ -10,8 +10,7 @@ import {
 import { type Clock, type Random, withDeadline } from '@gantry/base';
 import { fromStore } from '../storage/store-errors.ts';
 import type { ObjectStore, Unchanged } from '../storage/object-store.ts';
-import { containsAddress, givenAddresses, randomAddress } from './service-range.ts';
-import type { AddressSpace } from './address-space.ts';
+import { type AddressSpace, containsAddress, givenAddresses, randomAddress } from './service-range.ts';
 import { type Allocation, type Allocators, type Claimant, noAllocation } from './allocators.ts';
 import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner, ownerOf as ownerOfClaim } from './claims.ts';
 

@@ -1,8 +1,6 @@
 import { type Clock, formatMicroTime, type Instant, type NewUid } from '@gantry/base';
 import type { ObjectMeta, Status } from '@gantry/objects';
 import { type User, userInfo } from '../auth/user.ts';
-import { type BodyDecoder, decodeAuditedBody } from './decode-body.ts';
-import { NOT_AUDITED, type RequestAudit } from './request-audit.ts';
 import {
   type AuditDecision,
   type AuditedRequest,
@@ -13,6 +11,24 @@ import {
   LEVELS,
   type Stage,
 } from './policy.ts';
+import { parsePlainBody } from '@gantry/apimachinery';
+
+/** What the parts that serve a request say of it for the audit log. */
+export interface RequestAudit {
+  /** Adds an annotation to the request's events, or to those of a level that has bodies. The first value of a key stands. */
+  annotate(key: string, value: string, level?: 'Metadata' | 'Request'): void;
+  /** Notes a decision of authorisation. A refusal replaces what was allowed before. */
+  decided(decision: 'allow' | 'forbid', reason: string): void;
+  /** Names the object that the request writes: a create has no name in its path. */
+  describe(metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>): void;
+}
+
+/** For what the API server does by itself: parts of requests that are logged, and control loops. */
+export const NOT_AUDITED: RequestAudit = {
+  annotate: () => undefined,
+  decided: () => undefined,
+  describe: () => undefined,
+};
 
 /** What an endpoint knows of a request before it is served. */
 export interface ReceivedRequest {
@@ -232,4 +248,22 @@ function withoutManagedFields(value: unknown): unknown {
     ...(metadata === undefined ? {} : { metadata: shown }),
     ...(items === undefined ? {} : { items: Array.isArray(items) ? items.map(withoutManagedFields) : items }),
   };
+}
+
+/** Decodes a protobuf body by the type that its envelope names. */
+type BodyDecoder = (bytes: Uint8Array) => unknown;
+
+/**
+ * A body as the audit log shows it: decoded by its media type. A body that cannot be decoded is undefined: the request fails by it,
+ * and its status says so.
+ */
+function decodeAuditedBody(mediaType: string, bytes: Uint8Array, decodeProtobuf: BodyDecoder): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    if (mediaType.includes('protobuf')) return decodeProtobuf(bytes);
+    return parsePlainBody(bytes, mediaType.includes('yaml') ? 'yaml' : 'json');
+  } catch {
+    // The client hears of it from the decoder of the request itself.
+    return undefined;
+  }
 }

@@ -3,10 +3,11 @@ export {
   type AuditedExchange,
   type AuditTrail,
   createAuditTrail,
+  NOT_AUDITED,
   type ReceivedRequest,
+  type RequestAudit,
   UNLOGGED,
 } from './audit-trail.ts';
 export { createLogFile, type LogFile } from './log-file.ts';
 export { parseAuditPolicy } from './parse-policy.ts';
 export type { AuditedRequest, AuditPolicy } from './policy.ts';
-export { NOT_AUDITED, type RequestAudit } from './request-audit.ts';

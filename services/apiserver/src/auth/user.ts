@@ -1,4 +1,12 @@
-import type { UserInfo } from '@gantry/objects';
+import { ADMINISTRATORS, API_SERVERS, type UserInfo } from '@gantry/objects';
+
+/** The user that the apiserver's own requests are made as. */
+export const APISERVER: User = {
+  name: 'system:apiserver',
+  uid: '',
+  groups: [ADMINISTRATORS, API_SERVERS, 'system:authenticated'],
+  extra: {},
+};
 
 /** Who asks, as authentication found out. */
 export interface User {

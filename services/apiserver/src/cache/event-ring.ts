@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { WatchItem } from './watch-item.ts';
+import type { WatchItem } from './object-response.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 import type { Entry } from './entry.ts';
 import { listVersion, revisionOf } from './object-keys.ts';

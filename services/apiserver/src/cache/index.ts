@@ -1,12 +1,10 @@
 /** The watch cache: the apiserver's copy of the whole tree, from which reads and watches are served. */
 export { type EncodeProtobuf, SharedResponse } from './object-response.ts';
-export { reportCache } from './cache-metrics.ts';
+export { reportCache, WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';
-export type { Filter } from './filter.ts';
+export { type Filter, STORED_VIEW, type View } from './view.ts';
 export { listVersion, namespacePrefix, objectKey, resourcePrefix, revisionOf } from './object-keys.ts';
 export type { ResourceCache, WatchStart } from './resource-cache.ts';
-export { STORED_VIEW, type View } from './view.ts';
 export { prefixBounds } from './sorted-entries.ts';
-export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export type { Watcher } from './watcher.ts';

@@ -1,6 +1,12 @@
 import { goJson } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
+import type { ResourceVersion } from '../storage/object-store.ts';
+
+/** One item of a watch. */
+export type WatchItem =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly response: ObjectResponse }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: ResourceVersion; readonly initialEventsEnd: boolean };
 
 const LINE_END = 0x0a;
 

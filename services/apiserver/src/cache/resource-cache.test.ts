@@ -6,12 +6,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoreEvent } from '../storage/object-store.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { EventRing, type RingLimits } from './event-ring.ts';
-import type { Filter } from './filter.ts';
+import type { Filter } from './view.ts';
 import { listVersion } from './object-keys.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { RetainedBytes } from './retained-bytes.ts';
 import { WatchCache } from './watch-cache.ts';
-import type { WatchItem } from './watch-item.ts';
+import type { WatchItem } from './object-response.ts';
 import type { Watcher } from './watcher.ts';
 
 const ALL: Filter = { namespace: '', matches: () => true, selectsAll: true };

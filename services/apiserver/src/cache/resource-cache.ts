@@ -1,15 +1,13 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import type { WatchItem } from './watch-item.ts';
+import type { EncodeProtobuf, WatchItem } from './object-response.ts';
 import type { ResourceVersion, StoreEvent } from '../storage/object-store.ts';
-import type { EncodeProtobuf } from './object-response.ts';
 import { type CachedEntry, createEntry, type Entry, entryAt } from './entry.ts';
 import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
-import type { Filter } from './filter.ts';
+import { type Filter, STORED_VIEW, type View } from './view.ts';
 import type { RetainedBytes } from './retained-bytes.ts';
 import { listVersion } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
-import { STORED_VIEW, type View } from './view.ts';
 import { itemFor, Watcher } from './watcher.ts';
 
 export interface ResourceCacheOptions {

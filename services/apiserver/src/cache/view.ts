@@ -5,6 +5,18 @@ import { type Entry, entryAt, withVersion } from './entry.ts';
 import type { RetainedBytes } from './retained-bytes.ts';
 import type { CacheEvent } from './event-ring.ts';
 
+/** Which objects a list or watch wants. What `key` and `nodeName` say, `matches` says too: they only lead to it faster. */
+export interface Filter {
+  readonly namespace: string;
+  readonly matches: (object: KubeObject) => boolean;
+  /** True when only the namespace narrows the list: then the count of remaining objects is exact. */
+  readonly selectsAll: boolean;
+  /** The key of the only object that can match, when the selector says its name. */
+  readonly key?: string;
+  /** The value that `spec.nodeName` must have, when the selector says so. */
+  readonly nodeName?: string;
+}
+
 /**
  * Shows stored objects in one version of their resource. A converted object is kept as long as its stored entry, so that all readers
  * of this version share it and its bytes.

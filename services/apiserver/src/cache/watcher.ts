@@ -1,8 +1,7 @@
-import type { WatchItem } from './watch-item.ts';
+import type { WatchItem } from './object-response.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 import type { CacheEvent } from './event-ring.ts';
-import type { Filter } from './filter.ts';
-import type { View } from './view.ts';
+import type { Filter, View } from './view.ts';
 
 /** Why a watch ended by itself. */
 export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';

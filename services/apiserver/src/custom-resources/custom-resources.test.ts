@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
 import type { Watcher } from '../cache/index.ts';
-import type { WatchItem } from '../cache/watch-item.ts';
+import type { WatchItem } from '../cache/object-response.ts';
 import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
 import { definitionController } from './definition-controller.ts';

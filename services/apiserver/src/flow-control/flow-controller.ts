@@ -5,12 +5,43 @@ import {
   SUGGESTED_FLOW_SCHEMAS,
   SUGGESTED_PRIORITY_LEVELS,
 } from '@gantry/kinds';
-import type { FlowSchema, PriorityLevelConfiguration } from '@gantry/objects';
+import { type FlowSchema, type PriorityLevelConfiguration, StatusError } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
 import { planSeats } from './borrowing.ts';
 import { FlowMetrics, type Lent } from './flow-metrics.ts';
 import { type CompiledSchema, type FlowRequest, FlowSchemas } from './flow-schemas.ts';
 import { type LevelSettings, PriorityLevel, RejectedError, type RequestType, type Seats } from './priority-level.ts';
+
+/** Kubernetes' estimate: a seat for every hundred objects of a list, at most ten. */
+const OBJECTS_PER_SEAT = 100;
+const MAX_SEATS = 10;
+
+/** The seats of a list: of all objects of its kind, or of one page when nothing is filtered. */
+export function widthOfList(stored: number, limit: number, isFiltered: boolean): number {
+  return widthOf(limit > 0 && !isFiltered ? Math.min(limit, stored) : stored);
+}
+
+/** The seats of work on so many objects. */
+export function widthOf(objects: number): number {
+  return Math.min(MAX_SEATS, Math.max(1, Math.ceil(objects / OBJECTS_PER_SEAT)));
+}
+
+/** Seats for a call of a service; a refusal is TooManyRequests. */
+export async function admitCall(
+  control: FlowController,
+  request: FlowRequest,
+  width: number,
+  signal: AbortSignal,
+): Promise<Seats> {
+  try {
+    return await control.admit(control.classify(request), request, width, signal);
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error;
+    throw new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
+      details: { retryAfterSeconds: 1 },
+    });
+  }
+}
 
 /** Requests of a server at a time: Kubernetes' `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
 const TOTAL_SEATS = 600;

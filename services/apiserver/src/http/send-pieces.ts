@@ -2,10 +2,55 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createGzip, type Gzip } from 'node:zlib';
 import type { Clock } from '@gantry/base';
-import { waitForDrain } from './wait-for-drain.ts';
 import type { Exchange } from './exchange.ts';
-import { joinPieces } from './join-pieces.ts';
 import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
+
+/** What goes out in one write: big enough that its cost does not show, small enough that others get their turn in between. */
+const SLAB_BYTES = 128 * 1024;
+
+/** Joins small pieces to slabs of about `SLAB_BYTES`; pieces that are as big by themselves are passed on uncopied. */
+export function* joinPieces(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  let slab: Uint8Array[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    slab.push(piece);
+    size += piece.length;
+    if (size >= SLAB_BYTES) {
+      yield joined(slab, size);
+      slab = [];
+      size = 0;
+    }
+  }
+  if (size > 0) yield joined(slab, size);
+}
+
+function joined(slab: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = slab;
+  return only !== undefined && slab.length === 1 ? only : Buffer.concat(slab, size);
+}
+
+/** How long a client may leave its window full before it is cut off. A watch resumes from what it has. */
+const STALLED_MS = 30_000;
+
+/** Resolves when the client has read what was written, has gone, or is given up on; cuts it off when it takes too long. */
+export function waitForDrain({ res, signal }: Exchange, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      cancel();
+      res.off('drain', settle);
+      res.off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    const cancel = clock.setTimer(STALLED_MS, () => {
+      res.destroy();
+      settle();
+    });
+    res.on('drain', settle);
+    res.on('close', settle);
+    signal.addEventListener('abort', settle, { once: true });
+  });
+}
 
 /**
  * Sends an answer that is made piece by piece. What fits one slab goes out whole, with its length; anything bigger is streamed as

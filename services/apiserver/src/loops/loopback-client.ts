@@ -2,7 +2,7 @@ import { findResource } from '@gantry/kinds';
 import { isReason, type KubeObject, type ResourceRef } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { NOT_AUDITED } from '../audit/index.ts';
-import { APISERVER } from '../auth/apiserver-user.ts';
+import { APISERVER } from '../auth/user.ts';
 import {
   DELETE_AS_USUAL,
   type RegistryReader,

@@ -13,8 +13,12 @@
  */
 export {
   type Body,
+  DELETE_AS_USUAL,
   type DeleteBody,
+  deleteBody,
   type DeleteOptions,
+  EVERYTHING,
+  jsonBody,
   type ListRequest,
   type ListResponse,
   type Registry,
@@ -22,14 +26,10 @@ export {
   type RegistryStreams,
   type RegistryWriter,
   type RequestContext,
+  requestContext,
   type Target,
   type WatchRequest,
   type WriteOptions,
-  DELETE_AS_USUAL,
-  EVERYTHING,
-  deleteBody,
-  jsonBody,
-  requestContext,
 } from './contract/registry.ts';
 export type { ComponentHealth, RegistryDependencies, RegistrySettings, StoreHealth } from './contract/dependencies.ts';
 export { createRegistry } from './create-registry.ts';

@@ -4,7 +4,7 @@ import type { ConfigMap, KubeObject } from '@gantry/objects';
 import { append, must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deleteBody, DELETE_AS_USUAL, EVERYTHING } from './contract/registry.ts';
-import type { WatchItem } from '../cache/watch-item.ts';
+import type { WatchItem } from '../cache/object-response.ts';
 import { patchBody, jsonBody, createHarness, type Harness, WRITE } from './testing.ts';
 
 const stored = must(findResource({ group: '', version: 'v1', resource: 'configmaps' }), 'configmaps');

@@ -3,9 +3,8 @@ import { connectEtcd, type Etcd, EtcdError, type KeyValueStore, type Transaction
 import { type ClusterMember, type EtcdCluster, startEtcdCluster } from '@gantry/etcd/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
-import { INCARNATION_KEY } from './keys.ts';
+import { INCARNATION_KEY, revisionOf } from './keys.ts';
 import type { StoreWatchItem } from './object-store.ts';
-import { revisionOf } from './resource-version.ts';
 import {
   collect,
   committed,

@@ -1,22 +1,58 @@
 import { anySignal, type Clock, errorMessage, type NewUid, type Random } from '@gantry/base';
-import { type Etcd, EtcdError, prefixEnd, type RangeRequest, type RangeResult } from '@gantry/etcd';
+import {
+  type Etcd,
+  EtcdError,
+  prefixEnd,
+  type RangeRequest,
+  type RangeResult,
+  type WatchedEvent,
+  type WatchItem,
+} from '@gantry/etcd';
 import { CommitLane } from './commit-lane.ts';
 import { CurrentRevision } from './current-revision.ts';
 import { GROUP_LIMITS, type GroupLimits } from './group.ts';
 import { GroupCommit, storeErrorOf } from './group-commit.ts';
-import { INCARNATION_KEY, laneKeyOf, REGISTRY } from './keys.ts';
+import { INCARNATION_KEY, laneKeyOf, REGISTRY, resourceRootOf, versionOf } from './keys.ts';
 import {
   type GuardedWrite,
   type ObjectStore,
-  StoreError,
   type StoredObject,
+  StoreError,
+  type StoreEvent,
   type StorePage,
   type StoreWatchItem,
   type WriteOutcome,
 } from './object-store.ts';
 import type { Sealing } from './sealing.ts';
-import { readStored } from './stored-object.ts';
-import { toStoreItem } from './store-watch.ts';
+import { readStored } from './envelope.ts';
+
+/** An etcd item in the store's terms. Revisions are whole in it, so deletions can be numbered. */
+function toStoreItem(item: WatchItem, sealing: Sealing): StoreWatchItem {
+  if (item.kind !== 'events') return item;
+  return { kind: 'events', events: toStoreEvents(item.events, sealing), revision: item.revision };
+}
+
+/** A deletion's index is one more than that of its resource's preceding event in its revision. */
+function toStoreEvents(events: readonly WatchedEvent[], sealing: Sealing): readonly StoreEvent[] {
+  let revision = 0;
+  const lastIndex = new Map<string, number>();
+  return events.map((event): StoreEvent => {
+    const at = event.kind === 'put' ? event.kv.modRevision : event.modRevision;
+    if (at !== revision) {
+      revision = at;
+      lastIndex.clear();
+    }
+    if (event.kind === 'delete') {
+      const root = resourceRootOf(event.key);
+      const index = (lastIndex.get(root) ?? -1) + 1;
+      lastIndex.set(root, index);
+      return { kind: 'delete', key: event.key, resourceVersion: versionOf(at, index) };
+    }
+    const stored = readStored(event.kv, sealing);
+    lastIndex.set(resourceRootOf(stored.key), stored.resourceVersion - versionOf(at, 0));
+    return { kind: 'put', ...stored, created: event.kv.createRevision === at };
+  });
+}
 
 /** What the store needs of etcd; the in-memory model is one too. */
 export type StoreEtcd = Pick<Etcd, 'memberCount' | 'kv' | 'watcher'>;

@@ -3,7 +3,7 @@ import { type MemoryEtcd } from '@gantry/etcd/testing';
 import { describe, expect, it } from 'vitest';
 import { createMemoryObjectStore, type MemoryObjectStore } from './testing/memory-store.ts';
 import type { StoreWatchItem } from './object-store.ts';
-import { revisionOf } from './resource-version.ts';
+import { revisionOf } from './keys.ts';
 import { committed, create, pod, remove, update } from './testing/store-calls.ts';
 
 const NAMESPACE = '/registry/namespaces/none';

@@ -1,10 +1,8 @@
 import type { Compare, KeyValue, Operation, OperationResult, Transaction } from '@gantry/etcd';
-import { encodeEnvelope } from './envelope.ts';
-import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
+import { encodeEnvelope, readStored } from './envelope.ts';
+import { deletedKeyOf, INCARNATION_KEY, resourceRootOf, revisionOf, versionOf } from './keys.ts';
 import type { GuardedWrite, Unchanged, WriteOutcome } from './object-store.ts';
-import { revisionOf, versionOf } from './resource-version.ts';
 import type { Sealing } from './sealing.ts';
-import { readStored } from './stored-object.ts';
 
 /** Bounds of one etcd transaction. A write above `maxBytes` travels alone. */
 export interface GroupLimits {

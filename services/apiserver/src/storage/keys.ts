@@ -1,3 +1,16 @@
+import type { ResourceVersion } from './object-store.ts';
+
+/** How many versions one etcd revision can hold. */
+const VERSIONS_PER_REVISION = 256;
+
+export function versionOf(revision: number, index: number): ResourceVersion {
+  return revision * VERSIONS_PER_REVISION + index;
+}
+
+export function revisionOf(version: ResourceVersion): number {
+  return Math.floor(version / VERSIONS_PER_REVISION);
+}
+
 /** Root of all objects. */
 export const REGISTRY = '/registry/';
 /** Names this content of etcd: after a restore from a backup it has another value, and fences of before do not hold. */

@@ -1,8 +1,7 @@
 import { type Etcd, prefixEnd } from '@gantry/etcd';
 import { decodeEnvelope, sealedWith } from './envelope.ts';
-import { REGISTRY } from './keys.ts';
+import { REGISTRY, versionOf } from './keys.ts';
 import type { ObjectWriter } from './object-store.ts';
-import { versionOf } from './resource-version.ts';
 import type { Sealing } from './sealing.ts';
 
 /** What a run has found. */

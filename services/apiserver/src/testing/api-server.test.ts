@@ -8,7 +8,7 @@ import { createCertificateRequester } from '@gantry/client';
 import type { KubeObject } from '@gantry/objects';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { certificateRequestClient } from '../certificate-requests.ts';
+import { certificateRequestClient } from '../run-api-server.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';

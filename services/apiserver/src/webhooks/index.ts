@@ -1,5 +1,4 @@
 /** HTTPS to webhooks: one caller for admission and for the conversion of custom resources. */
-export { cachedServices } from './cached-services.ts';
+export { cachedServices, resolveService, type ServiceObjects } from './resolve-service.ts';
 export { transportError, WebhookCallError } from './webhook-call-error.ts';
-export { resolveService, type ServiceObjects } from './resolve-service.ts';
 export { createWebhookCaller, type WebhookCaller, type WebhookConfig } from './webhook-caller.ts';

@@ -4,8 +4,7 @@ import { type JsonObject, type KubeObject, type Namespace, NAMESPACES } from '@g
 import { type Bindings, type CelValue, valueOfJson } from '@gantry/cel';
 import type { User } from '../../auth/user.ts';
 import type { Access, AdmissionReader, AdmissionRequest } from './admission-check.ts';
-import { convertObject } from './equivalents.ts';
-import { namespaceOf } from './request-matching.ts';
+import { convertObject, namespaceOf } from './request-matching.ts';
 
 /** What expressions see of a request, in the version `as` that the rule names. */
 export async function expressionValues(

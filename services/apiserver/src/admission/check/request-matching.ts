@@ -1,5 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import {
+  type KubeObject,
   type LabelSelector,
   labelSelectorFrom,
   type NamedRuleWithOperations,
@@ -7,7 +8,31 @@ import {
   NAMESPACES,
 } from '@gantry/objects';
 import type { AdmissionReader, AdmissionRequest, ServedResources } from './admission-check.ts';
-import { equivalentsOf } from './equivalents.ts';
+import { resourcePrefix } from '../../cache/index.ts';
+
+/** Other versions (and groups) in which the objects of a resource are served too. */
+function equivalentsOf(
+  definition: ResourceDefinition,
+  { definitions }: ServedResources,
+): readonly ResourceDefinition[] {
+  const prefix = resourcePrefix(definition);
+  return definitions.filter((other) => other !== definition && other.stored && resourcePrefix(other) === prefix);
+}
+
+/** An object of one version as another version shows it; itself when both are the same. */
+export async function convertObject(
+  object: KubeObject,
+  from: ResourceDefinition,
+  to: ResourceDefinition,
+): Promise<KubeObject> {
+  if (from === to) return object;
+  const stored = (await (from.storage?.remote ?? from.storage)?.toStored(object)) ?? object;
+  const { storage } = to;
+  if (storage === undefined) return stored;
+  if (storage.remote === undefined) return storage.fromStored(stored);
+  const [shown] = await storage.remote.fromStored([stored]);
+  return shown ?? stored;
+}
 
 const CONFIGURATIONS = 'admissionregistration.k8s.io';
 

@@ -2,7 +2,14 @@ import { DRAINING_ANNOTATION, ENGINE_LABEL, equalJson, isAgentsLabel, type Node 
 import { engineOfUser } from '../../auth/authz/acts-for.ts';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
-import { modifiedLabels } from './node-labels.ts';
+
+type Labels = Readonly<Record<string, string>> | null | undefined;
+
+/** The keys whose value differs between two sets of labels, in order. */
+export function modifiedLabels(labels: Labels, old: Labels): readonly string[] {
+  const keys = new Set([...Object.keys(labels ?? {}), ...Object.keys(old ?? {})]);
+  return [...keys].filter((key) => labels?.[key] !== old?.[key]).sort();
+}
 
 /** An agent writes its own Node, without taints, owners and labels that decide about others. Messages as in Kubernetes. */
 export function checkNodeWrite(agent: AgentRequest): void {

@@ -1,9 +1,87 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import type { KubeObject, MatchResources, ParamKind, ParamRef, ResourceRef } from '@gantry/objects';
+import {
+  type KubeObject,
+  labelSelectorFrom,
+  type MatchResources,
+  type ParamKind,
+  type ParamRef,
+  parseApiVersion,
+  type ResourceRef,
+} from '@gantry/objects';
 import type { AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
-import { isExempt } from '../check/request-matching.ts';
-import { collectParams } from './params.ts';
-import { bindingMatches, policyMatches } from './policy-matching.ts';
+import { isExempt, matchNamespace, matchObject, matchRules } from '../check/request-matching.ts';
+
+/** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
+type Params = readonly (KubeObject | null)[] | { readonly error: string };
+
+/** Looks up the parameters of a binding for a request in `namespace`. */
+async function collectParams(
+  kind: ParamKind | undefined,
+  ref: ParamRef | undefined,
+  namespace: string,
+  reader: AdmissionReader,
+): Promise<Params> {
+  if (kind === undefined || ref === undefined) return [null];
+  const { apiVersion = '', kind: name = '' } = kind;
+  const { group, version } = parseApiVersion(apiVersion);
+  const definition = reader.served.findKind(group, version, name);
+  if (definition === undefined) return { error: `paramKind kind \`${apiVersion}, Kind=${name}\` not known` };
+  const { namespace: own = '' } = ref;
+  if (!definition.namespaced && own !== '') {
+    return { error: 'paramRef.namespace must not be provided for a cluster-scoped `paramKind`' };
+  }
+  const where = definition.namespaced ? (own === '' ? namespace : own) : '';
+  if (definition.namespaced && where === '') {
+    return { error: 'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources' };
+  }
+  const params = await find(
+    ref,
+    (by) => reader.find(definition, where, by),
+    () => reader.list(definition, where),
+  );
+  if (params.length === 0 && ref.parameterNotFoundAction === 'Deny') {
+    return { error: 'no params found for policy binding with `Deny` parameterNotFoundAction' };
+  }
+  return params;
+}
+
+async function find(
+  { name = '', selector }: ParamRef,
+  get: (name: string) => Promise<KubeObject | undefined>,
+  list: () => Promise<readonly KubeObject[]>,
+): Promise<readonly KubeObject[]> {
+  if (name !== '') {
+    const found = await get(name);
+    return found === undefined ? [] : [found];
+  }
+  const parsed = labelSelectorFrom(selector ?? {});
+  return (await list()).filter(({ metadata }) => parsed.matches(metadata.labels));
+}
+
+/** The version in which a policy is about a request; undefined when it is not. */
+async function policyMatches(
+  match: MatchResources | undefined,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<ResourceDefinition | undefined> {
+  const { matchPolicy, resourceRules = [], excludeResourceRules = [], namespaceSelector, objectSelector } = match ?? {};
+  if (!(await matchNamespace(namespaceSelector, request, reader))) return undefined;
+  if (!matchObject(objectSelector, request)) return undefined;
+  if (matchRules(request, { rules: excludeResourceRules, matchPolicy }, reader.served) !== undefined) return undefined;
+  // Without rules everything that the selectors leave is meant.
+  return resourceRules.length === 0
+    ? request.definition
+    : matchRules(request, { rules: resourceRules, matchPolicy }, reader.served);
+}
+
+/** Whether a binding holds for a request: everywhere when it does not say where. */
+async function bindingMatches(
+  match: MatchResources | undefined,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<boolean> {
+  return match === undefined || (await policyMatches(match, request, reader)) !== undefined;
+}
 
 interface Policy extends KubeObject {
   spec?: { matchConstraints?: MatchResources; paramKind?: ParamKind; failurePolicy?: string };

@@ -16,7 +16,7 @@ import {
   type AdmissionRequest,
   replaceContent,
 } from '../check/admission-check.ts';
-import { convertObject } from '../check/equivalents.ts';
+import { convertObject } from '../check/request-matching.ts';
 import { expressionValues } from '../check/expression-values.ts';
 import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../check/match-conditions.ts';
 import { refuse } from '../check/refuse.ts';

@@ -1,19 +1,70 @@
 import { append, type Turn } from '@gantry/base';
-import type { Compiled } from '@gantry/custom-resources';
+import { AdmissionExpressions, type Compiled } from '@gantry/custom-resources';
 import {
+  type AuditAnnotation,
   StatusError,
   type StatusReason,
   type ValidatingAdmissionPolicy,
   type ValidatingAdmissionPolicyBinding,
+  type Validation,
 } from '@gantry/objects';
-import { type Bindings, type CelValue, MAX_MESSAGE_BYTES, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
+import {
+  type Bindings,
+  BOOL,
+  type CelValue,
+  MAX_MESSAGE_BYTES,
+  NULL,
+  RUNTIME_COST_BUDGET,
+  STRING,
+  valueOfJson,
+} from '@gantry/cel';
 import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
 import { expressionValues } from '../check/expression-values.ts';
 import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../check/match-conditions.ts';
 import { refuse } from '../check/refuse.ts';
-import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
-import { type CompiledValidation, compilePolicy } from './compiled-policy.ts';
-import { PolicyEvaluation } from './policy-variables.ts';
+import { boundPolicies, type BoundPolicy } from './bound-policies.ts';
+import { type CompiledVariable, compileVariables, PolicyEvaluation } from './policy-variables.ts';
+
+interface CompiledValidation {
+  readonly validation: Validation;
+  readonly condition: Compiled;
+  readonly message: Compiled | undefined;
+}
+
+/** The programs of a validating policy. */
+interface CompiledPolicy {
+  readonly variables: readonly CompiledVariable[];
+  readonly validations: readonly CompiledValidation[];
+  readonly annotations: readonly { readonly annotation: AuditAnnotation; readonly value: Compiled }[];
+}
+
+const compiled = new WeakMap<object, CompiledPolicy>();
+
+/** Compiled once for each stored revision of the policy. */
+function compilePolicy(policy: ValidatingAdmissionPolicy): CompiledPolicy {
+  const known = compiled.get(policy);
+  if (known !== undefined) return known;
+  const { variables = [], validations = [], auditAnnotations = [], paramKind } = policy.spec ?? {};
+  const scope = { params: paramKind !== undefined, authorizer: true, patches: false };
+  const expressions = new AdmissionExpressions(scope, variables.length > 0);
+  const made: CompiledPolicy = {
+    variables: compileVariables(variables, expressions),
+    validations: validations.map((validation) => ({
+      validation,
+      condition: expressions.compile(validation.expression, [BOOL]),
+      message:
+        (validation.messageExpression ?? '').trim() === ''
+          ? undefined
+          : expressions.compile(validation.messageExpression ?? '', [STRING], { ...scope, authorizer: false }),
+    })),
+    annotations: auditAnnotations.map((annotation) => ({
+      annotation,
+      value: expressions.compile(annotation.valueExpression, [STRING, NULL]),
+    })),
+  };
+  compiled.set(policy, made);
+  return made;
+}
 
 const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const RESOURCES = {

@@ -1,11 +1,10 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { type KubeObject, StatusError } from '@gantry/objects';
+import { type KubeObject, type Status, StatusError, type StatusReason } from '@gantry/objects';
 import type { NewUid } from '@gantry/base';
-import { WebhookCallError, type WebhookCaller } from '../../webhooks/index.ts';
+import { type WebhookCaller, WebhookCallError } from '../../webhooks/index.ts';
 import type { Access, AdmissionRequest } from '../check/admission-check.ts';
-import { convertObject } from '../check/equivalents.ts';
+import { convertObject } from '../check/request-matching.ts';
 import { admissionReview, readReview, type ReviewResponse } from './admission-review.ts';
-import { denial, dryRunUnsupported } from './denial.ts';
 import type { Webhook } from './webhook-list.ts';
 
 export interface WebhookDependencies {
@@ -91,4 +90,21 @@ async function shownObjects(
     return own ? convertObject(one, definition, as) : Promise.resolve(one);
   };
   return { object: operation === 'delete' ? null : await show(object), oldObject: await show(old) };
+}
+
+/** The answer to a request that a webhook has refused, in the webhook's words. */
+function denial(webhook: string, status: Partial<Status> | undefined): StatusError {
+  const { message = '', reason = '', code = 0, details } = status ?? {};
+  const head = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const why = message === '' ? reason : message;
+  // A webhook may give reasons of its own.
+  return new StatusError(reason as StatusReason | '', why === '' ? `${head} without explanation` : `${head}: ${why}`, {
+    code: code < 400 ? 400 : code,
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
+/** A webhook that acts on what it is asked cannot be asked about what is not meant. */
+function dryRunUnsupported(webhook: string): StatusError {
+  return StatusError.badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
 }

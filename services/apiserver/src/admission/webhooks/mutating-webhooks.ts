@@ -2,9 +2,8 @@ import { type ResourceDefinition, applyPatch, parseJson, schemaOfKind, normalise
 import { type KubeObject, type MutatingWebhookConfiguration, StatusError, equalJson } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
 import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../check/admission-check.ts';
-import { convertObject } from '../check/equivalents.ts';
+import { convertObject, isExempt } from '../check/request-matching.ts';
 import { ReinvocationNotes } from '../check/reinvocation-notes.ts';
-import { isExempt } from '../check/request-matching.ts';
 import type { ReviewResponse } from './admission-review.ts';
 import { askWebhook, failure, type WebhookDependencies } from './ask-webhook.ts';
 import { hooksOf, wanted } from './webhook-list.ts';

@@ -1,14 +1,12 @@
 import type { Verb } from '@gantry/apimachinery';
 import { ADMINISTRATORS, type JsonObject, type PolicyRule, StatusError } from '@gantry/objects';
-import type { AccessTarget } from './request.ts';
-import type { RequestAudit } from '../../audit/request-audit.ts';
+import { type AccessTarget, type Request, selectedName } from './request.ts';
+import type { RequestAudit } from '../../audit/audit-trail.ts';
 import type { User } from '../user.ts';
-import { selectedName } from './field-selection.ts';
 import { fixedPathRight, fixedRight, isFixedIdentity } from './fixed-rights.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import { type Action, allows } from '../rbac/rules.ts';
 import type { RoleIndex } from '../rbac/role-index.ts';
-import type { Request } from './request.ts';
 
 /** A user whose request is decided on, and the request's audit log, which says how. */
 export interface Asker {

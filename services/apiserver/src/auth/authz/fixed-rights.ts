@@ -1,13 +1,9 @@
-import { API_SERVERS, FIXED_SERVICES, type JsonObject, NODES_GROUP } from '@gantry/objects';
-import type { AccessTarget } from './request.ts';
-import { APISERVER } from '../apiserver-user.ts';
-import type { User } from '../user.ts';
-import { selectedName } from './field-selection.ts';
+import { API_SERVERS, FIXED_SERVICES, type Ingress, type JsonObject, NODES_GROUP } from '@gantry/objects';
+import { type AccessTarget, type Request, selectedName } from './request.ts';
+import { APISERVER, type User } from '../user.ts';
 import { nodeOfUser } from './acts-for.ts';
 import { mayNode, objectReadByNodeRules } from './node-rules.ts';
-import { INGRESS_CONTROLLER, mayIngress } from './ingress-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-import type { Request } from './request.ts';
 
 /** The rights of the cluster's own parts: what services, agents and holders of the bootstrap token need, whatever roles say. */
 const PUBLIC_PATHS = /^\/(livez|readyz|healthz|version)(\/|$)/;
@@ -122,4 +118,44 @@ function mayRequestCertificate({ user, verb, target, object, fieldSelector }: Re
   const stored = object ?? (lookup.get('certificatesigningrequests', '', name) as unknown as JsonObject | undefined);
   const spec = stored?.spec as JsonObject | undefined;
   return stored === undefined || spec?.username === user.name;
+}
+
+/** The user of the ingress controller, by the common name of its certificate. */
+const INGRESS_CONTROLLER = 'system:ingress-controller';
+
+/** What routes come from. */
+const READS: ReadonlySet<string> = new Set([
+  '/services',
+  'discovery.k8s.io/endpointslices',
+  'networking.k8s.io/ingressclasses',
+  'networking.k8s.io/ingresses',
+]);
+
+/**
+ * What the ingress controller may do: read what routes come from, and of Secrets those that an Ingress of their namespace names for TLS;
+ * write the status of Ingresses, Events, and a class.
+ */
+function mayIngress(request: Request, lookup: ObjectLookup): boolean {
+  const { verb, target } = request;
+  const kind = `${target.definition.group}/${target.definition.resource}`;
+  if (target.subresource !== '') {
+    return kind === 'networking.k8s.io/ingresses' && target.subresource === 'status' && isChange(verb);
+  }
+  if (kind === '/secrets') return mayReadSecret(request, lookup);
+  if (kind === '/events') return verb === 'create' || isChange(verb);
+  if (kind === 'networking.k8s.io/ingressclasses' && verb === 'create') return true;
+  return READ_VERBS.has(verb) && READS.has(kind);
+}
+
+function isChange(verb: string): boolean {
+  return verb === 'update' || verb === 'patch';
+}
+
+/** By name alone: a list or watch selects one. */
+function mayReadSecret({ verb, target, fieldSelector }: Request, lookup: ObjectLookup): boolean {
+  if (!READ_VERBS.has(verb) || target.namespace === '') return false;
+  const name = target.name === '' ? selectedName(fieldSelector) : target.name;
+  if (name === undefined || name === '') return false;
+  const ingresses = [...lookup.ingressesIn(target.namespace)] as readonly Ingress[];
+  return ingresses.some(({ spec }) => (spec?.tls ?? []).some(({ secretName }) => secretName === name));
 }

@@ -1,4 +1,7 @@
 import {
+  claimsOfPod,
+  type Container,
+  type EphemeralContainer,
   isForDeletionOn,
   type JsonObject,
   type KubeObject,
@@ -7,10 +10,8 @@ import {
   secretsOfPod,
 } from '@gantry/objects';
 import { actsFor, CUSTODIAN_LEASES, custodianLeaseOf, NODE_LEASES, nodeOfUser } from './acts-for.ts';
-import { selectedName, selectedValue } from './field-selection.ts';
+import { type AccessTarget, type Request, selectedName, selectedValue } from './request.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-import { claimsOf, configMapsOf, resourceClaimsOf } from './pod-references.ts';
-import type { AccessTarget, Request } from './request.ts';
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const LEASE_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
@@ -179,4 +180,40 @@ function podsOf(node: string, namespace: string, lookup: ObjectLookup): readonly
 
 function accountOf(pod: Pod): string {
   return pod.spec?.serviceAccountName ?? 'default';
+}
+
+/** Names of the ConfigMaps that a pod uses. */
+function configMapsOf(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const volume of pod.spec?.volumes ?? []) {
+    add(names, volume.configMap?.name);
+    for (const source of volume.projected?.sources ?? []) add(names, source.configMap?.name);
+  }
+  for (const container of containersOf(pod)) {
+    for (const source of container.envFrom ?? []) add(names, source.configMapRef?.name);
+    for (const variable of container.env ?? []) add(names, variable.valueFrom?.configMapKeyRef?.name);
+  }
+  return names;
+}
+
+/** Names of the PersistentVolumeClaims that a pod uses, with those that are made for its ephemeral volumes. */
+function claimsOf(pod: Pod): ReadonlySet<string> {
+  return new Set(claimsOfPod(pod).filter((name) => name !== ''));
+}
+
+/** Names of the ResourceClaims that a pod uses, with those that were made from templates for it. */
+function resourceClaimsOf({ spec, status }: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const claim of spec?.resourceClaims ?? []) add(names, claim.resourceClaimName);
+  for (const made of status?.resourceClaimStatuses ?? []) add(names, made.resourceClaimName);
+  return names;
+}
+
+function containersOf(pod: Pod): readonly (Container | EphemeralContainer)[] {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers];
+}
+
+function add(names: Set<string>, name: string | undefined): void {
+  if (name !== undefined && name !== '') names.add(name);
 }

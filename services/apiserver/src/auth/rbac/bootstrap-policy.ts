@@ -1,7 +1,7 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '@gantry/objects';
 import { COMPONENT_ROLES } from './component-roles.ts';
 import { CONTROLLER_ROLES } from './controller-roles.ts';
-import { parseRule, type RoleTable } from './role-table.ts';
+import { parseRule, type RoleTable } from './rules.ts';
 import { USER_ROLES } from './user-roles.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

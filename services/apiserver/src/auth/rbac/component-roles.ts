@@ -1,4 +1,4 @@
-import type { RoleTable } from './role-table.ts';
+import type { RoleTable } from './rules.ts';
 
 /** The rules of the ClusterRoles for the parts of a cluster: nodes, the scheduler, the controller manager, add-ons. */
 export const COMPONENT_ROLES: RoleTable = {

@@ -1,4 +1,4 @@
-import type { RoleTable } from './role-table.ts';
+import type { RoleTable } from './rules.ts';
 
 /**
  * The rules of `system:controller:<name>`, as Kubernetes publishes them for its controllers' service accounts. Our controllers use none

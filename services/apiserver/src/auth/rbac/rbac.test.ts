@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createAuthorizer } from '../authz/authorizer.ts';
 import { authenticated, userOfIdentity } from '../authn/identity.ts';
 import { createEscalationCheck } from '../authz/escalation-check.ts';
-import { parseRule } from './role-table.ts';
-import { allows, missingRights } from './rules.ts';
+import { allows, missingRights, parseRule } from './rules.ts';
 import { bootstrapPolicy } from './testing.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

@@ -1,4 +1,4 @@
-import type { RoleTable } from './role-table.ts';
+import type { RoleTable } from './rules.ts';
 
 /** The rules of the ClusterRoles for people, and of those that everybody has. Verbs, groups, resources and names of each. */
 export const USER_ROLES: RoleTable = {

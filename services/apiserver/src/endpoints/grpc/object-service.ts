@@ -23,10 +23,9 @@ import {
 import type { GrpcCall, GrpcService, Logger } from '@gantry/service';
 import { userOfIdentity } from '../../auth/authn/identity.ts';
 import type { User } from '../../auth/user.ts';
-import type { FlowController } from '../../flow-control/flow-controller.ts';
+import { admitCall, type FlowController, widthOf } from '../../flow-control/flow-controller.ts';
 import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
 import type { Seats } from '../../flow-control/priority-level.ts';
-import { admitCall, widthOf } from '../../flow-control/request-width.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
 import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
@@ -39,8 +38,7 @@ import {
   decodeTarget,
   decodeWriteOptions,
 } from './decode-request.ts';
-import { metadataJson, wholeJson } from './object-json.ts';
-import { packWatch } from './watch-batches.ts';
+import { metadataJson, packWatch, wholeJson } from './watch-batches.ts';
 
 export interface ObjectServiceOptions {
   readonly resourceRegistry: ResourceRegistry;

@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { type WatchBatch, WatchBatchSchema, type WatchEvent, WatchEventSchema } from '@gantry/proto';
-import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { WatchItem } from '../../cache/watch-item.ts';
+import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 
 /** Bounds of one message. */
 const MAX_EVENTS = 500;
@@ -47,4 +46,15 @@ function* pack(items: readonly WatchItem[], jsonOf: (response: ObjectResponse) =
     resourceVersion = '';
   }
   if (events.length > 0 || resourceVersion !== '') yield create(WatchBatchSchema, { events, resourceVersion });
+}
+
+/** The object as everybody is shown it, in bytes that are shared. */
+export function wholeJson(response: ObjectResponse): Uint8Array {
+  return response.json();
+}
+
+/** An object's metadata without managed fields, for caches of all resources. Rarely requested, so the bytes are not kept. */
+export function metadataJson({ object }: ObjectResponse): Uint8Array {
+  const { managedFields: _managed, ...metadata } = object.metadata;
+  return Buffer.from(JSON.stringify({ kind: object.kind, apiVersion: object.apiVersion, metadata }));
 }

@@ -17,9 +17,7 @@ import {
   openByteMessages,
 } from '../../streams/index.ts';
 import type { AgentLogs } from './agent-logs.ts';
-import { parseLogOptions } from './log-options.ts';
-import { logRequest } from './log-request.ts';
-import { checkHasLog, selectContainer } from './select-container.ts';
+import { checkHasLog, logRequest, parseLogOptions, selectContainer } from './log-options.ts';
 
 export interface LogHandlerDependencies {
   readonly registry: RegistryReader;

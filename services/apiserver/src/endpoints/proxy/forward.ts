@@ -9,8 +9,7 @@ import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
-import { rewriteHtml } from './rewrite-html.ts';
-import { type Place, rewriteLink } from './rewrite-links.ts';
+import { type Place, rewriteHtml, rewriteLink } from './rewrite-html.ts';
 import { type Upgrade, upgradeOf } from '../../http/upgrades.ts';
 
 export interface Forwarding {

@@ -1,5 +1,29 @@
-import { varint } from '@gantry/apimachinery';
-import { StatusError } from '@gantry/objects';
+import { encodeProtobuf, hasProtobuf, type ResourceDefinition, varint } from '@gantry/apimachinery';
+import { type KubeObject, StatusError } from '@gantry/objects';
+import type { ObjectResponse } from '../../cache/object-response.ts';
+import { partialMetadata } from './table.ts';
+
+/** Whether an answer has no protobuf form: custom resources have none, what their subresources answer may. */
+export function isJsonOnly(definition: ResourceDefinition, response: ObjectResponse): boolean {
+  return !hasProtobuf(definition) && response.object.kind === definition.kind;
+}
+
+/** The refusal of protobuf for a custom resource. */
+export function noProtobuf(): StatusError {
+  return new StatusError(
+    'NotAcceptable',
+    'object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message',
+  );
+}
+
+/** The metadata of any object as protobuf, envelope included. */
+export function partialFrameOf(definition: ResourceDefinition, metaApi: string, response: ObjectResponse): Uint8Array {
+  const { publishedSchema, fieldAnnotations } = definition;
+  if (publishedSchema === undefined && fieldAnnotations === undefined)
+    return partialFrame(metaApi, response.protobuf());
+  const { metadata } = partialMetadata(definition, response.object) as unknown as KubeObject;
+  return encodeProtobuf({ kind: 'PartialObjectMetadata', apiVersion: metaApi, metadata });
+}
 
 /**
  * Kubernetes' protobuf envelope around messages that are already encoded: `k8s\0` and a runtime.Unknown. Lists and

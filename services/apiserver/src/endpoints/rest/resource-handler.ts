@@ -17,7 +17,7 @@ import {
   type Target,
   type WatchRequest,
 } from '../../registry/index.ts';
-import type { WatchItem } from '../../cache/watch-item.ts';
+import type { WatchItem } from '../../cache/object-response.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
 import { header } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';

@@ -3,7 +3,7 @@ import { type JsonObject, StatusError } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { goType, type OutputForm } from '../../http/negotiate.ts';
-import { isJsonOnly, noProtobuf, partialFrameOf } from './custom-protobuf.ts';
+import { isJsonOnly, noProtobuf, partialFrameOf } from './protobuf-frame.ts';
 import { encodeJson, sendBytes, wantsPretty } from '../../http/respond.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 

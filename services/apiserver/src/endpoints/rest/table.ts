@@ -1,7 +1,6 @@
 import type { Clock, Instant } from '@gantry/base';
 import { type Column, createdAtColumn, type Describe, nameColumn, type ResourceDefinition } from '@gantry/apimachinery';
 import { type Json, type JsonObject, type KubeObject, type ObjectMeta, StatusError } from '@gantry/objects';
-import { describeColumn } from './column-descriptions.ts';
 
 /** What the rows carry of their objects: `?includeObject=`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -105,4 +104,30 @@ function withoutAnnotations({ annotations, ...rest }: ObjectMeta, names: readonl
 
 function columnsOf(definition: ResourceDefinition): readonly Column[] {
   return definition.columns.length > 0 ? definition.columns : PLAIN_COLUMNS;
+}
+
+/** Fields whose sentences have paragraphs and indented lines, and no double space of the author's. */
+const PARAGRAPHED: ReadonlySet<string> = new Set([
+  'storage.v1.CSIDriverSpec',
+  'resource.v1.ResourceSliceSpec',
+  'resource.v1.ResourcePool',
+  'certificates.v1.CertificateSigningRequestSpec',
+  'flowcontrol.v1.LimitedPriorityLevelConfiguration',
+]);
+
+/** What a Table says of a column: its own words, or those of the field that it shows. */
+function describeColumn({ description }: Column, describe: Describe): string {
+  if (typeof description === 'string') return description;
+  const { schema, field } = description;
+  return withLines(schema, describe(schema, field)) ?? '';
+}
+
+/** Puts line ends back where they became spaces: two for a paragraph's end, more before a line that is indented. */
+function withLines(schema: string, sentence: string | undefined): string | undefined {
+  if (sentence === undefined || !PARAGRAPHED.has(schema)) return sentence;
+  return sentence
+    .replace(/ {4}(?=1\. )/, '\n\n  ')
+    .replaceAll(/ ( {2,})/g, '\n$1')
+    .replaceAll(' }  ', '\n}  ')
+    .replaceAll(/(?<![\n )]) {2}(?! )|(?<=[^(]\)) {2}(?=[A-Z])/g, '\n\n');
 }

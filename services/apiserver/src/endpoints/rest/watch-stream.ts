@@ -2,14 +2,12 @@ import { type Clock, errorMessage, goJson } from '@gantry/base';
 import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
 import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
-import type { WatchItem } from '../../cache/watch-item.ts';
-import { waitForDrain } from '../../http/wait-for-drain.ts';
+import type { WatchItem } from '../../cache/object-response.ts';
+import { joinPieces, waitForDrain } from '../../http/send-pieces.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { joinPieces } from '../../http/join-pieces.ts';
 import type { OutputForm } from '../../http/negotiate.ts';
-import { partialFrameOf } from './custom-protobuf.ts';
-import { partialFrame } from './protobuf-frame.ts';
+import { partialFrame, partialFrameOf } from './protobuf-frame.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
 import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 

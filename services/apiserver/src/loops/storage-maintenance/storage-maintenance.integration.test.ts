@@ -4,7 +4,7 @@ import { startEtcdCluster } from '@gantry/etcd/testing';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
 import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
-import { revisionOf } from '../../storage/resource-version.ts';
+import { revisionOf } from '../../storage/keys.ts';
 import { TEST_SEALING } from '../../storage/testing/test-sealing.ts';
 import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-calls.ts';
 

@@ -1,10 +1,18 @@
-import type { ResourceDefinition, Verb } from '@gantry/apimachinery';
+import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
 import type { FieldError, KubeObject } from '@gantry/objects';
-import type { RequestAudit } from '../../audit/request-audit.ts';
+import type { RequestAudit } from '../../audit/audit-trail.ts';
 import type { User } from '../../auth/user.ts';
-import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { WatchItem } from '../../cache/watch-item.ts';
+import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 import type { Fence, ResourceVersion } from '../../storage/object-store.ts';
+
+/** A request that writes, before its body is read. */
+export interface WriteRequest {
+  readonly context: RequestContext;
+  readonly target: Target;
+  readonly options: WriteOptions;
+  /** The definition of the subresource that `target.subresource` names; undefined for the object itself. */
+  readonly subresource: SubresourceDefinition | undefined;
+}
 
 /** What REST and gRPC know of a request. */
 export interface RequestContext {

@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { applyPatch, beginDecoding, decodeAs, type ResourceDefinition, normaliseShape } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
-import type { Body } from '../contract/registry.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
+import type { Body, WriteRequest } from '../contract/registry.ts';
 
 /** A patch as it came. */
 export interface PatchBytes {

@@ -1,9 +1,8 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type KubeObject, type ObjectMeta, StatusError } from '@gantry/objects';
-import type { DeleteOptions } from '../contract/registry.ts';
+import type { DeleteOptions, WriteRequest } from '../contract/registry.ts';
 import { objectKey } from '../../cache/index.ts';
 import { groupResource } from '../contract/target.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
 
 /** Refuses a deletion whose preconditions do not hold. */
 export function checkDeletePreconditions(

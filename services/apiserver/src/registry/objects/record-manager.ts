@@ -1,7 +1,52 @@
-import { type ManagedKind, managedKindOf, type ResourceDefinition, updateManagedFields } from '@gantry/apimachinery';
+import {
+  type ManagedKind,
+  managedKindOf,
+  normaliseShape,
+  type OtherVersion,
+  type ResourceDefinition,
+  updateManagedFields,
+} from '@gantry/apimachinery';
 import type { Instant } from '@gantry/base';
-import type { KubeObject } from '@gantry/objects';
-import { otherVersion } from './other-versions.ts';
+import { apiVersionOf, cloneJson, type KubeObject, parseApiVersion } from '@gantry/objects';
+import { findResource } from '@gantry/kinds';
+
+/** Another served version of a resource, in which managed fields are recorded; undefined when there is none. */
+function otherVersion(definition: ResourceDefinition, apiVersion: string): OtherVersion | undefined {
+  const other = findVersion(definition, apiVersion);
+  if (other === undefined || storedAs(other) !== storedAs(definition)) return undefined;
+  return {
+    schema: other.schema,
+    to: (object) => convert(object, definition, other),
+    from: (object) => convert(object, other, definition),
+  };
+}
+
+/** The definition of that version of a resource; the resource itself may be it. */
+export function findVersion(definition: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined {
+  const { group, version } = parseApiVersion(apiVersion);
+  if (group === definition.group && version === definition.version) return definition;
+  const sibling = group === definition.group ? definition.sibling?.(version) : undefined;
+  const { resource, storage } = definition;
+  return (
+    sibling ??
+    findResource({ group, version, resource }) ??
+    (storage === undefined ? undefined : findResource({ group, version, resource: storage.resource }))
+  );
+}
+
+function storedAs({ group, resource, storage }: ResourceDefinition): string {
+  return `${storage?.group ?? group}/${storage?.resource ?? resource}`;
+}
+
+/**
+ * Where a webhook converts, both versions are taken to have the same fields: managed fields must not wait for a webhook.
+ */
+function convert(object: KubeObject, from: ResourceDefinition, to: ResourceDefinition): KubeObject {
+  const whole = normaliseShape(cloneJson(object), from.schema);
+  const stored = from.storage === undefined || from.storage.remote !== undefined ? whole : from.storage.toStored(whole);
+  const there = to.storage === undefined || to.storage.remote !== undefined ? stored : to.storage.fromStored(stored);
+  return normaliseShape({ ...there, apiVersion: apiVersionOf(to), kind: to.kind }, to.schema);
+}
 
 /**
  * Records in `object` the manager of each field that differs from `old`. This comes before admission and preparation: the fields

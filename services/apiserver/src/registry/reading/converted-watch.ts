@@ -1,8 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import { type Entry, type Filter, objectKey, type ResourceCache, type Watcher } from '../../cache/index.ts';
-import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { WatchItem } from '../../cache/watch-item.ts';
+import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 
 /** What is watched where a server elsewhere converts: everything of a namespace as it is stored, narrowed down afterwards. */
 export function storedFilter({ namespace, key, matches: _matches }: Filter): Filter {

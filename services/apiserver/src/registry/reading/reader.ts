@@ -14,15 +14,13 @@ import {
   STORED_VIEW,
 } from '../../cache/index.ts';
 import type { ListResponse, ListRequest, RequestContext, Target, WatchRequest } from '../contract/registry.ts';
-import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { WatchItem } from '../../cache/watch-item.ts';
+import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 import { StoreError } from '../../storage/object-store.ts';
 import type { RegistryDependencies } from '../contract/dependencies.ts';
 import { convertedWatch, storedFilter } from './converted-watch.ts';
-import { filterOf } from './filter.ts';
+import { filterOf, parseResourceVersion, tooLargeVersion, tooOld } from './filter.ts';
 import { encodeProtobuf } from '../objects/response-of.ts';
 import { continueExpired, type Page, pageOf, startOf, tokenAfter } from './paging.ts';
-import { parseResourceVersion, tooLargeVersion, tooOld } from './resource-versions.ts';
 import { requireReplicas, scaleOf } from '../subresources/scale.ts';
 import { fromStore } from '../../storage/store-errors.ts';
 import { groupResource, requireSubresource } from '../contract/target.ts';

@@ -15,8 +15,7 @@ import { type KubeObject, type ManagedFieldsEntry, type Scale, StatusError } fro
 import type { Instant } from '@gantry/base';
 import type { Target, WriteOptions } from '../contract/registry.ts';
 import { withDefaults } from '../objects/decode-body.ts';
-import { managedIn } from '../objects/record-manager.ts';
-import { findVersion } from '../objects/other-versions.ts';
+import { findVersion, managedIn } from '../objects/record-manager.ts';
 import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
 import { groupResource } from '../contract/target.ts';
 

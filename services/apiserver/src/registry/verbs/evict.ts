@@ -17,7 +17,7 @@ import { PostedObject } from '../drafts/posted-object.ts';
 import { fenceOf } from '../writing/fences.ts';
 import { carryOut } from '../writing/pipeline.ts';
 import { checkDeletePreconditions } from '../objects/preconditions.ts';
-import { type Body, type DeleteOptions, EVERYTHING } from '../contract/registry.ts';
+import { type Body, type DeleteOptions, EVERYTHING, type WriteRequest } from '../contract/registry.ts';
 import {
   budgetsOf,
   EVICTION_SCHEMA,
@@ -29,10 +29,9 @@ import {
   withDisruptionTarget,
 } from '../subresources/eviction.ts';
 import { groupResource } from '../contract/target.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
 import type { WriteParts, WriteVerb } from '../writing/write.ts';
 import { remove } from './remove.ts';
-import { success } from './success.ts';
+import { success } from './bind.ts';
 
 /** POST of an Eviction: deletes a pod as far as disruption budgets allow. The right to evict is enough, without that to delete. */
 export const evict: WriteVerb<Body, Eviction & KubeObject> = {

@@ -6,10 +6,9 @@ import { decodeKind, patchedScale } from '../objects/decode-body.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
 import { checkName, checkNamespace } from '../objects/metadata.ts';
 import { checkUpdatePreconditions, namedVersion, requireVersion } from '../objects/preconditions.ts';
-import type { Body, Patch } from '../contract/registry.ts';
+import type { Body, Patch, WriteRequest } from '../contract/registry.ts';
 import { responseOf } from '../objects/response-of.ts';
 import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
 interface SentScale {

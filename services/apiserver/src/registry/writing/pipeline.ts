@@ -9,7 +9,7 @@ import { attemptUntilDecided, type Effect, type Outcome, type State } from './at
 import { fenceOf } from './fences.ts';
 import { recountConditions, forgetRecounts } from './quota-charges.ts';
 import { groupResource } from '../contract/target.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
+import type { WriteRequest } from '../contract/registry.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
 
 /** How long, and how many revisions, a cache may be behind its client. */

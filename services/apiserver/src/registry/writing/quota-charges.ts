@@ -10,7 +10,7 @@ import {
 import { must } from '@gantry/base';
 import type { QuotaCharges } from '../../admission/index.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
-import { APISERVER } from '../../auth/apiserver-user.ts';
+import { APISERVER } from '../../auth/user.ts';
 import { revisionOf, STORED_VIEW } from '../../cache/index.ts';
 import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { RequestContext } from '../contract/registry.ts';

@@ -10,8 +10,7 @@ import type { Outcome } from './attempts.ts';
 import type { Committer } from './committer.ts';
 import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { Reader } from '../reading/reader.ts';
-import type { Target, WriteOptions } from '../contract/registry.ts';
-import type { WriteRequest } from '../contract/write-request.ts';
+import type { Target, WriteOptions, WriteRequest } from '../contract/registry.ts';
 
 /** What every write works with. */
 export interface WriteParts {

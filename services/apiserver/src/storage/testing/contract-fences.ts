@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { GuardedWrite } from '../object-store.ts';
-import { INCARNATION_KEY } from '../keys.ts';
-import { revisionOf } from '../resource-version.ts';
+import { INCARNATION_KEY, revisionOf } from '../keys.ts';
 import { committed, create, pod, putKey, remove, removeKey, signal } from './store-calls.ts';
 import type { Context } from './store-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { append } from '@gantry/base';
 import { expect, it } from 'vitest';
-import { revisionOf } from '../resource-version.ts';
+import { revisionOf } from '../keys.ts';
 import { committed, create, pod, remove, signal, update } from './store-calls.ts';
 import type { Context } from './store-fixture.ts';
 

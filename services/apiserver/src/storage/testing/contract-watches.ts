@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ClosableObjectStore } from '../etcd-object-store.ts';
 import type { ResourceVersion, StoreWatchItem } from '../object-store.ts';
-import { revisionOf } from '../resource-version.ts';
+import { revisionOf } from '../keys.ts';
 import { collect, committed, create, expectWholeRevisions, map, pod, remove, signal, update } from './store-calls.ts';
 import type { Context } from './store-fixture.ts';
 

@@ -2,7 +2,7 @@ import { parseJson } from '@gantry/apimachinery';
 import type { JsonObject } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import type { ResourceVersion } from '../object-store.ts';
-import { revisionOf } from '../resource-version.ts';
+import { revisionOf } from '../keys.ts';
 import { committed, create, pod, remove, signal, update } from './store-calls.ts';
 import type { Context } from './store-fixture.ts';
 

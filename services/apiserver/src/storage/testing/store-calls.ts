@@ -5,7 +5,7 @@ import type { JsonObject } from '@gantry/objects';
 import { expect } from 'vitest';
 import type { ClosableObjectStore } from '../etcd-object-store.ts';
 import type { GuardedWrite, ResourceVersion, StoreEvent, StoreWatchItem, WriteOutcome } from '../object-store.ts';
-import { revisionOf } from '../resource-version.ts';
+import { revisionOf } from '../keys.ts';
 
 /** Bounds one call. */
 export const signal = (): AbortSignal => AbortSignal.timeout(60_000);

@@ -46,7 +46,7 @@ import { parseContinueToken } from '../../cache/continue-token.ts';
 import { parseTarget } from '../../http/exchange.ts';
 import { acceptedDiscovery, acceptedForStatus, negotiateOutput } from '../../http/negotiate.ts';
 import { parseBoolean, parseInt64 } from '../../http/query.ts';
-import { parseResourceVersion } from '../../registry/reading/resource-versions.ts';
+import { parseResourceVersion } from '../../registry/reading/filter.ts';
 import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './parser-case.ts';
 
 /** A text in a body has up to 3 MiB. This much shows whatever is steeper than linear, within a fraction of the time. */

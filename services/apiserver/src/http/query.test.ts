@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requestTimeoutMs } from './request-timeout.ts';
+import { requestTimeoutMs } from './query.ts';
 
 const timeoutOf = (text: string) => requestTimeoutMs(new URLSearchParams({ timeout: text }));
 

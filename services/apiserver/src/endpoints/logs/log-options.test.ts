@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ContainerLogsRequestSchema } from '@gantry/proto';
 import { describe, expect, it } from 'vitest';
-import { parseLogOptions } from './log-options.ts';
-import { logRequest } from './log-request.ts';
+import { checkHasLog, logRequest, parseLogOptions, selectContainer } from './log-options.ts';
+import type { ContainerState, Pod } from '@gantry/objects';
 
 const POD = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'n', name: 'p', uid: 'u' } } as const;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -41,5 +41,57 @@ describe('the request for a log', () => {
     ['sinceSeconds=0', 'PodLogOptions "p" is invalid: sinceSeconds: Invalid value: 0: must be greater than 0'],
   ])('%s is refused', (query, message) => {
     expect(() => parseLogOptions(new URLSearchParams(query), 'p')).toThrow(message);
+  });
+});
+
+function pod(names: readonly string[], state: ContainerState = {}, last: ContainerState = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web' },
+    spec: { containers: names.map((name) => ({ name, image: 'nginx' })) },
+    status: {
+      containerStatuses: names.map((name) => ({
+        name,
+        image: 'nginx',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state,
+        lastState: last,
+      })),
+    },
+  };
+}
+
+describe('selectContainer', () => {
+  it('takes the only one, and asks for a name when there are more', () => {
+    expect(selectContainer(pod(['a']), '')).toBe('a');
+    expect(() => selectContainer(pod(['a', 'b']), '')).toThrow(
+      'a container name must be specified for pod web, choose one of: [a b]',
+    );
+    expect(() => selectContainer(pod(['a']), 'x')).toThrow('container x is not valid for pod web');
+  });
+});
+
+describe('checkHasLog', () => {
+  it.each([
+    [{ waiting: { reason: 'ContainerCreating' } }, 'container "a" in pod "web" is waiting to start: ContainerCreating'],
+    [{ waiting: { reason: 'ErrImagePull' } }, "is waiting to start: image can't be pulled"],
+    [{ waiting: { reason: 'ImagePullBackOff' } }, 'is waiting to start: trying and failing to pull image'],
+    [{}, 'is waiting to start - no logs yet'],
+  ])('%j has none', (state, message) => {
+    expect(() => checkHasLog(pod(['a'], state), 'a', 'current')).toThrow(message);
+  });
+
+  it('finds the log of what runs, has run, or ran before', () => {
+    const terminated = { terminated: { exitCode: 1, containerID: 'docker://x' } };
+    checkHasLog(pod(['a'], { running: {} }), 'a', 'current');
+    checkHasLog(pod(['a'], terminated), 'a', 'current');
+    checkHasLog(pod(['a'], { waiting: { reason: 'CrashLoopBackOff' } }, terminated), 'a', 'current');
+    checkHasLog(pod(['a'], { running: {} }, terminated), 'a', 'previous');
+    expect(() => checkHasLog(pod(['a'], { running: {} }), 'a', 'previous')).toThrow(
+      'previous terminated container "a" in pod "web" not found',
+    );
   });
 });

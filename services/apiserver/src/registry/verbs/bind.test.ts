@@ -1,7 +1,7 @@
 import type { Binding, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { definitionOf } from '../testing.ts';
-import { bindPod } from './binding.ts';
+import { bindPod } from './bind.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const POD: Pod = {
