@@ -14,13 +14,13 @@ import { logService } from './logs/log-service.ts';
 import { AGENT_PORT } from './node/node-object.ts';
 import { MAX_PODS } from './node/node-resources.ts';
 import type { EngineInfo } from './runtime/engine.ts';
-import type { HostMeter } from './runtime/host-meter.ts';
 import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import type { NodePodView } from './static-pods/node-pod-view.ts';
 import { streamHandlers } from './streams/stream-handlers.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
+import type { HostMeter } from './runtime/stats.ts';
 
 /** What the agent serves, and from where. */
 export interface ServedParts {

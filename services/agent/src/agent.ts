@@ -14,8 +14,7 @@ import {
   type OwnServices,
 } from './create-worker-services.ts';
 import { Custodian } from './custodian/custodian.ts';
-import { ForwarderKeeper } from './forwarders/forwarder-keeper.ts';
-import { isForwarding, LOOPBACK } from './forwarders/is-forwarding.ts';
+import { ForwarderKeeper, isForwarding, LOOPBACK } from './forwarders/forwarder-keeper.ts';
 import { LeaseElection } from './custodian/lease-election.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
 import { bootstrapRequester } from './identity/bootstrap-client.ts';
@@ -26,9 +25,7 @@ import { hostMountNamespace, hostNetwork, hostRoot, linuxHostFiles } from './mou
 import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { HostShares } from './node/host-shares.ts';
-import { ImageList } from './node/image-list.ts';
-import { readHostIds } from './node/host-ids.ts';
-import { NodeStatusManager } from './node/node-status-manager.ts';
+import { NodeStatusManager, ImageList } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
@@ -40,6 +37,7 @@ import { asRecorded } from './static-pods/as-recorded.ts';
 import { MirrorPods } from './static-pods/mirror-pods.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
+import { readHostIds } from './node/node-object.ts';
 
 /** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
 export function agentMember(environment: AgentEnvironment): GroupMember {

@@ -10,9 +10,8 @@ import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { connectDocker } from './docker/docker-runtime.ts';
 import { HostShares } from './node/host-shares.ts';
-import { ImageList } from './node/image-list.ts';
 import { PLAIN_REGISTRATION } from './node/registration.ts';
-import { NodeStatusManager } from './node/node-status-manager.ts';
+import { NodeStatusManager, ImageList } from './node/node-status-manager.ts';
 import { ENGINE } from './testing/pods.ts';
 
 const silent = () => undefined;

@@ -22,12 +22,12 @@ import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
-import { writeKeyVolume } from '../identity/key-volume.ts';
 import { plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { startNode } from '../testing/start-node.ts';
 import { Custodian, type CustodianOptions } from './custodian.ts';
 import type { CleanedPods } from './plan.ts';
+import { writeKeyVolume } from '../identity/self.ts';
 
 const NODE_KEY = { namespace: '', name: 'host-2' };
 const LEASE_KEY = { namespace: 'kube-node-lease', name: 'host-2' };

@@ -17,7 +17,6 @@ import {
 import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
-import { readKeyVolume } from '../identity/key-volume.ts';
 import { numberOf } from '../identity/node-identity.ts';
 import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
 import { PodManager } from '../pods/pod-manager.ts';
@@ -28,6 +27,7 @@ import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { deleteNode, versionOf } from './delete-node.ts';
 import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
+import { readKeyVolume } from '../identity/self.ts';
 
 const INTERVAL_MS = 2_000;
 /** Containers of nodes without an object are looked for once in this many rounds. */

@@ -1,9 +1,16 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
-import { legacyDeviceIo, unifiedDeviceIo } from './device-io.ts';
 import { ENGINE_GROUP, POD_GROUP } from './options/pod-group-name.ts';
-import { LEGACY_MEMORY, type MemoryCounters, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
+import {
+  LEGACY_MEMORY,
+  type MemoryCounters,
+  memoryStats,
+  throttlingStats,
+  UNIFIED_MEMORY,
+  legacyDeviceIo,
+  unifiedDeviceIo,
+} from './stat-counters.ts';
 
 /** What control groups say of a container. */
 export type GroupStats = Omit<ContainerStats, 'at'>;

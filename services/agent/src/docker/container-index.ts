@@ -1,4 +1,5 @@
 import { LABEL, type Owner } from '../runtime/labels.ts';
+import type { Inspections } from './inspections.ts';
 
 /** A container as a list of the engine, or an event, names it. */
 export interface ListedContainer {
@@ -101,4 +102,10 @@ function ownerOf({ labels }: ListedContainer): Owner {
 
 function keyOf({ cluster, node }: Owner): string {
   return `${cluster}/${node}`;
+}
+
+/** What is known of the engine's containers without a question to it. */
+export interface KnownContainers {
+  readonly inspections: Inspections;
+  readonly containers: ContainerIndex;
 }

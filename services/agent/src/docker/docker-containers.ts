@@ -1,11 +1,12 @@
-import type { ContainerRuntime } from '../runtime/containers.ts';
+import type { ContainerRuntime, PauseRuntime } from '../runtime/containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
 import { resourceUpdate } from './options/resources.ts';
-import { fromDocker, idempotent } from './docker-error.ts';
+import { fromDocker, idempotent, describeDockerError } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
-import type { KnownContainers } from './known-containers.ts';
+import type { Inspections } from './inspections.ts';
+import type { KnownContainers } from './container-index.ts';
 
 /** Containers of pods. `privilege` is the result of the engine's probe. */
 export function dockerContainers(
@@ -65,5 +66,22 @@ export function dockerContainers(
       await inspections.changing(id, () => idempotent(remove));
     },
     exec: (id, command, signal) => execs.run(id, command, signal),
+  };
+}
+
+/** Containers that the engine has paused for someone else. */
+export function dockerPauses(calls: EngineCalls, inspections: Pick<Inspections, 'changing'>): PauseRuntime {
+  return {
+    unpause: async (id, signal) => {
+      try {
+        await inspections.changing(id, () =>
+          calls.change(signal, (docker, abortSignal) => docker.getContainer(id).unpause({ abortSignal })),
+        );
+      } catch (error) {
+        const { status, message } = describeDockerError(error);
+        // The engine has no code of its own for it.
+        if (status !== 404 && !/is not paused/i.test(message)) throw fromDocker(error, 'Runtime');
+      }
+    },
   };
 }

@@ -1,8 +1,13 @@
-import type { ForwarderRuntime } from '../runtime/forwarders.ts';
+import type { ForwarderRuntime, ForwardedPort, ForwarderSpec } from '../runtime/forwarders.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import { forwarderOptions } from './options/forwarder-options.ts';
+import type Docker from 'dockerode';
+import { LOG_CONFIG } from './options/resources.ts';
+
+const LOOPBACK = '127.0.0.1';
+/** Writes its first argument as rules of its own network namespace, then does nothing. */
+const PROGRAM = `printf '%s' "$1" | nft -f - && exec sleep infinity`;
 
 /** Forwarders as containers of a Docker engine. */
 export function dockerForwarders(calls: EngineCalls): ForwarderRuntime {
@@ -50,4 +55,78 @@ export function dockerForwarders(calls: EngineCalls): ForwarderRuntime {
     },
     removeForwarder: remove,
   };
+}
+
+/**
+ * A forwarder's container: the kernel forwards in its network namespace, so that no process is in the way of packets. The engine
+ * publishes its ports. Rules have numbers and addresses alone, no text of users.
+ */
+export function forwarderOptions(spec: ForwarderSpec): Docker.ContainerCreateOptions {
+  const { cluster, namespace, name, uid, hash, image, network, ports } = spec;
+  return {
+    name: `gantry_forwarder_${name}_${namespace}_${uid}`,
+    Image: image,
+    Entrypoint: [],
+    Cmd: ['sh', '-c', PROGRAM, 'forwarder', forwarderRules(spec)],
+    User: '0:0',
+    Labels: {
+      [LABEL.cluster]: cluster,
+      [LABEL.forwarder]: uid,
+      [LABEL.forwarderHash]: hash,
+      [LABEL.forwarderService]: `${namespace}/${name}`,
+    },
+    ExposedPorts: Object.fromEntries(ports.map((port) => [portKey(port), {}])),
+    HostConfig: {
+      NetworkMode: network,
+      PortBindings: Object.fromEntries(
+        ports.map((port) => [portKey(port), [{ HostIp: LOOPBACK, HostPort: String(port.hostPort) }]]),
+      ),
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_ADMIN'],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      PidsLimit: 16,
+      Memory: 64 * 2 ** 20,
+      RestartPolicy: { Name: 'always' },
+      LogConfig: LOG_CONFIG,
+      Sysctls: {
+        'net.ipv4.ip_forward': '1',
+        // The way leads back through the interface that packets came by.
+        'net.ipv4.conf.all.send_redirects': '0',
+        'net.ipv4.conf.default.send_redirects': '0',
+      },
+    },
+  };
+}
+
+function portKey({ protocol, port }: ForwardedPort): string {
+  return `${port}/${protocol}`;
+}
+
+/** The rules of a forwarder's network namespace: all ports lead to the target, nothing else is forwarded, and nothing of pods. */
+export function forwarderRules({
+  target,
+  ports,
+  closedRange,
+}: Pick<ForwarderSpec, 'target' | 'ports' | 'closedRange'>): string {
+  const translations = (['tcp', 'udp'] as const).flatMap((protocol) => {
+    const numbers = ports.filter((port) => port.protocol === protocol).map(({ port }) => port);
+    return numbers.length === 0 ? [] : [`    ${protocol} dport { ${numbers.join(', ')} } dnat to ${target}`];
+  });
+  return `table ip forwarder {
+  chain prerouting {
+    type nat hook prerouting priority -100; policy accept;
+    ip saddr ${closedRange} return
+${translations.join('\n')}
+  }
+  chain forward {
+    type filter hook forward priority 0; policy drop;
+    ct status dnat accept
+  }
+  chain postrouting {
+    type nat hook postrouting priority 100; policy accept;
+    ct status dnat masquerade
+  }
+}
+`;
 }

@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageVolumeRuntime, ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import {
@@ -21,6 +20,7 @@ import {
 } from './options/image-volume-options.ts';
 import type { ContainerIndex } from './container-index.ts';
 import { NAMESPACE_PATH, openNamespace, runWithNamespace } from './process-namespace.ts';
+import type { ImageVolumeRuntime, ImageVolumeSpec } from '../runtime/images.ts';
 
 /** The storage driver whose layers are folders that the kernel can mount as one. */
 const DRIVER = 'overlay2';

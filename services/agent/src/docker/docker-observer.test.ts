@@ -7,9 +7,8 @@ import { groupReader } from './cgroup-stats.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { Inspections } from './inspections.ts';
-import type { KnownContainers } from './known-containers.ts';
 import { groupParent } from './options/pod-group-name.ts';
-import { ContainerIndex } from './container-index.ts';
+import { ContainerIndex, type KnownContainers } from './container-index.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 

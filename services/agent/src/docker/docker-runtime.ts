@@ -6,14 +6,13 @@ import type { ForwarderRuntime } from '../runtime/forwarders.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { groupReader } from './cgroup-stats.ts';
 import { dockerAgentContainers } from './docker-agent-containers.ts';
-import { dockerContainers } from './docker-containers.ts';
+import { dockerContainers, dockerPauses } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
 import { dockerForwarders } from './docker-forwarders.ts';
 import { dockerImageFiles } from './docker-image-files.ts';
 import { dockerImages } from './docker-images.ts';
 import { dockerImageVolumes } from './docker-image-volumes.ts';
 import { dockerLogs } from './docker-logs.ts';
-import { dockerPauses } from './docker-pauses.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
 import { dockerStats } from './docker-stats.ts';
@@ -24,7 +23,6 @@ import { Inspections } from './inspections.ts';
 import { ContainerIndex } from './container-index.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
-import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
 /** A Docker engine as a container runtime, with the agents' containers and the forwarders that it runs. */
 export interface DockerRuntime extends Runtime {
@@ -77,4 +75,37 @@ export function connectDocker(
     agents: dockerAgentContainers(calls),
     forwarders: dockerForwarders(calls),
   };
+}
+
+/** Called when a request to the engine has its response, or has failed. A stream's response is its beginning. */
+type RequestObserver = (call: string, seconds: number) => void;
+
+/** The words of the engine's paths; everything else in one is an id or a name. */
+const WORDS = new Set(
+  '_ping archive attach containers create events exec images info json kill logs networks pause prune rename resize start stats stop tag top unpause update version volumes wait'.split(
+    ' ',
+  ),
+);
+
+/** Reports every request of `docker` by method and path, without ids and names: `POST /containers/{}/start`. */
+function observeRequests(docker: Docker, clock: Clock, observe: RequestObserver): Docker {
+  const { modem } = docker;
+  const dial = modem.dial.bind(modem);
+  modem.dial = (options, callback) => {
+    const startedMs = clock.monotonicMs();
+    dial(options, (error, result) => {
+      observe(requestName(options.method ?? 'GET', options.path), (clock.monotonicMs() - startedMs) / 1000);
+      callback?.(error, result);
+    });
+  };
+  return docker;
+}
+
+/** A request's method and path, without ids and names. */
+export function requestName(method: string, path: string): string {
+  const [collection = '', ...rest] = (path.split('?')[0] ?? '').split('/').filter((part) => part !== '');
+  const last = rest.at(-1);
+  const name = rest.length === 0 || (rest.length === 1 && WORDS.has(rest[0] ?? '')) ? [] : ['{}'];
+  const verb = last !== undefined && WORDS.has(last) ? [last] : [];
+  return `${method} /${[collection, ...name, ...verb].join('/')}`;
 }

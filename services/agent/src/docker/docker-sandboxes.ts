@@ -3,10 +3,10 @@ import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import type { KnownContainers } from './known-containers.ts';
 import type { PodBridge } from './pod-bridge.ts';
 import type { PodGroups } from './pod-groups.ts';
 import type { PodLinks } from './pod-links.ts';
+import type { KnownContainers } from './container-index.ts';
 
 const ELSEWHERE = "the engine has not put the sandbox into the pod's control group, whose limits would not hold";
 

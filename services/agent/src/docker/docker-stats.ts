@@ -5,9 +5,9 @@ import type { GroupReader, GroupStats } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import { sandboxNetwork } from './sandbox-network.ts';
 import { LEGACY_MEMORY, memoryStats, throttlingStats, UNIFIED_MEMORY } from './stat-counters.ts';
-import { type InspectedLayer, layerOf } from './writable-layer.ts';
+import { PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
+import { parseNetworkDevices } from '../files/network-devices.ts';
 
 /** How many containers are measured at once. */
 const PARALLEL = 4;
@@ -145,4 +145,50 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
     if (describeDockerError(error).status === 404) return undefined;
     throw fromDocker(error, 'Runtime');
   }
+}
+
+/** The interfaces of the network that a sandbox is in; undefined where its process is not found. Asks the engine nothing. */
+export async function sandboxNetwork(
+  id: string,
+  groups: Pick<GroupReader, 'processesOf'>,
+): Promise<readonly InterfaceStats[] | undefined> {
+  const [pid] = await groups.processesOf(id);
+  if (pid === undefined) return undefined;
+  const text = await readIfThere(`/proc/${pid}/net/dev`, PROCESS_ENDED);
+  if (text === undefined) return undefined;
+  // Another process may have got the id meanwhile.
+  const isSame = (await groups.processesOf(id)).includes(pid);
+  return isSame ? parseNetworkDevices(text) : undefined;
+}
+
+/** The parts of a container's inspection that lead to its writable layer. */
+interface InspectedLayer {
+  readonly GraphDriver?: { readonly Data?: Readonly<Record<string, string>> | null } | null;
+  readonly State?: { readonly Pid?: number };
+}
+
+/**
+ * The host's folder with the files that a container has written: the upper folder of its overlay. The engine names it, but for images
+ * that containerd stores; there it is the one that the running container's process has mounted. Undefined where neither is known.
+ */
+export async function layerOf({ GraphDriver: driver, State: state }: InspectedLayer): Promise<string | undefined> {
+  const named = driver?.Data?.['UpperDir'];
+  if (named !== undefined) return named;
+  const { Pid: pid = 0 } = state ?? {};
+  if (pid === 0) return undefined;
+  return upperFolder((await readIfThere(`/proc/${pid}/mountinfo`, PROCESS_ENDED)) ?? '');
+}
+
+/** The upper folder of the overlay that is the root in a text of proc_pid_mountinfo(5). Undefined for a root of another kind. */
+export function upperFolder(mountInfo: string): string | undefined {
+  for (const line of mountInfo.split('\n')) {
+    const [mount = '', rest = ''] = line.split(' - ');
+    const [kind, , options = ''] = rest.split(' ');
+    if (mount.split(' ')[4] !== '/' || kind !== 'overlay') continue;
+    const upper = options.split(',').find((option) => option.startsWith('upperdir='));
+    const path = upper?.slice('upperdir='.length);
+    // A relative one is of a folder that only the engine knows.
+    return path?.startsWith('/') === true ? path : undefined;
+  }
+  return undefined;
 }

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import { isThere, namesIn, readIfThere } from '../files/if-there.ts';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { Owner } from '../runtime/labels.ts';
-import type { GroupedPod, PodGroupRuntime, PodGroupState } from '../runtime/pod-groups.ts';
+import type { GroupedPod, PodGroupRuntime, PodGroupState, ResourceLimits } from '../runtime/pod-groups.ts';
 import { ENGINE_GROUP, groupPrefix, isGroupUid, podGroup } from './options/pod-group-name.ts';
 
 const PERIOD_MICROS = 100_000;

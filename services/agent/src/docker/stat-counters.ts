@@ -1,4 +1,4 @@
-import type { ContainerStats } from '../runtime/stats.ts';
+import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
 
 /** The kernel's names of a control group's counters of memory. */
 export interface MemoryCounters {
@@ -49,4 +49,47 @@ export function throttlingStats(
   throttledNanos = 0,
 ): Pick<ContainerStats, 'throttling'> {
   return periods === 0 ? {} : { throttling: { periods, throttledPeriods, throttledNanos } };
+}
+
+/** Of control groups of version 2: `io.stat`, a line for each device. */
+export function unifiedDeviceIo(text: string): readonly DeviceIo[] {
+  return text.split('\n').flatMap((line) => {
+    const [device = '', ...pairs] = line.split(' ');
+    const counters = new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), numberOf(pair)]));
+    return used({
+      device,
+      readBytes: counters.get('rbytes') ?? 0,
+      writtenBytes: counters.get('wbytes') ?? 0,
+      reads: counters.get('rios') ?? 0,
+      writes: counters.get('wios') ?? 0,
+    });
+  });
+}
+
+/** Of version 1: two files of lines `<device> <operation> <number>`, the one with bytes, the other with operations. */
+export function legacyDeviceIo(bytes: string, operations: string): readonly DeviceIo[] {
+  const [byBytes, byOperations] = [countersOf(bytes), countersOf(operations)];
+  const devices = new Set([...byBytes.keys()].map((key) => key.slice(0, key.indexOf(' '))));
+  return [...devices].flatMap((device) =>
+    used({
+      device,
+      readBytes: byBytes.get(`${device} Read`) ?? 0,
+      writtenBytes: byBytes.get(`${device} Write`) ?? 0,
+      reads: byOperations.get(`${device} Read`) ?? 0,
+      writes: byOperations.get(`${device} Write`) ?? 0,
+    }),
+  );
+}
+
+function countersOf(text: string): ReadonlyMap<string, number> {
+  return new Map([...text.matchAll(/^(\d+:\d+ \w+) (\d+)$/gm)].map(([, key = '', value]) => [key, Number(value)]));
+}
+
+function numberOf(pair: string): number {
+  return Number(pair.slice(pair.indexOf('=') + 1));
+}
+
+/** A host may have many devices; those that a container has not used say nothing. */
+function used(io: DeviceIo): readonly DeviceIo[] {
+  return io.reads + io.writes > 0 ? [io] : [];
 }

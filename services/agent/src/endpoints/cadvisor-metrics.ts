@@ -1,6 +1,12 @@
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { HostDevices, HostReading } from '../runtime/host-meter.ts';
-import type { DeviceIo, InterfaceStats, MemoryStats, ThrottlingStats } from '../runtime/stats.ts';
+import type {
+  DeviceIo,
+  InterfaceStats,
+  MemoryStats,
+  ThrottlingStats,
+  HostDevices,
+  HostReading,
+} from '../runtime/stats.ts';
 import { containersOf, type MeasuredContainer, type MeasuredPod, type Measurement } from './measurement.ts';
 import { type Family, family, prometheusText, type Sample } from './prometheus-text.ts';
 import type { StoredByPod } from './stats-summary.ts';

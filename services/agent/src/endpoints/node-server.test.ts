@@ -11,13 +11,13 @@ import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Issue } from '../testing/authority.ts';
 import { ProbeMetrics } from '../probes/probe-metrics.ts';
-import type { HostMeter } from '../runtime/host-meter.ts';
 import { ENGINE, pod } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
 import { linuxHostMeter } from '../usage/linux-host-meter.ts';
 import { NodeAccess } from './node-access.ts';
 import { createNodeEndpoints } from './node-endpoints.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
+import type { HostMeter } from '../runtime/stats.ts';
 
 const HOST = {
   memory: { availableBytes: 1, capacityBytes: 2 },

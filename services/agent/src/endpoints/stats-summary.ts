@@ -1,8 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { HostReading } from '../runtime/host-meter.ts';
-import type { ContainerStats, InterfaceStats } from '../runtime/stats.ts';
-import type { Usage } from '../usage/container-usage.ts';
-import type { PodUsage } from '../usage/usage-sampler.ts';
+import type { ContainerStats, InterfaceStats, HostReading } from '../runtime/stats.ts';
+import type { PodUsage, Usage } from '../usage/usage-sampler.ts';
 import { type MeasuredContainer, type MeasuredPod, type Measurement, sum, sumMemory } from './measurement.ts';
 import { fileSystem, interfaceList, memoryStats, nanoCores } from './summary-parts.ts';
 

@@ -1,5 +1,4 @@
-import type { HostReading } from '../runtime/host-meter.ts';
-import type { ContainerStats, InterfaceStats } from '../runtime/stats.ts';
+import type { ContainerStats, InterfaceStats, HostReading } from '../runtime/stats.ts';
 
 /** The interface whose numbers stand for those of a network, as in the kubelet. */
 const MAIN_INTERFACE = 'eth0';

@@ -2,9 +2,8 @@ import { type Clock, errorMessage, raceAbort, withDeadline } from '@gantry/base'
 import type { Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { PodUsage } from '../spec/local-storage.ts';
-import { fewAtOnce } from './few-at-once.ts';
 import type { Candidate } from './rank.ts';
-import type { StorageEvictor } from './storage-evictor.ts';
+import { fewAtOnce, type StorageEvictor } from './storage-evictor.ts';
 
 /** For all pods together: the node's memory is not looked at in the meantime. */
 const COUNT_MS = 8_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { HostReading } from '../runtime/host-meter.ts';
 import { NO_PRESSURE, planPressure, type PressureState } from './plan.ts';
 import { observe, type Observations, type SignalName } from './signals.ts';
 import { parseThresholds, type ThresholdSettings } from './thresholds.ts';
+import type { HostReading } from '../runtime/stats.ts';
 
 const GI = 2 ** 30;
 const MI = 2 ** 20;

@@ -6,10 +6,10 @@ import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode, type TestNode } from '../testing/start-node.ts';
-import type { HostReading } from '../runtime/host-meter.ts';
 import { linuxHostMeter } from '../usage/linux-host-meter.ts';
 import { PressureManager, type PressureManagerOptions } from './pressure-manager.ts';
 import { parseThresholds, type ThresholdSettings } from './thresholds.ts';
+import type { HostReading } from '../runtime/stats.ts';
 
 const MI = 2 ** 20;
 /** What the containers of a pod use, by its name. */

@@ -3,10 +3,8 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import type { KubeObject, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { HostShares } from '../node/host-shares.ts';
-import type { HostMeter } from '../runtime/host-meter.ts';
 import type { ImageCollector } from '../images/image-collector.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
-import { nodeReference } from '../spec/node-reference.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import type { RunningPod, UsageSampler } from '../usage/usage-sampler.ts';
@@ -19,6 +17,8 @@ import { type Candidate, compareRanks, rankOf } from './rank.ts';
 import { type Observations, observe, SIGNALS, type StarvedResource } from './signals.ts';
 import type { StorageEvictor } from './storage-evictor.ts';
 import type { Threshold } from './thresholds.ts';
+import { nodeReference } from '../spec/pod-names.ts';
+import type { HostMeter } from '../runtime/stats.ts';
 
 /** As often as the kubelet looks. */
 const EVERY_MS = 10_000;

@@ -1,7 +1,7 @@
 import type { Container, PodSpec } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
-import { type Candidate, compareRanks, rankOf } from './rank.ts';
+import { type Candidate, compareRanks, podRequest, rankOf } from './rank.ts';
 import type { StarvedResource } from './signals.ts';
 
 const MI = 2 ** 20;
@@ -143,4 +143,20 @@ it.each<{ name: string; resource: StarvedResource; pods: Readonly<Record<string,
   const all = Object.entries(pods).map(([name, use]) => candidate(name, resource, use));
   const ranked = all.toSorted((one, other) => compareRanks(rankOf(one, resource), rankOf(other, resource)));
   expect(ranked.map((one) => one.pod.metadata.name)).toEqual(order);
+});
+
+const asking = (memory: string) => container('main', { resources: { requests: { memory } } });
+
+it('the request of a pod contains its overhead', () => {
+  const object = pod({ containers: [asking('64Mi')], overhead: { memory: '16Mi' } });
+  expect(podRequest(object, 'memory')).toBe(80 * MI);
+});
+
+it('a pod without a request requests nothing, whatever its overhead', () => {
+  expect(podRequest(pod({ overhead: { memory: '16Mi' } }), 'memory')).toBe(0);
+  expect(podRequest(pod({ containers: [asking('64Mi')] }), 'ephemeral-storage')).toBe(0);
+});
+
+it('an amount that is older than its validation counts as nothing, as for admission', () => {
+  expect(podRequest(pod({ containers: [asking('much')] }), 'memory')).toBe(0);
 });

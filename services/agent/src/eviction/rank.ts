@@ -1,5 +1,4 @@
-import type { Pod } from '@gantry/objects';
-import { podRequest } from '../spec/pod-request.ts';
+import { type Pod, parseAmounts, podRequests } from '@gantry/objects';
 import type { StarvedResource } from './signals.ts';
 
 /** What a container uses; what is absent has not been measured. */
@@ -78,4 +77,14 @@ export function compareRanks(one: Rank, other: Rank): number {
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/**
+ * What a pod requests of a resource that is counted in bytes, with its overhead (Kubernetes' `GetResourceRequestQuantity`). 0 without a
+ * request, whatever the overhead.
+ */
+export function podRequest(pod: Pod, resource: 'memory' | 'ephemeral-storage'): number {
+  const requested = podRequests(pod)[resource] ?? 0;
+  const overhead = parseAmounts(pod.spec?.overhead)[resource] ?? 0;
+  return requested === overhead ? 0 : requested;
 }

@@ -1,6 +1,6 @@
 import type { QuantityFormat } from '@gantry/objects';
-import type { HostReading } from '../runtime/host-meter.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
+import type { HostReading } from '../runtime/stats.ts';
 
 /** What the kubelet's eviction manager observes. The writable layers are on the file system of images, so `containerfs` is no other. */
 export const SIGNALS = {

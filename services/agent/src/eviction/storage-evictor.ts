@@ -9,7 +9,6 @@ import { limitsStorage, type PodStorage, type PodUsage, storageExcess } from '..
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { Evictions } from './evictions.ts';
-import { fewAtOnce } from './few-at-once.ts';
 
 /** As often as kubelet looks. */
 const EVERY_MS = 10_000;
@@ -182,4 +181,21 @@ export class StorageEvictor {
   #idsOf({ metadata }: Pod): ReadonlyMap<string, string> {
     return this.#containers.get(metadata.uid ?? '') ?? new Map<string, string>();
   }
+}
+
+/** Works on each item, in their order, on at most so many at the same time. Rejects with the first failure, and then begins no other item. */
+export async function fewAtOnce<T>(items: readonly T[], most: number, work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const workOn = async () => {
+    try {
+      while (next < items.length) {
+        const item = items[next++] as T;
+        await work(item);
+      }
+    } catch (error) {
+      next = items.length;
+      throw error;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, workOn));
 }

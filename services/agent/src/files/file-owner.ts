@@ -1,7 +1,7 @@
 import { chmod, chown, type FileHandle, lchown, open } from 'node:fs/promises';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { GroupAccess, GroupChange } from '../runtime/host-files.ts';
-import { NAME_ONLY, openChildren } from './open-children.ts';
+import { NAME_ONLY, openChildren } from './tree-usage.ts';
 
 const SET_GROUP_ID = 0o2000;
 const FOLDER_BITS = 0o110 | SET_GROUP_ID;

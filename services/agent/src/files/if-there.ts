@@ -1,4 +1,5 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
 
 const MISSING: readonly string[] = ['ENOENT'];
 
@@ -33,4 +34,17 @@ export async function unlessAbsent<T>(work: Promise<T>, absent = MISSING): Promi
     if (absent.includes((error as NodeJS.ErrnoException).code ?? '')) return ABSENT;
     throw error;
   }
+}
+
+/**
+ * Reads a file of at most `maxBytes`, through links. `other` for what is no regular file: a named pipe would block its reader until there
+ * is a writer, and a device may never end. The errors are those of open(2) and read(2).
+ */
+export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer | 'other' | 'too-large'> {
+  await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = await handle.stat();
+  if (!stats.isFile()) return 'other';
+  if (stats.size > maxBytes) return 'too-large';
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+  return buffer.subarray(0, bytesRead);
 }

@@ -5,8 +5,7 @@ import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ForwarderSpec } from '../runtime/forwarders.ts';
-import { ForwarderKeeper } from './forwarder-keeper.ts';
-import { isForwarding } from './is-forwarding.ts';
+import { ForwarderKeeper, isForwarding } from './forwarder-keeper.ts';
 
 const service = (name: string, port: number, nodePort?: number): Service => ({
   apiVersion: 'v1',

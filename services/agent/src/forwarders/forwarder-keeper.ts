@@ -14,6 +14,7 @@ import {
   wantedForwarders,
   type WantedForwarders,
 } from './plan-forwarders.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 
 export interface ForwarderKeeperOptions {
   readonly runtime: ForwarderRuntime;
@@ -141,4 +142,12 @@ function keyOf({ uid, hash }: WantedForwarder): string {
 
 function describe(ports: readonly ForwardedPort[]): string {
   return `127.0.0.1 (${ports.map(({ hostPort, protocol }) => `${hostPort}/${protocol}`).join(', ')})`;
+}
+
+/** Where forwarders publish their ports: an address of the host's loopback that all systems have. */
+export const LOOPBACK = '127.0.0.1';
+
+/** Whether load balancers are forwarded from the host's loopback. The host of Docker Desktop runs its engine in a virtual machine. */
+export function isForwarding(setting: 'auto' | 'on' | 'off', { os }: Pick<EngineInfo, 'os'>): boolean {
+  return setting === 'auto' ? os === 'Docker Desktop' : setting === 'on';
 }

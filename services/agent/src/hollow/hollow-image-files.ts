@@ -1,5 +1,5 @@
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageFileRuntime } from '../runtime/image-files.ts';
+import type { ImageFileRuntime } from '../runtime/images.ts';
 
 interface HollowImages {
   /** The texts of an image's files by their paths; undefined where there is no such image. */

@@ -1,11 +1,9 @@
 import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { ImageVolumeSpec } from '../runtime/image-volumes.ts';
 import type { LogOptions } from '../runtime/logs.ts';
-import type { GroupedPod } from '../runtime/pod-groups.ts';
+import type { GroupedPod, ResourceLimits } from '../runtime/pod-groups.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -15,6 +13,7 @@ import type { ContainerStats, ContainerStorage, DeviceIo, InterfaceStats } from 
 import { type HollowImageBehaviour, HollowImages, type KnownImages } from './hollow-images.ts';
 import { markMounted } from './hollow-mounts.ts';
 import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
+import type { ImageVolumeSpec } from '../runtime/images.ts';
 
 /** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
 export interface HollowBehaviour extends HollowStreamBehaviour, HollowImageBehaviour {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Clock, Random } from '@gantry/base';
 import { createHttpClient } from '@gantry/client';
 import type { Requester } from './node-certificate.ts';
+import { API_SERVERS, StatusError } from '@gantry/objects';
+import type { GrpcCall } from '@gantry/service';
 
 /** Where the bootstrap token is, and where it is used. */
 export interface BootstrapSettings {
@@ -29,4 +31,10 @@ export function bootstrapRequester(
       clock,
     });
   };
+}
+
+/** StatusError 'Forbidden' unless an API server calls. `what` is what others may not do: `read logs`. */
+export function requireApiServer(call: GrpcCall, resource: 'pods' | 'nodes', name: string, what: string): void {
+  if (call.identity?.organizations.includes(API_SERVERS) === true) return;
+  throw StatusError.forbidden({ group: '', resource }, name, `only API servers may ${what} here`);
 }

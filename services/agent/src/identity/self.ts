@@ -1,12 +1,15 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { nodeAddressOf } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { StateFolder } from '../runtime/state-folder.ts';
-import { writeKeyVolume } from './key-volume.ts';
 import { checkedName, engineName, nodeName } from './node-identity.ts';
+import type { StateFolder } from '../runtime/host-mounts.ts';
+
+const FILE = 'key-volume';
+/** The names that the engine gives to anonymous volumes: no other volume is removed because this file names it. */
+const ANONYMOUS = /^[0-9a-f]{64}$/;
 
 /** The settings that decide who this agent is. */
 export interface SelfSettings {
@@ -85,4 +88,23 @@ export function hostPathOf(path: string, container: SelfContainer | undefined): 
     throw new AgentError('Identity', `${path} (GANTRY_STATE_DIR) is not on a volume: pods cannot mount from it`);
   }
   return join(holding.hostPath, relative(holding.containerPath, path));
+}
+
+/**
+ * Notes in a node's state folder which volume has its keys. Compose leaves the volume behind when it removes the agent; the
+ * custodian removes it with the node.
+ */
+export async function writeKeyVolume(stateFolder: string, volume: string): Promise<void> {
+  await writeFile(join(stateFolder, FILE), volume);
+}
+
+/** The anonymous volume with a node's keys; undefined when none is noted. */
+export async function readKeyVolume(stateFolder: string): Promise<string | undefined> {
+  try {
+    const volume = await readFile(join(stateFolder, FILE), 'utf8');
+    return ANONYMOUS.test(volume) ? volume : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

@@ -5,12 +5,12 @@ import { ManualClock } from '@gantry/base/testing';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import type { HostReading } from '../runtime/host-meter.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import { ImageCollector } from './image-collector.ts';
 import { unsharedPulls } from './host-pulls.ts';
 import { ImagePuller } from './image-puller.ts';
 import { PulledImages } from './pulled-images.ts';
+import type { HostReading } from '../runtime/stats.ts';
 
 const GI = 2 ** 30;
 const MINUTE = 60_000;

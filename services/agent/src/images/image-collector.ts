@@ -3,9 +3,7 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import type { KubeObject } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { HostMeter } from '../runtime/host-meter.ts';
 import type { ImageRuntime } from '../runtime/images.ts';
-import { nodeReference } from '../spec/node-reference.ts';
 import {
   bytesToFree,
   type CollectionPolicy,
@@ -15,6 +13,8 @@ import {
   usedPercent,
 } from './plan-collection.ts';
 import type { PulledImages } from './pulled-images.ts';
+import { nodeReference } from '../spec/pod-names.ts';
+import type { HostMeter } from '../runtime/stats.ts';
 
 /** As often as the kubelet. */
 const EVERY_MS = 300_000;

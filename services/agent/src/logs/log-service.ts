@@ -2,11 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { StatusError } from '@gantry/objects';
 import { AgentService, type ContainerLogsRequest, type LogChunk, LogChunkSchema } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
-import { requireApiServer } from '../identity/api-servers.ts';
-import { containerId } from '../runtime/container-id.ts';
-import type { Owner } from '../runtime/labels.ts';
+import { type Owner, containerId } from '../runtime/labels.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { requireApiServer } from '../identity/bootstrap-client.ts';
 
 /** Of one message; API servers accept sixteen times this. */
 const MAX_CHUNK_BYTES = 64 * 1024;

@@ -1,11 +1,10 @@
 import { chmod, type FileHandle, mkdir, open, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { BindSource } from '../runtime/host-mounts.ts';
-import type { OpenedPath } from '../runtime/opened-path.ts';
-import type { StateFolder } from '../runtime/state-folder.ts';
+import type { BindSource, StateFolder } from '../runtime/host-mounts.ts';
 import { bindEntry } from './mount-table.ts';
 import { tryProgram } from './run-program.ts';
+import type { OpenedPath } from '../runtime/host-files.ts';
 
 /** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
 const TABLE = 'table';

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { DiskSource } from '../runtime/disk-mounts.ts';
 import { exerciseDiskMounts } from '../runtime/testing/mounts-contract.ts';
 import { LoopDevices } from '../testing/loop-devices.ts';
 import { deviceNumber } from './linux-disks.ts';
 import { linuxHostFiles } from './linux-host-files.ts';
 import { linuxMounts } from './linux-mounts.ts';
+import type { DiskSource } from '../runtime/host-mounts.ts';
 
 const { signal } = new AbortController();
 const SIZE = 16 * 2 ** 20;

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
 import { mountOf, mountTable } from './mount-table.ts';
 import { tryProgram } from './run-program.ts';
+import type { DiskMounts, DiskSource } from '../runtime/host-mounts.ts';
 
 /** Where a program finds the first descriptor that it is given. */
 const DEVICE = '/proc/self/fd/3';

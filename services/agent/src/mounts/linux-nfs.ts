@@ -2,10 +2,10 @@ import { lookup } from 'node:dns/promises';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { NetworkMounts, NfsSource } from '../runtime/network-mounts.ts';
 import { mountOf, mountTable } from './mount-table.ts';
 import { nfsAttempts, nfsFailure } from './nfs-options.ts';
 import { tryProgram } from './run-program.ts';
+import type { NetworkMounts, NfsSource } from '../runtime/host-mounts.ts';
 
 /** A server that is not there lets the kernel wait for minutes. */
 const MOUNT_MS = 60_000;

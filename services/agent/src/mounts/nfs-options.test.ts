@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { NfsSource } from '../runtime/network-mounts.ts';
 import { nfsAttempts, nfsFailure } from './nfs-options.ts';
+import type { NfsSource } from '../runtime/host-mounts.ts';
 
 const source: NfsSource = { server: 'files.test', path: '/data', options: [], access: 'read-write' };
 const attempts = (change: Partial<NfsSource> = {}, address = '10.0.0.7') =>

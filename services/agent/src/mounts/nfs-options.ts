@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { NfsSource } from '../runtime/network-mounts.ts';
+import type { NfsSource } from '../runtime/host-mounts.ts';
 
 /** What mount.nfs(8) tries where no option names a version. The kernel by itself would take 3. */
 const VERSIONS = ['4.2', '4.1', '4.0', '3'] as const;

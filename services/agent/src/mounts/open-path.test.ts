@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAgentError } from '../runtime/agent-error.ts';
-import type { OpenedPath } from '../runtime/opened-path.ts';
 import { openBeneath, openInImage, openOwned } from './open-path.ts';
+import type { OpenedPath } from '../runtime/host-files.ts';
 
 const refusal = (why: string) =>
   expect.toSatisfy(

@@ -6,7 +6,7 @@
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { OpenedPath } from '../runtime/opened-path.ts';
+import type { OpenedPath } from '../runtime/host-files.ts';
 
 /** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
 const O_PATH = 0o10000000;

@@ -1,5 +1,5 @@
-import type { ResourceAmounts } from '../spec/resource-amounts.ts';
 import { allocatableOf, capacityOf, type HostResources } from './node-resources.ts';
+import type { ResourceAmounts } from '../spec/resources.ts';
 
 /** A number of nodes that an administrator has set, or as many as there are. */
 export type SharesSetting = number | 'all-nodes';

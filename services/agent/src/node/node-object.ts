@@ -18,10 +18,11 @@ import {
 } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
-import type { ResourceAmounts } from '../spec/resource-amounts.ts';
 import type { HostShares } from './host-shares.ts';
 import type { Registration } from './registration.ts';
 import { type HostResources, resourceStatus } from './node-resources.ts';
+import type { ResourceAmounts } from '../spec/resources.ts';
+import { readFile } from 'node:fs/promises';
 
 /** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';
@@ -256,4 +257,23 @@ function stamp(draft: ConditionDraft, old: readonly NodeCondition[], now: Instan
     ...(draft.reason === undefined ? {} : { reason: draft.reason }),
     ...(draft.message === undefined ? {} : { message: draft.message }),
   };
+}
+
+/** Ids of the machine, for nodeInfo; '' where the kernel does not show one. */
+export async function readHostIds(): Promise<{ machine: string; boot: string; system: string }> {
+  const [machine, boot, system] = await Promise.all([
+    read('/etc/machine-id'),
+    read('/proc/sys/kernel/random/boot_id'),
+    read('/sys/class/dmi/id/product_uuid'),
+  ]);
+  return { machine: machine || boot.replaceAll('-', ''), boot, system: system || boot };
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch {
+    // Absent or hidden on this machine: the field stays empty.
+    return '';
+  }
 }

@@ -1,6 +1,6 @@
 import type { NodeStatus } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { ResourceAmounts } from '../spec/resource-amounts.ts';
+import type { ResourceAmounts } from '../spec/resources.ts';
 
 /** What a machine has. */
 export interface HostResources extends Pick<EngineInfo, 'cpus' | 'memoryBytes'> {

@@ -7,10 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import { HostShares } from './host-shares.ts';
-import { ImageList } from './image-list.ts';
-import { NodeStatusManager } from './node-status-manager.ts';
+import { NodeStatusManager, ImageList, nodeImages } from './node-status-manager.ts';
 import { PLAIN_REGISTRATION } from './registration.ts';
 
+const { signal } = new AbortController();
 const KEY = { namespace: '', name: 'n' };
 
 describe('the node status with concurrent writes of other clients', () => {
@@ -220,4 +220,35 @@ describe('the node status with concurrent writes of other clients', () => {
     await clock.advance(1);
     expect(node()?.spec?.unschedulable).toBe(true);
   });
+});
+
+it('shows the largest images of an engine with a few of their names', () => {
+  const listed = Array.from({ length: 60 }, (_, index) => ({
+    id: `sha256:${index}`,
+    sizeBytes: index,
+    names: Array.from({ length: 7 }, (__, name) => `i${index}:${name}`),
+  }));
+  const shown = nodeImages(listed);
+  expect(shown.map(({ sizeBytes }) => sizeBytes)).toEqual(Array.from({ length: 50 }, (_, index) => 59 - index));
+  expect(shown[0]?.names).toEqual(['i59:0', 'i59:1', 'i59:2', 'i59:3', 'i59:4']);
+});
+
+it('lists images once a minute, and keeps the list when the engine does not answer', async () => {
+  const clock = new ManualClock();
+  const answers = ['a', undefined, 'b'];
+  let lists = 0;
+  const listImages = async () => {
+    const name = answers[lists++];
+    if (name === undefined) throw new Error('busy');
+    return [{ id: name, sizeBytes: 1, names: [name] }];
+  };
+  const list = new ImageList({ listImages }, clock, silentLogger);
+  const names = async () => (await list.read(signal)).map(({ names: [name] = [] }) => name);
+  expect(await names()).toEqual(['a']);
+  expect(await names()).toEqual(['a']);
+  expect(lists).toBe(1);
+  await clock.advance(60_000);
+  expect(await names()).toEqual(['a']);
+  expect(await names()).toEqual(['b']);
+  expect(lists).toBe(3);
 });

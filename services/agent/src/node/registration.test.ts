@@ -5,9 +5,8 @@ import { silentLogger } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { HostShares } from './host-shares.ts';
-import { ImageList } from './image-list.ts';
 import { expectedNode } from './node-object.ts';
-import { NodeStatusManager } from './node-status-manager.ts';
+import { NodeStatusManager, ImageList } from './node-status-manager.ts';
 import { parseNodeLabels, parseTaints, RegistrationError } from './registration.ts';
 
 describe('labels at registration', () => {

@@ -1,9 +1,9 @@
 import { containerStatusOf, hasEnded, type Pod } from '@gantry/objects';
-import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
+import { containerId } from '../runtime/labels.ts';
 
 /** An engine that shuts down ends a pod's sandbox and containers within this time of each other, in any order. */
 const SHUTDOWN_MS = 10_000;

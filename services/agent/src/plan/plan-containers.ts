@@ -2,11 +2,10 @@ import type { ContainerStatus } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
-import { hasStartedMain, startsNoMore, latestAttempt, type PodInSandbox } from './observed-pod.ts';
+import { hasStartedMain, startsNoMore, latestAttempt, type PodInSandbox, type ObservedPod } from './observed-pod.ts';
 import { planResize } from './plan-resize.ts';
 import { endContainers } from './plan-stop.ts';
-import { planVolumes } from './plan-volumes.ts';
-import type { PlanDraft } from './pod-plan.ts';
+import { type PlanDraft } from './pod-plan.ts';
 import { planStart } from './start-rules.ts';
 import { planStopRules } from './stop-rules.ts';
 
@@ -79,4 +78,15 @@ function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
     return false;
   }
   return true;
+}
+
+/**
+ * True when the volumes are ready. A restarted agent brings the volumes of running containers up to date before it starts
+ * anything.
+ */
+export function planVolumes(draft: PlanDraft, { memory: { volumes }, now }: ObservedPod): boolean {
+  if (volumes === 'ready') return true;
+  if (typeof volumes === 'object' && now < volumes.retryAt) draft.requeue(volumes.retryAt);
+  else draft.actions.push({ kind: 'mountVolumes' });
+  return false;
 }

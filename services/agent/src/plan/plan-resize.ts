@@ -1,13 +1,13 @@
 import { type Container, type ContainerStatus, type Pod, quantityMilli } from '@gantry/objects';
-import { containerId } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import { ownContainersOf, type PodContainer } from '../spec/pod-containers.ts';
 import { reportedStatus } from '../spec/reported-status.ts';
 import { resourceLimits } from '../spec/resources.ts';
 import type { PodInSandbox } from './observed-pod.ts';
 import { nextGroupLimits } from './pod-group.ts';
 import type { PlanDraft } from './pod-plan.ts';
+import { containerId } from '../runtime/labels.ts';
+import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
 /** How often a resize that the node has no room for is judged again. */
 const RETRY_DEFERRED_MS = 10_000;

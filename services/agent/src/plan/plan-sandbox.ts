@@ -1,8 +1,7 @@
 import { containerNamed, graceSecondsOf } from '../spec/pod-containers.ts';
 import { startsNoMore, type ObservedPod } from './observed-pod.ts';
-import { planContainers } from './plan-containers.ts';
+import { planContainers, planVolumes } from './plan-containers.ts';
 import { endContainers } from './plan-stop.ts';
-import { planVolumes } from './plan-volumes.ts';
 import { type ContainerStart, PlanDraft } from './pod-plan.ts';
 import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 

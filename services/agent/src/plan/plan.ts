@@ -1,16 +1,14 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { type Pod, hasEnded } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
 import { grantedPod } from '../spec/resize.ts';
 import { isStaticUid } from '../spec/static-pod.ts';
-import { activeDeadline, goalOf } from './goal.ts';
 import { planContainers } from './plan-containers.ts';
 import { planSandbox } from './plan-sandbox.ts';
-import { planUnpause } from './plan-unpause.ts';
 import { planStop } from './plan-stop.ts';
 import type { PodMemory } from './pod-memory.ts';
-import { PlanDraft, type PodPlan } from './pod-plan.ts';
+import { PlanDraft, type PodPlan, type PodGoal } from './pod-plan.ts';
 import { planRestartOfAll } from './restart-all.ts';
 
 /** For containers without labels and objects to take it from. */
@@ -65,4 +63,33 @@ export function computePodActions(
 function graceWithoutObject(state: PodState | undefined): number {
   const own = state?.graceSeconds ?? DEFAULT_GRACE_SECONDS;
   return isStaticUid(state?.identity.uid ?? '') ? own : Math.min(own, DEFAULT_GRACE_SECONDS);
+}
+
+/** What is to become of a pod; without an object it is deleted, and one that the node rejects or evicts ends. */
+function goalOf(
+  pod: Pod | undefined,
+  { rejection, eviction }: Pick<PodMemory, 'rejection' | 'eviction'>,
+  now: Instant,
+): PodGoal {
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'delete';
+  if (hasEnded(pod) || rejection !== undefined || eviction !== undefined) return 'end';
+  const deadline = activeDeadline(pod);
+  return deadline !== undefined && now >= deadline ? 'end' : 'run';
+}
+
+/** When a pod with `activeDeadlineSeconds` has been active for too long. */
+export function activeDeadline(pod: Pod): Instant | undefined {
+  const seconds = pod.spec?.activeDeadlineSeconds;
+  const start = pod.status?.startTime;
+  return seconds === undefined || start === undefined ? undefined : Date.parse(start) + seconds * 1000;
+}
+
+/**
+ * Lets paused parts of a pod go on. The API has no word for a paused container: it would be shown as running, and without probes as
+ * ready, while it does nothing. Who pauses one for a moment, as `docker commit` does, finds it unpaused.
+ */
+function planUnpause(draft: PlanDraft, { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>): void {
+  for (const { id, activity } of sandboxes) if (activity === 'paused') draft.actions.push({ kind: 'unpause', id });
+  for (const { id, name, activity } of containers)
+    if (activity === 'paused') draft.actions.push({ kind: 'unpause', id, name });
 }

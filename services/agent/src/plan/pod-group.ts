@@ -1,6 +1,5 @@
 import type { Pod } from '@gantry/objects';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
-import type { PodGroupState } from '../runtime/pod-groups.ts';
+import type { PodGroupState, ResourceLimits } from '../runtime/pod-groups.ts';
 import { podResources } from '../spec/resources.ts';
 
 /** Whether a pod's control group is held to something else than its spec says. One without a group is held to nothing. */

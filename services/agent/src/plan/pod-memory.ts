@@ -1,10 +1,10 @@
 import type { Instant } from '@gantry/base';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { ResizeVerdict } from '../spec/resize.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
+import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
 /** How far the stop of a container is. */
 export interface Stopping {

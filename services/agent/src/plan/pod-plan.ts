@@ -1,7 +1,7 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { Container, LifecycleHandler } from '@gantry/objects';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { ContainerRole } from '../spec/pod-containers.ts';
+import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
 /** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
 export type PodGoal = 'run' | 'end' | 'delete';

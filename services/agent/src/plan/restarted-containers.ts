@@ -1,11 +1,11 @@
 import { hasRestartOfAll, matchingRestartRule, type Pod, restartsAll } from '@gantry/objects';
-import { engineIdOf } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import { ownContainersOf } from '../spec/pod-containers.ts';
 import { reportedStatus, reportedStatuses } from '../spec/reported-status.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { Waiting } from './pod-plan.ts';
 import { nextRestartDelayMs } from './restart-delay.ts';
+import { engineIdOf } from '../runtime/labels.ts';
 
 interface RestartedPod {
   readonly pod: Pod;

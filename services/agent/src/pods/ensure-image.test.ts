@@ -1,8 +1,9 @@
 import { type Container, type Secret, SECRETS } from '@gantry/objects';
-import { expect, it } from 'vitest';
+import { expect, it, describe } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { startNode, type NodeOptions } from '../testing/start-node.ts';
-import { ensureImage } from './ensure-image.ts';
+import { ensureImage, pullEvents, imageReferenceFault } from './ensure-image.ts';
+import { ManualClock } from '@gantry/base/testing';
 
 const { signal } = new AbortController();
 const PRIVATE = 'quay.io/team/app:1';
@@ -95,4 +96,42 @@ it('a name that no image can have is refused before anything is asked', async ()
   const { outcome, events } = await ensure({ image: 'NO image' });
   expect(outcome).toContain('couldn\'t parse image name "NO image": invalid reference format');
   expect(events).toEqual([`Warning InspectFailed ${outcome}`]);
+});
+
+it('a long pull has at most one Event for each quarter, and ten seconds between two', async () => {
+  const clock = new ManualClock();
+  const events: string[] = [];
+  const report = pullEvents('app:1', (...event) => void events.push(event.join(' ')), clock);
+  const at = async (seconds: number, percent: number) => {
+    await clock.advance(seconds * 1000 - clock.monotonicMs() + began);
+    report({ bytes: percent * 10, totalBytes: 1000 });
+  };
+  const began = clock.monotonicMs();
+  await at(1, 30);
+  expect(events).toEqual([]);
+  await at(10, 31);
+  await at(11, 60);
+  // Another layer has begun.
+  await at(21, 20);
+  expect(events).toEqual(['Normal Pulling Pulling image "app:1": 25% of the 1000 bytes known so far']);
+  await at(30, 99);
+  await at(60, 99);
+  await at(90, 100);
+  expect(events.slice(1)).toEqual(['Normal Pulling Pulling image "app:1": 75% of the 1000 bytes known so far']);
+});
+
+describe('image references', () => {
+  it.each(['nginx', 'nginx:1.27', 'localhost:5000/a/b_c:x', 'registry.k8s.io/pause@sha256:' + 'a'.repeat(64)])(
+    '%s is valid',
+    (image) => {
+      expect(imageReferenceFault(image)).toBeUndefined();
+    },
+  );
+  it.each(['', 'NGINX', 'a b', 'nginx:', 'nginx:a/b', '-x'])('%j is invalid', (image) => {
+    expect(imageReferenceFault(image)).toBe('invalid reference format');
+  });
+  it('the id of an image is none', () => {
+    const id = '0a'.repeat(32);
+    expect(imageReferenceFault(id)).toBe(`invalid repository name (${id}), cannot specify 64-byte hexadecimal strings`);
+  });
 });

@@ -1,13 +1,20 @@
 import { type Clock, errorMessage } from '@gantry/base';
-import type { Container } from '@gantry/objects';
+import type { Container, Pod, Secret } from '@gantry/objects';
 import { repositoryOf } from '../images/image-name.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { PulledImages } from '../images/pulled-images.ts';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
-import { imageReferenceFault, pullPolicyOf } from '../spec/image-reference.ts';
-import { pullEvents } from './pull-events.ts';
-import { podCredentials, type PullSecretsContext } from './pull-secrets.ts';
+import type { ImageInfo, ImageRuntime, PullProgress } from '../runtime/images.ts';
+import { credentialsFor, type PullCredential } from '../images/keyring.ts';
+import type { ConfigSource } from '../spec/config-source.ts';
+
+const REFERENCE =
+  /^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?)\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/;
+
+/** The digits of an image's id. */
+const ID = /^[0-9a-f]{64}$/;
+const EVERY_MS = 10_000;
+const STEP_PERCENT = 25;
 
 /** What pulling an image needs. */
 export interface EnsureImageContext extends PullSecretsContext {
@@ -118,4 +125,65 @@ async function namesOfRepository(image: string, context: EnsureImageContext, sig
 
 function formatSeconds(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;
+}
+
+/** Where the Secrets are, and kubelet's Event about those that are not there. */
+export interface PullSecretsContext {
+  readonly pod: Pod;
+  readonly config: ConfigSource;
+  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+}
+
+/** The pod's credentials for an image, from its `imagePullSecrets`; those of its ServiceAccount are among them since admission. */
+async function podCredentials(
+  image: string,
+  { pod, config, record }: PullSecretsContext,
+  signal: AbortSignal,
+): Promise<readonly PullCredential[]> {
+  const names = (pod.spec?.imagePullSecrets ?? []).map(({ name = '' }) => name).filter((name) => name !== '');
+  if (names.length === 0) return [];
+  const secrets: Secret[] = [];
+  const missing: string[] = [];
+  for (const name of names) {
+    const secret = await config.secret(pod.metadata.namespace ?? '', name, signal);
+    if (secret === undefined) missing.push(name);
+    else secrets.push(secret);
+  }
+  if (missing.length > 0) {
+    const list = missing.join(', ');
+    const message = `Unable to retrieve some image pull secrets (${list}); attempting to pull the image may not succeed.`;
+    record('Warning', 'FailedToRetrieveImagePullSecret', message);
+  }
+  return credentialsFor(image, secrets);
+}
+
+/**
+ * Records how far a pull is, as Events of the pod: at most one for each quarter, not before ten seconds have passed since the one before.
+ * So a pull has at most three, and a short one none. The kubelet has no such Events.
+ */
+export function pullEvents(
+  image: string,
+  record: PullSecretsContext['record'],
+  clock: Pick<Clock, 'monotonicMs'>,
+): (progress: PullProgress) => void {
+  let reached = 0;
+  let lastMs = clock.monotonicMs();
+  return ({ bytes, totalBytes }) => {
+    const percent = Math.floor((bytes * 100) / totalBytes / STEP_PERCENT) * STEP_PERCENT;
+    if (percent <= reached || percent >= 100 || clock.monotonicMs() - lastMs < EVERY_MS) return;
+    reached = percent;
+    lastMs = clock.monotonicMs();
+    record('Normal', 'Pulling', `Pulling image "${image}": ${percent}% of the ${totalBytes} bytes known so far`);
+  };
+}
+
+/** Why `image` is no image reference, in kubelet's words; undefined for one. An id is none: it would name an image of any other pod. */
+export function imageReferenceFault(image: string): string | undefined {
+  if (ID.test(image)) return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
+  return REFERENCE.test(image) ? undefined : 'invalid reference format';
+}
+
+/** The container's pull policy, or Kubernetes' default for its image's tag. */
+function pullPolicyOf({ image = '', imagePullPolicy }: Container): string {
+  return imagePullPolicy ?? (/:[^/]+$/.test(image) && !image.endsWith(':latest') ? 'IfNotPresent' : 'Always');
 }

@@ -4,10 +4,10 @@ import { PODS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec } from '../runtime/containers.ts';
-import type { ImageFilesSpec } from '../runtime/image-files.ts';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode } from '../testing/start-node.ts';
 import { ImageUsers } from './image-users.ts';
+import type { ImageFilesSpec } from '../runtime/images.ts';
 
 const FILES = new Map([
   ['/etc/passwd', Buffer.from('app:x:1000:1000::/:/bin/sh\n')],

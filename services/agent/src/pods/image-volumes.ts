@@ -1,4 +1,4 @@
-import type { Container, Pod, Volume } from '@gantry/objects';
+import { type Container, type Pod, type Volume } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { Owner } from '../runtime/labels.ts';
@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
 import { ensureImage, type EnsureImageContext } from './ensure-image.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
-import { sandboxImage } from './sandbox-image.ts';
+import type { ImageInfo } from '../runtime/images.ts';
 
 /** What mounting an image takes. */
 interface ImageVolumeServices {
@@ -72,4 +72,20 @@ export class ImageVolumes {
     if ((await volumes.imageFolder(pod, name)).state === 'mounted') return;
     throw new AgentError('CreateContainerError', `the image of volume "${name}" did not appear in its folder`);
   }
+}
+
+/** What finding the image of sandboxes needs. */
+interface SandboxImageServices {
+  readonly runtime: Pick<Runtime, 'images'>;
+  readonly puller: Pick<ImagePuller, 'pull'>;
+  readonly sandboxImage: string;
+}
+
+/** The image of sandboxes, which is pulled when the engine does not have it: once for all pods that need it at the same time. */
+export async function sandboxImage(
+  { runtime, puller, sandboxImage: name }: SandboxImageServices,
+  signal: AbortSignal,
+): Promise<ImageInfo> {
+  const present = await runtime.images.inspectImage(name, signal);
+  return present ?? (await puller.pull(name, [], signal)).image;
 }

@@ -1,8 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ActionContext } from './action-context.ts';
-import { addressOf } from './pod-network.ts';
-import { volumesKey } from './volumes-key.ts';
+import { addressOf } from './pod-observation.ts';
 
 /** Makes the volumes of a pod and remembers how that ended. Rejects when the step is aborted. */
 export async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
@@ -19,4 +18,10 @@ export async function mountVolumes(pod: Pod, { state, memory, events, services, 
     memory.volumes = backOffAfter(error, before, clock.now(), random);
     events.mountFailed(pod, error);
   }
+}
+
+/** Changes when the content of a pod's volumes may have changed: what they show of the API, or of the pod itself. */
+export function volumesKey(pod: Pod, changes: number): string {
+  const { labels = {}, annotations = {} } = pod.metadata;
+  return JSON.stringify([changes, labels, annotations]);
 }

@@ -7,8 +7,7 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
-import { hostPortRejection, type PortAddresses } from '../spec/host-port-rejection.ts';
-import { mismatchOf, shortagesOf } from '../spec/node-fit.ts';
+import { mismatchOf, shortagesOf, type PortAddresses, unforwardedPort } from '../spec/node-fit.ts';
 import { pressureRejection } from '../spec/node-pressure.ts';
 import { type PodRejection, podRejection } from '../spec/pod-rejection.ts';
 import { planPreemption, PREEMPTED } from '../spec/preemption.ts';
@@ -166,7 +165,7 @@ export class NodeAdmission {
     const { engine, pressure, addresses } = this.#options;
     const node = this.#options.node.known();
     const rejection =
-      pressureRejection(pod, pressure.pressures()) ?? podRejection(pod, engine) ?? hostPortRejection(pod, addresses);
+      pressureRejection(pod, pressure.pressures()) ?? podRejection(pod, engine) ?? unforwardedPort(pod, addresses);
     if (rejection !== undefined) return { kind: 'rejected', rejection };
     const isCritical = isCriticalPod(pod);
     const lasting = isCritical ? this.#lasting(admitted) : admitted;

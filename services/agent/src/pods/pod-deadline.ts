@@ -1,6 +1,6 @@
 import type { Clock, Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
-import { activeDeadline } from '../plan/goal.ts';
+import { activeDeadline } from '../plan/plan.ts';
 
 /** Calls `onOver` when a pod's time is over, also during a step of its worker: a pull or a hook may take longer than that. */
 export class PodDeadline {

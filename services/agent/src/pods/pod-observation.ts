@@ -4,6 +4,7 @@ import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
 import { identityOf } from '../spec/pod-names.ts';
+import type { NodeFacts } from '../spec/field-values.ts';
 
 /**
  * What the engine has of one pod, for as long as nothing says that it may have changed: the engine reports every change, and an agent
@@ -42,4 +43,20 @@ export function stateWith(pod: Pod, owner: Owner, state: PodState | undefined, s
   const fresh = { owner, identity: identityOf(pod), graceSeconds: graceSecondsOf(pod), sandboxes: [], containers: [] };
   const known = state ?? { ...fresh, imageHolds: [] };
   return { ...known, sandboxes: [sandbox, ...known.sandboxes] };
+}
+
+/** The pod's address, '' without a running sandbox. */
+export function addressOf(state: PodState | undefined): string {
+  return state?.sandboxes.find((sandbox) => sandbox.state === 'running')?.address ?? '';
+}
+
+/** Where probes and hooks reach a pod. */
+export function networkOf(
+  { spec }: Pod,
+  state: PodState | undefined,
+  { nodeAddress }: Pick<NodeFacts, 'nodeAddress'>,
+): { readonly address: string; readonly network: 'pod' | 'host' } {
+  return spec?.hostNetwork === true
+    ? { address: nodeAddress, network: 'host' }
+    : { address: addressOf(state), network: 'pod' };
 }

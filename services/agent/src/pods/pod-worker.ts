@@ -9,7 +9,6 @@ import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { judgeResize } from '../spec/resize.ts';
-import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
@@ -18,13 +17,13 @@ import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
 import { gateOf } from './pod-gate.ts';
 import { ResizeEvents } from './resize-events.ts';
-import { addressOf, networkOf } from './pod-network.ts';
-import { PodObservation, stateWith } from './pod-observation.ts';
+import { PodObservation, stateWith, addressOf, networkOf } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
-import { volumesKey } from './volumes-key.ts';
 import { createWorkerMemory, disposeLater } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
+import { volumesKey } from './mount-volumes.ts';
+import { maxRestartDelay } from '../spec/restart-policy.ts';
 
 const FAILURE_BACKOFF = { initialMs: 500, maxMs: 10_000 };
 /** The content of volumes is read again this often, beside changes that are noticed: tokens run out. */

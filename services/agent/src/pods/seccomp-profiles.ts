@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
 import { errorMessage } from '@gantry/base';
-import { readRegularFile } from '../files/read-regular-file.ts';
 import { AgentError } from '../runtime/agent-error.ts';
+import { readRegularFile } from '../files/if-there.ts';
 
 const MAX_BYTES = 2 ** 20;
 

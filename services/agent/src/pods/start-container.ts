@@ -14,9 +14,9 @@ import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
-import { runtimeHandler } from './runtime-handler.ts';
 import type { Slot } from './slots.ts';
 import type { WorkerServices } from './worker-services.ts';
+import { runtimeHandler } from './start-sandbox.ts';
 
 /** Where a container is started. */
 export interface StartPlace {

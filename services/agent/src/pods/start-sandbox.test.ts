@@ -1,11 +1,13 @@
-import type { PodSpec } from '@gantry/objects';
+import { type PodSpec, type RuntimeClass, RUNTIME_CLASSES } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
-import { pod } from '../testing/pods.ts';
+import { pod, ENGINE } from '../testing/pods.ts';
 import { startNode } from '../testing/start-node.ts';
-import { startSandbox } from './start-sandbox.ts';
+import { startSandbox, runtimeHandler } from './start-sandbox.ts';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
 
 const { signal } = new AbortController();
 
@@ -45,3 +47,33 @@ it('an address that is in use is followed by another one', async () => {
   const addresses = specs.map(({ network }) => (network.kind === 'pod' ? network.address : ''));
   expect(new Set(addresses).size).toBe(3);
 });
+
+it.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['ordinary', 'runc'],
+])('a pod of the class %j runs with %j', async (runtimeClassName, handler) => {
+  const spec = runtimeClassName === undefined ? {} : { runtimeClassName };
+  expect(await runtimeHandler(pod(spec), { client: await clientWithClasses(), engine: ENGINE }, signal)).toBe(handler);
+});
+
+it.each([
+  ['gone', 'RuntimeClass "gone" not found'],
+  ['strong', 'failed to get sandbox runtime: no runtime for "gvisor" is configured'],
+])('a pod of the class %j does not run with the ordinary runtime instead', async (runtimeClassName, message) => {
+  const client = await clientWithClasses();
+  const handler = runtimeHandler(pod({ runtimeClassName }), { client, engine: ENGINE }, signal);
+  await expect(handler).rejects.toThrow(message);
+});
+
+async function clientWithClasses(): Promise<FakeObjectClient> {
+  const client = new FakeObjectClient(new ManualClock());
+  for (const [name, handler] of [
+    ['ordinary', 'runc'],
+    ['strong', 'gvisor'],
+  ] as const) {
+    const object: RuntimeClass = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name }, handler };
+    await client.create(RUNTIME_CLASSES, object, signal);
+  }
+  return client;
+}

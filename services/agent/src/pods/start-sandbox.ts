@@ -1,12 +1,13 @@
-import type { Pod } from '@gantry/objects';
+import { sandboxImage } from './image-volumes.ts';
+import { type Pod, RUNTIME_CLASSES } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 import { ENGINE_SERVER, podResolver, type PodResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
-import { runtimeHandler } from './runtime-handler.ts';
-import { sandboxImage } from './sandbox-image.ts';
 import type { WorkerServices } from './worker-services.ts';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
+import type { EngineInfo } from '../runtime/engine.ts';
 
 /** More refused addresses in a row than this mean that the range is nearly full. */
 const MAX_ADDRESSES_TRIED = 64;
@@ -67,4 +68,22 @@ export async function startSandbox(
 /** Whether the pod asks the engine for names. */
 function usesEngine(resolver: PodResolver): boolean {
   return resolver.kind === 'engine' || resolver.config.servers.includes(ENGINE_SERVER);
+}
+
+/**
+ * The low-level runtime that a pod's RuntimeClass asks for; undefined without a class. AgentError 'Runtime' when the class does not
+ * exist or the engine has no such runtime: a pod that asks for a stronger sandbox must not run in an ordinary one.
+ */
+export async function runtimeHandler(
+  { spec }: Pod,
+  { client, engine }: { readonly client: ObjectClient; readonly engine: Pick<EngineInfo, 'runtimes'> },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const name = spec?.runtimeClassName ?? '';
+  if (name === '') return undefined;
+  const found = await ignoreNotFound(client.get(RUNTIME_CLASSES, { namespace: '', name }, signal));
+  if (found === undefined) throw new AgentError('Runtime', `RuntimeClass ${JSON.stringify(name)} not found`);
+  if (engine.runtimes.includes(found.handler)) return found.handler;
+  const handler = JSON.stringify(found.handler);
+  throw new AgentError('Runtime', `failed to get sandbox runtime: no runtime for ${handler} is configured`);
 }

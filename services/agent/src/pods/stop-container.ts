@@ -7,8 +7,8 @@ import { allContainersOf, containerNamed } from '../spec/pod-containers.ts';
 import { formatPod } from '../spec/pod-names.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import type { ActionContext } from './action-context.ts';
-import { networkOf } from './pod-network.ts';
 import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
+import { networkOf } from './pod-observation.ts';
 
 /** How long a stop that failed is not tried again. */
 const STOP_RETRY_MS = 1_000;

@@ -1,11 +1,53 @@
 import type { Probe } from '@gantry/objects';
-import { errorMessage } from '@gantry/base';
+import { errorMessage, DeadlineError } from '@gantry/base';
 import type { ContainerRuntime } from '../runtime/containers.ts';
-import { failure, type ProbeOutcome, type ProbeTarget, type ProbeType, SUCCESS } from './probe-types/probe-type.ts';
-import { execProbe } from './probe-types/exec.ts';
+import {
+  failure,
+  type ProbeOutcome,
+  type ProbeTarget,
+  type ProbeType,
+  SUCCESS,
+  defineProbeType,
+  dialError,
+  portNumber,
+} from './probe-types/probe-type.ts';
 import { grpcProbe } from './probe-types/grpc.ts';
-import { httpGetProbe } from './probe-types/http-get.ts';
-import { tcpSocketProbe } from './probe-types/tcp-socket.ts';
+import { expand } from '../spec/expand.ts';
+import { connect } from 'node:net';
+import { probeLookup } from './probe-types/probe-host.ts';
+import { httpGetProbe } from './probe-types/http-request.ts';
+
+/** Opens a TCP connection: a connection is success. */
+const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...target }, signal) => {
+  const host = action.host || target.address;
+  const guard = host === target.address ? undefined : probeLookup(target);
+  guard?.check(host);
+  const port = portNumber(action.port, container);
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, signal, ...(guard === undefined ? {} : { lookup: guard.lookup }) });
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(SUCCESS);
+    });
+    socket.on('error', (error) =>
+      resolve(failure(signal.aborted ? `dial tcp ${host}:${port}: i/o timeout` : dialError(error, host, port))),
+    );
+  });
+});
+
+/** Runs a command in the container: exit code 0 is success. */
+const execProbe = defineProbeType('exec', async (action, { container, containers, containerId }, signal) => {
+  const literals = new Map((container.env ?? []).map(({ name, value = '' }) => [name, value]));
+  const command = (action.command ?? []).map((text) => expand(text, literals));
+  const outcome = await containers.exec(containerId, command, signal).then(
+    ({ exitCode, output }): ProbeOutcome => (exitCode === 0 ? SUCCESS : failure(output)),
+    (error: unknown) => failure(errorMessage(error)),
+  );
+  if (outcome.kind === 'failure' && signal.reason instanceof DeadlineError) {
+    return failure(`command ${JSON.stringify(command.join(' '))} timed out`);
+  }
+  return outcome;
+});
 
 /** A new probe type is a file in `probe-types/` and a line here. */
 const PROBE_TYPES: readonly ProbeType[] = [execProbe, httpGetProbe, tcpSocketProbe, grpcProbe];

@@ -1,7 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Owner, PodIdentity } from './labels.ts';
-import type { ContainerGroup } from './pod-groups.ts';
-import type { ResourceLimits } from './resource-limits.ts';
+import type { ContainerGroup, ResourceLimits } from './pod-groups.ts';
 import type { RunState } from './sandboxes.ts';
 
 /** One bind mount of a container. */
@@ -158,4 +157,10 @@ export interface ContainerRuntime {
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command and kills it when `signal` is aborted. */
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+}
+
+/** Lets containers go on that something else than the agent has paused. Sandboxes are containers, too. */
+export interface PauseRuntime {
+  /** Idempotent: a container that is not paused or does not exist is not an error. AgentError 'Runtime' when the engine cannot. */
+  unpause(id: string, signal: AbortSignal): Promise<void>;
 }

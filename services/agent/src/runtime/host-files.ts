@@ -1,4 +1,4 @@
-import type { OpenedPath } from './opened-path.ts';
+import type { Stats } from 'node:fs';
 
 /** What lies at a path of the engine's host. */
 export type HostFileKind = 'folder' | 'file' | 'socket' | 'character-device' | 'block-device' | 'other';
@@ -38,4 +38,14 @@ export interface HostFiles {
   open(path: string): Promise<OpenedPath | undefined>;
   /** Gives a folder and everything in it to a group, as `giveToGroup` of `files/file-owner.ts` does. */
   giveToGroup(path: string, to: GroupAccess, change: GroupChange, signal: AbortSignal): Promise<void>;
+}
+
+/** An open file or folder: what was opened stays what it is, whatever happens to its name. */
+export interface OpenedPath extends AsyncDisposable {
+  /** The descriptor; it may be one that only names what was opened (O_PATH) and cannot be read. */
+  readonly fd: number;
+  readonly kind: 'folder' | 'file';
+  /** The mount namespace in which it can be bound: this process's own, or that of the engine's host. */
+  readonly namespace: 'own' | 'host';
+  stat(): Promise<Stats>;
 }

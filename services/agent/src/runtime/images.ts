@@ -1,3 +1,5 @@
+import type { Owner, PodIdentity } from './labels.ts';
+
 /** An image that the engine has. */
 export interface ImageInfo {
   readonly id: string;
@@ -54,4 +56,51 @@ export interface ImageRuntime {
    * that would go.
    */
   removeImage(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Which files of an image are read, and for which container of a pod. */
+export interface ImageFilesSpec {
+  readonly owner: Owner;
+  readonly pod: PodIdentity;
+  readonly graceSeconds: number;
+  /** The container's name in the pod. */
+  readonly container: string;
+  readonly image: Pick<ImageInfo, 'id' | 'labels'>;
+  readonly paths: readonly string[];
+  /** Of each file. */
+  readonly maxBytes: number;
+}
+
+/** Reads files of images, of which nothing is run. */
+export interface ImageFileRuntime {
+  /**
+   * The contents of those files that exist, by their paths. Links are followed within the image. A call that was interrupted may leave
+   * one of the pod's `imageHolds`; it is repeated. AgentError 'ImageNotFound', or 'CreateContainerError' for what is no file, is larger
+   * than `maxBytes`, or cannot be read.
+   */
+  readImageFiles(spec: ImageFilesSpec, signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;
+}
+
+/** The files of an image as a volume of a pod. */
+export interface ImageVolumeSpec {
+  readonly owner: Owner;
+  readonly pod: PodIdentity;
+  readonly graceSeconds: number;
+  /** The volume's name in the pod. */
+  readonly volume: string;
+  readonly image: Pick<ImageInfo, 'id' | 'labels'>;
+  /** The image of sandboxes, which every node has. */
+  readonly sandboxImage: Pick<ImageInfo, 'id' | 'labels'>;
+  /** An empty folder on the engine's host, below a shared mount. */
+  readonly hostFolder: string;
+}
+
+/** Shows images as folders. */
+export interface ImageVolumeRuntime {
+  /**
+   * Mounts the files of the image at the folder: read-only, without devices and set-user-id bits. The mount stays until it is unmounted,
+   * and the engine keeps the image until the pod's `imageHolds` are removed as containers. A call that was interrupted is repeated.
+   * AgentError 'ImageNotFound' or 'CreateContainerError'.
+   */
+  mountImage(spec: ImageVolumeSpec, signal: AbortSignal): Promise<void>;
 }

@@ -1,3 +1,4 @@
+const ENGINE = 'docker://';
 /** Labels of our containers: everything that adoption needs. A container without the cluster's label is never touched. */
 export const LABEL = {
   cluster: 'gantry.cluster',
@@ -42,4 +43,14 @@ export interface PodIdentity {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** `docker://<id>`, the form of container ids in statuses. */
+export function containerId(state: { readonly id: string }): string {
+  return `${ENGINE}${state.id}`;
+}
+
+/** The engine's id of a container, by the id in its status; '' where the status has none. */
+export function engineIdOf({ containerID = '' }: { readonly containerID?: string }): string {
+  return containerID.startsWith(ENGINE) ? containerID.slice(ENGINE.length) : containerID;
 }

@@ -1,4 +1,3 @@
-import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner } from './labels.ts';
 
 /** Whether a container is in the control group of its pod or where the engine puts containers. */
@@ -32,4 +31,11 @@ export interface PodGroupRuntime {
   removePodGroup(pod: GroupedPod): Promise<boolean>;
   /** The uids of pods of a node that have a group. */
   listPodGroups(owner: Owner): Promise<readonly string[]>;
+}
+
+/** Control group values of a container or a pod; an absent one is not limited. */
+export interface ResourceLimits {
+  readonly cpuShares?: number;
+  readonly cpuQuotaMicros?: number;
+  readonly memoryBytes?: number;
 }

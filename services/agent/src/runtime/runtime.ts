@@ -1,17 +1,14 @@
-import type { ContainerRuntime } from './containers.ts';
+import type { ContainerRuntime, PauseRuntime } from './containers.ts';
 import type { EngineRuntime } from './engine.ts';
-import type { ImageFileRuntime } from './image-files.ts';
-import type { ImageRuntime } from './images.ts';
-import type { ImageVolumeRuntime } from './image-volumes.ts';
+import type { ImageRuntime, ImageFileRuntime, ImageVolumeRuntime } from './images.ts';
 import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
-import type { PauseRuntime } from './pauses.ts';
 import type { PodGroupRuntime } from './pod-groups.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
 import type { StatsRuntime } from './stats.ts';
 import type { StreamRuntime } from './streams.ts';
 
-/** The container runtime port: CRI's nouns, one small interface and one file each. `docker` and `hollow` implement it. */
+/** The container runtime port: CRI's nouns, one small interface each. `docker` and `hollow` implement it. */
 export interface Runtime {
   readonly sandboxes: SandboxRuntime;
   readonly podGroups: PodGroupRuntime;

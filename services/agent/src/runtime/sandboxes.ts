@@ -1,7 +1,6 @@
 import type { Instant } from '@gantry/base';
-import type { ResourceLimits } from './resource-limits.ts';
 import type { Owner, PodIdentity } from './labels.ts';
-import type { ContainerGroup } from './pod-groups.ts';
+import type { ContainerGroup, ResourceLimits } from './pod-groups.ts';
 
 /** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */
 export interface SandboxSpec {

@@ -1,7 +1,15 @@
-import { CLUSTER_TRUST_BUNDLES, CONFIG_MAPS, SECRETS, StatusError } from '@gantry/objects';
+import {
+  CLUSTER_TRUST_BUNDLES,
+  CONFIG_MAPS,
+  SECRETS,
+  StatusError,
+  NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+} from '@gantry/objects';
 import { ignoreNotFound, type ObjectReader } from '@gantry/client';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { BundleSelection, ConfigSource } from '../spec/config-source.ts';
+import type { BundleSelection, ConfigSource, ClaimSource } from '../spec/config-source.ts';
 
 /** ConfigMaps, Secrets and bundles of trust anchors, read from the API each time. */
 export function apiConfigSource(client: ObjectReader): ConfigSource {
@@ -25,4 +33,15 @@ export function apiConfigSource(client: ObjectReader): ConfigSource {
 /** The field selector of a list or watch of bundles. */
 export function bundleSelector(selection: BundleSelection): string {
   return 'name' in selection ? `metadata.name=${selection.name}` : `spec.signerName=${selection.signerName}`;
+}
+
+/** Claims and volumes, read from the API each time. */
+export function apiClaimSource(client: Pick<ObjectReader, 'get'>): ClaimSource {
+  const global = (name: string) => ({ namespace: '', name });
+  return {
+    claim: (namespace, name, signal) =>
+      ignoreNotFound(client.get(PERSISTENT_VOLUME_CLAIMS, { namespace, name }, signal)),
+    volume: (name, signal) => ignoreNotFound(client.get(PERSISTENT_VOLUMES, global(name), signal)),
+    node: (name, signal) => ignoreNotFound(client.get(NODES, global(name), signal)),
+  };
 }

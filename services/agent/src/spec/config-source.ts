@@ -1,4 +1,11 @@
-import type { ClusterTrustBundle, ConfigMap, Secret } from '@gantry/objects';
+import type {
+  ClusterTrustBundle,
+  ConfigMap,
+  Secret,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '@gantry/objects';
 
 /** One bundle of trust anchors by its name, or all of a signer. */
 export type BundleSelection = { readonly name: string } | { readonly signerName: string };
@@ -9,4 +16,11 @@ export interface ConfigSource {
   secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   /** AgentError 'FailedMount' where the cluster does not serve bundles. */
   trustBundles(selection: BundleSelection, signal: AbortSignal): Promise<readonly ClusterTrustBundle[]>;
+}
+
+/** Where claims, their volumes and this node's object come from. Undefined: it does not exist. */
+export interface ClaimSource {
+  claim(namespace: string, name: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined>;
+  volume(name: string, signal: AbortSignal): Promise<PersistentVolume | undefined>;
+  node(name: string, signal: AbortSignal): Promise<Node | undefined>;
 }

@@ -1,15 +1,14 @@
 import type { Container, Pod } from '@gantry/objects';
-import type { ContainerSpec, DeviceSpec, MountSpec } from '../runtime/containers.ts';
+import type { ContainerSpec, DeviceSpec, MountSpec, ContainerProcess } from '../runtime/containers.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
-import { processNamespace } from './namespaces.ts';
 import { oomScore } from './oom-score.ts';
 import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
-import { processOf } from './process.ts';
 import { resourceLimits } from './resources.ts';
 import { containerSecurity, type SecurityFindings } from './security.ts';
+import { expand } from './expand.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */
 export interface ContainerSpecInput extends SecurityFindings {
@@ -64,4 +63,35 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     processes: processNamespace(pod, input.targetId),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'shared-with-pod',
   };
+}
+
+/** What the container runs: image, command, arguments, variables and terminal. */
+function processOf(
+  container: Container,
+  environment: ReadonlyMap<string, string>,
+  image: ImageInfo,
+): Omit<ContainerProcess, 'runtime'> {
+  const { workingDir } = container;
+  const command = container.command?.map((text) => expand(text, environment));
+  const args = container.args?.map((text) => expand(text, environment));
+  return {
+    image: image.id,
+    imageLabels: image.labels,
+    ...(command === undefined || command.length === 0 ? {} : { command }),
+    ...(args === undefined || args.length === 0 ? {} : { args }),
+    ...(workingDir === undefined ? {} : { workingDir }),
+    ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
+    env: [...environment].map(([name, value]) => ({ name, value })),
+    stdin: container.stdin === true ? (container.stdinOnce === true ? 'open-once' : 'open') : 'closed',
+    terminal: container.tty === true ? 'tty' : 'none',
+  };
+}
+
+/** Which process namespace a container uses: with `targetId` that container's. Network and IPC are always the sandbox's. */
+function processNamespace({ spec }: Pod, targetId: string | undefined): ContainerSpec['processes'] {
+  if (targetId !== undefined && spec?.hostPID !== true && spec?.shareProcessNamespace !== true) {
+    return { containerId: targetId };
+  }
+  if (spec?.hostPID === true) return 'host';
+  return spec?.shareProcessNamespace === true ? 'shared-with-pod' : 'own';
 }

@@ -1,6 +1,6 @@
 import { allContainersOf } from './pod-containers.ts';
-import type { ResourceAmounts } from './resource-amounts.ts';
 import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFieldSelector } from '@gantry/objects';
+import type { ResourceAmounts } from './resources.ts';
 
 /** Facts of the node that the downward API may refer to. Nodes of one host share what it has, so both amounts change with their number. */
 export interface NodeFacts {

@@ -1,9 +1,10 @@
-import type { Node, Pod, PodSpec } from '@gantry/objects';
+import type { Node, Pod, PodSpec, ContainerPort } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { container, nodeOf, pod } from '../testing/pods.ts';
-import { mismatchOf, shortagesOf } from './node-fit.ts';
+import { mismatchOf, shortagesOf, hostPortRejection, unforwardedPort } from './node-fit.ts';
 import { shortageRejection } from './shortage.ts';
 
+const ADDRESSES = { nodeAddress: '10.128.12.4', podCidr: '10.128.0.0/20' };
 const asking = (requests: Readonly<Record<string, string>>, spec: Partial<PodSpec> = {}): Pod =>
   pod({ containers: [container('main', { resources: { requests } })], ...spec });
 const many = (count: number): readonly Pod[] => Array.from({ length: count }, () => asking({}));
@@ -146,4 +147,94 @@ describe('a pod that no room helps', () => {
     const found = mismatchOf(pod(spec, {}, { uid }), nodeOf('n', {}, node), []);
     expect(found === undefined ? undefined : `${found.reason} ${found.message}`).toBe(expected);
   });
+});
+
+interface Side {
+  readonly port?: Partial<ContainerPort>;
+  readonly spec?: Partial<PodSpec>;
+}
+
+function podOf({ port = {}, spec }: Side): Pod {
+  const ports = [{ containerPort: 80, hostPort: 8080, ...port }];
+  return pod({ containers: [container('main', { ports })], ...spec });
+}
+
+const init = (restartPolicy: string | undefined) => ({
+  containers: [container()],
+  initContainers: [
+    container('init', {
+      ports: [{ containerPort: 80, hostPort: 8080 }],
+      ...(restartPolicy === undefined ? {} : { restartPolicy }),
+    }),
+  ],
+});
+
+it.each<{ readonly name: string; readonly other: Side; readonly own?: Side; readonly rejected: boolean }>([
+  { name: 'the same port', other: {}, rejected: true },
+  { name: 'another port', other: { port: { hostPort: 8081 } }, rejected: false },
+  { name: 'no host port', other: { port: { hostPort: 0 } }, rejected: false },
+  { name: 'another protocol', other: { port: { protocol: 'UDP' } }, rejected: false },
+  { name: 'TCP by name', other: { port: { protocol: 'TCP' } }, rejected: true },
+  {
+    name: 'different addresses',
+    other: { port: { hostIP: '10.0.0.1' } },
+    own: { port: { hostIP: '10.0.0.2' } },
+    rejected: false,
+  },
+  {
+    name: 'the same address',
+    other: { port: { hostIP: '10.0.0.1' } },
+    own: { port: { hostIP: '10.0.0.1' } },
+    rejected: true,
+  },
+  {
+    name: 'all addresses and one',
+    other: { port: { hostIP: '0.0.0.0' } },
+    own: { port: { hostIP: '10.0.0.2' } },
+    rejected: true,
+  },
+  { name: 'one address and all', other: { port: { hostIP: '10.0.0.1' } }, rejected: true },
+  { name: 'a sidecar', other: { spec: init('Always') }, rejected: true },
+  { name: 'an init container, which ends', other: { spec: init(undefined) }, rejected: false },
+])('$name: rejected $rejected', ({ other, own = {}, rejected }) => {
+  const result = hostPortRejection(podOf(own), [podOf(other)]);
+  expect(result !== undefined).toBe(rejected);
+});
+
+it("the reason and the message are the kubelet's", () => {
+  expect(hostPortRejection(podOf({}), [podOf({})])).toEqual({
+    reason: 'NodePorts',
+    message: "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+  });
+});
+
+it.each<readonly [string, string | undefined, string | undefined]>([
+  ['all addresses', undefined, undefined],
+  ['all addresses of IPv4', '0.0.0.0', undefined],
+  ["the node's own", '10.128.12.4', undefined],
+  ['the loopback', '127.0.0.1', undefined],
+  ['another one of the host', '192.0.2.7', undefined],
+  ["another node's", '10.128.12.7', 'it is an address of another node'],
+  ["a load balancer's", '10.128.10.7', 'it is an address of load balancers'],
+  ['IPv6', '::1', 'only ports of IPv4 addresses are forwarded'],
+])('host ports of %s', (_, hostIP, why) => {
+  const ports = [{ containerPort: 80, hostPort: 8080, ...(hostIP === undefined ? {} : { hostIP }) }];
+  const spec = { containers: [container('main'), container('web', { ports })] };
+  const message = `this node cannot forward host port 8080 of container web at hostIP ${hostIP}: ${why}`;
+  expect(unforwardedPort(pod(spec), ADDRESSES)).toEqual(
+    why === undefined ? undefined : { reason: 'HostPortNotSupported', message },
+  );
+  expect(unforwardedPort(pod({ ...spec, hostNetwork: true }), ADDRESSES)).toBeUndefined();
+});
+
+it('an address without a host port asks for nothing; a sidecar may ask for one', () => {
+  const ports = [{ containerPort: 80, hostIP: '::1' }];
+  expect(unforwardedPort(pod({ containers: [container('main', { ports })] }), ADDRESSES)).toBeUndefined();
+  const sidecar = container('side', {
+    restartPolicy: 'Always',
+    ports: [{ containerPort: 80, hostPort: 80, hostIP: '::1' }],
+  });
+  expect(unforwardedPort(pod({ containers: [container('main')], initContainers: [sidecar] }), ADDRESSES)?.reason).toBe(
+    'HostPortNotSupported',
+  );
 });

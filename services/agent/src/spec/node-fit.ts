@@ -7,12 +7,15 @@ import {
   parseAmounts,
   type Pod,
   podRequests,
+  hostPortsClash,
+  hostPortsOf,
+  hostIpRefusal,
 } from '@gantry/objects';
-import { hostPortRejection } from './host-ports.ts';
 import type { PodRejection } from './pod-rejection.ts';
-import { allocatedPod } from './resize.ts';
 import type { Shortage } from './shortage.ts';
+import { allocatedPod } from './resize.ts';
 import { isStaticPod } from './static-pod.ts';
+import { ownContainersOf } from './pod-containers.ts';
 
 /** The resources of which kubelet names a shortage first; others follow by name. */
 const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
@@ -55,4 +58,42 @@ export function mismatchOf(pod: Pod, node: Node, admitted: readonly Pod[]): PodR
 
 function failed(predicate: string, description: string): PodRejection {
   return { reason: predicate, message: `Predicate ${predicate} failed: ${description}` };
+}
+
+/**
+ * Why a node does not take a pod: one that it has admitted has a host port that the pod asks for. The scheduler looks at that, too, but
+ * not at pods that were created with a node. In the words of the kubelet (pkg/kubelet/lifecycle/predicate.go).
+ */
+export function hostPortRejection(pod: Pod, admitted: readonly Pod[]): PodRejection | undefined {
+  const wanted = hostPortsOf(pod);
+  if (wanted.length === 0) return undefined;
+  const taken = admitted.flatMap(hostPortsOf);
+  if (!wanted.some((one) => taken.some((other) => hostPortsClash(one, other)))) return undefined;
+  const message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+  return { reason: 'NodePorts', message };
+}
+
+/** The addresses that decide which host ports pods of a node may have. */
+export interface PortAddresses {
+  /** The node's own. */
+  readonly nodeAddress: string;
+  /** The range of the pods of its engine. */
+  readonly podCidr: string;
+}
+
+/**
+ * Why this node never forwards one of the pod's host ports. Kubernetes has no such check: the port is silent there. A pod in the host's
+ * network has its ports without forwarding.
+ */
+export function unforwardedPort(pod: Pod, addresses: PortAddresses): PodRejection | undefined {
+  if (pod.spec?.hostNetwork === true) return undefined;
+  for (const { container } of ownContainersOf(pod)) {
+    for (const { hostPort = 0, hostIP = '' } of container.ports ?? []) {
+      const why = hostPort === 0 ? undefined : hostIpRefusal(hostIP, addresses);
+      if (why === undefined) continue;
+      const message = `this node cannot forward host port ${hostPort} of container ${container.name} at hostIP ${hostIP}: ${why}`;
+      return { reason: 'HostPortNotSupported', message };
+    }
+  }
+  return undefined;
 }

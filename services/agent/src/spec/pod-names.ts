@@ -1,4 +1,4 @@
-import type { Pod } from '@gantry/objects';
+import type { Pod, KubeObject } from '@gantry/objects';
 import type { PodIdentity } from '../runtime/labels.ts';
 
 /** The identity of a pod for labels and names. */
@@ -21,4 +21,9 @@ export function containerPath(pod: Pod, name: string): string {
   const lists = ['initContainers', 'ephemeralContainers'] as const;
   const list = lists.find((field) => pod.spec?.[field]?.some((container) => container.name === name) === true);
   return `spec.${list ?? 'containers'}{${name}}`;
+}
+
+/** The subject of Events about a node. As in those of the kubelet, its name stands for its uid. */
+export function nodeReference(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name } };
 }

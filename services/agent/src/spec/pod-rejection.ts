@@ -1,9 +1,9 @@
 import { OS_LABEL, type Pod } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
-import { appArmorOf } from './app-armor.ts';
 import { hostnameRefusal } from './hostname.ts';
 import { ownContainersOf } from './pod-containers.ts';
 import { forbiddenSysctl } from './sysctls.ts';
+import { appArmorOf } from './security.ts';
 
 /** Why this node never runs a pod: the pod fails with this reason and `Pod was rejected: MESSAGE`. */
 export interface PodRejection {

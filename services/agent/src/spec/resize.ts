@@ -11,8 +11,8 @@ import type { PodState } from '../runtime/observer.ts';
 import { ownContainersOf } from './pod-containers.ts';
 import type { NodeFacts } from './field-values.ts';
 import type { PodRejection } from './pod-rejection.ts';
-import { reportedStatus } from './reported-status.ts';
 import { shortageRejection } from './shortage.ts';
+import { reportedStatus } from './reported-status.ts';
 
 /**
  * Whether new resources of a pod take effect: one that the node has no room for yet is deferred, one that it cannot carry out is

@@ -7,9 +7,9 @@ import {
   quantityValue,
   resourcesOfPod,
 } from '@gantry/objects';
-import type { ResourceLimits } from '../runtime/resource-limits.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { ownContainersOf } from './pod-containers.ts';
+import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
@@ -63,4 +63,11 @@ function limitsOf(milliCpu: number, memoryBytes: number): Pick<ResourceLimits, '
     ...(milliCpu === 0 ? {} : { cpuQuotaMicros: Math.max(MIN_QUOTA_MICROS, milliCpu * 100) }),
     ...(memoryBytes === 0 ? {} : { memoryBytes }),
   };
+}
+
+/** Amounts of the resources that every node has. */
+export interface ResourceAmounts {
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  readonly storageBytes: number;
 }

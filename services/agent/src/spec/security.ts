@@ -1,12 +1,12 @@
-import type { Container, Pod, SecurityContext } from '@gantry/objects';
+import { type Container, type Pod, type SecurityContext, APP_ARMOR_PREFIX } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ContainerSecurity } from '../runtime/containers.ts';
+import type { ContainerSecurity, AppArmor } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
-import { appArmorOf } from './app-armor.ts';
 import { GROUP, type ImageUser } from './image-user.ts';
 import { formatPod } from './pod-names.ts';
 
+const LOCALHOST = 'localhost/';
 /** The kernel's ids that engines accept. */
 const MAX_ID = 2 ** 31 - 1;
 
@@ -200,4 +200,26 @@ function isId(id: number): boolean {
 
 function refused(message: string): AgentError {
   return new AgentError('CreateContainerConfigError', message);
+}
+
+/** The profile of a container: its own field, else the pod's, else its annotation, as kubelet reads them. */
+export function appArmorOf(pod: Pod, container: Container): AppArmor {
+  const profile = container.securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
+  if (profile === undefined) return fromAnnotation(pod.metadata.annotations?.[APP_ARMOR_PREFIX + container.name] ?? '');
+  switch (profile.type) {
+    case 'Unconfined':
+      return { kind: 'unconfined' };
+    case 'Localhost':
+      return { kind: 'profile', name: profile.localhostProfile ?? '' };
+    default:
+      return { kind: 'runtime-default' };
+  }
+}
+
+/** Kubernetes' annotation from before the field: `runtime/default`, `unconfined` or `localhost/NAME`. */
+function fromAnnotation(value: string): AppArmor {
+  if (value === '') return { kind: 'engine-default' };
+  if (value === 'unconfined') return { kind: 'unconfined' };
+  if (value.startsWith(LOCALHOST)) return { kind: 'profile', name: value.slice(LOCALHOST.length) };
+  return { kind: 'runtime-default' };
 }

@@ -7,8 +7,8 @@ import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject, Pod } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { readRegularFile } from '../files/read-regular-file.ts';
 import { type FolderIo, StaticFolder } from './static-folder.ts';
+import { readRegularFile } from '../files/if-there.ts';
 
 const manifest = (name: string, image = 'nginx') =>
   `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [{name: c, image: ${image}}]}}`;

@@ -5,10 +5,9 @@ import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import { formatKey, keyOf, type Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
-import { namesIn } from '../files/if-there.ts';
-import { readRegularFile } from '../files/read-regular-file.ts';
-import { nodeReference } from '../spec/node-reference.ts';
+import { namesIn, readRegularFile } from '../files/if-there.ts';
 import { readManifest } from './read-manifest.ts';
+import { nodeReference } from '../spec/pod-names.ts';
 
 /** As often as kubelet looks (fileCheckFrequency), beside the changes that the kernel reports. */
 const CHECK_MS = 20_000;

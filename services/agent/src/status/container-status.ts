@@ -14,9 +14,9 @@ import type { ProbeFindings } from '../probes/probe-counter.ts';
 import { restartsForRequest } from '../plan/plan-resize.ts';
 import type { Waiting } from '../plan/pod-plan.ts';
 import { RESTARTING_ALL } from '../plan/restarted-containers.ts';
-import { containerId, engineIdOf } from '../runtime/container-id.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
+import { containerId, engineIdOf } from '../runtime/labels.ts';
 
 /** The facts from which a container's status is computed. */
 export interface ContainerObservation {

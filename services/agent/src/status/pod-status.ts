@@ -1,5 +1,13 @@
 import { formatTime, type Instant } from '@gantry/base';
-import { type ContainerStatus, hasRestartOfAll, isFinalPhase, type Pod, type PodStatus } from '@gantry/objects';
+import {
+  type ContainerStatus,
+  hasRestartOfAll,
+  isFinalPhase,
+  type Pod,
+  type PodStatus,
+  type ContainerState as ReportedState,
+  type PodCondition,
+} from '@gantry/objects';
 import {
   ephemeralContainersOf,
   initContainersOf,
@@ -16,10 +24,14 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { type ConditionDraft, podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
-import { limitMessages } from './limit-messages.ts';
 import { podPhase } from './phase.ts';
 import { podResourcesStatus } from './pod-resources.ts';
-import { resizeConditions } from './resize-conditions.ts';
+import { resized } from '../plan/plan-resize.ts';
+import { isGroupResized } from '../plan/pod-group.ts';
+
+const PENDING = { deferred: 'Deferred', infeasible: 'Infeasible' };
+/** The termination messages of a pod's containers together (Kubernetes: MaxPodTerminationMessageLogLength). */
+const MAX_POD_BYTES = 12 * 1024;
 
 /** The facts from which a pod's status is computed. */
 export interface PodObservation {
@@ -165,4 +177,61 @@ function statuses(
     }),
   );
   return limitMessages(observed.pod, statuses);
+}
+
+/** Cuts each termination message to its container's share of what a pod may report, in bytes of UTF-8. */
+function limitMessages({ spec }: Pod, statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
+  const kinds = [spec?.containers, spec?.initContainers, spec?.ephemeralContainers];
+  const count = kinds.reduce((sum, containers) => sum + (containers?.length ?? 0), 0);
+  const maxBytes = Math.floor(MAX_POD_BYTES / Math.max(1, count));
+  return statuses.map((status) => ({
+    ...status,
+    ...(status.state === undefined ? {} : { state: limited(status.state, maxBytes) }),
+    ...(status.lastState === undefined ? {} : { lastState: limited(status.lastState, maxBytes) }),
+  }));
+}
+
+function limited(state: ReportedState, maxBytes: number): ReportedState {
+  const message = state.terminated?.message;
+  if (state.terminated === undefined || message === undefined || Buffer.byteLength(message) <= maxBytes) return state;
+  return { ...state, terminated: { ...state.terminated, message: cut(message, maxBytes) } };
+}
+
+/** The longest beginning that fits, without a part of a character. */
+function cut(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end).toString();
+}
+
+/** What a pod's conditions say of a resize, of a pod with the resources that are in force. Without a resize there is none. */
+function resizeConditions(
+  pod: Pod,
+  state: PodState | undefined,
+  { resize, updates, groupUpdate }: PodMemory,
+): readonly Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>[] {
+  const changing = resized({ pod, containers: state?.containers ?? [] });
+  const isGroupChanging = isGroupResized(pod, state?.group);
+  const ofGroup = isGroupChanging ? groupUpdate?.failure : undefined;
+  const ofContainer = changing
+    .map(({ running }) => updates.get(running.name))
+    .find(
+      (last) => last?.failure !== undefined && changing.some(({ running }) => running.id === last.containerId),
+    )?.failure;
+  const failure = ofGroup ?? ofContainer;
+  return [
+    ...(resize.kind === 'fits'
+      ? []
+      : [{ type: 'PodResizePending', status: 'True', reason: PENDING[resize.kind], message: resize.message }]),
+    ...(changing.length === 0 && !isGroupChanging
+      ? []
+      : [
+          {
+            type: 'PodResizeInProgress',
+            status: 'True',
+            ...(failure === undefined ? {} : { reason: 'Error', message: failure.message }),
+          },
+        ]),
+  ];
 }

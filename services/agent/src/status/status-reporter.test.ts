@@ -1,11 +1,20 @@
 import { type ContainerStatus, type Pod, PODS, type PodStatus } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
-import { silentLogger } from '@gantry/service';
+import { silentLogger, createMetrics } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodSource } from '../sources/pod-source.ts';
-import { StatusReporter } from './status-reporter.ts';
+import { StatusReporter, terminationCounter } from './status-reporter.ts';
 
+const pod = (status?: PodStatus): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'a' },
+  ...(status === undefined ? {} : { status }),
+});
+const container = (name: string, state: ContainerStatus['state']) => ({ name, state }) as ContainerStatus;
+const ended = (name: string, exitCode: number, reason: string) => container(name, { terminated: { exitCode, reason } });
+const running = (name: string) => container(name, { running: {} });
 const KEY = { namespace: 'a', name: 'p' };
 const GATE = { type: 'example.org/gate', status: 'True' };
 const READY = { type: 'Ready', status: 'True' };
@@ -129,4 +138,43 @@ describe('status reports with concurrent writes of other clients', () => {
     await clock.advance(100);
     expect(current()?.status).toEqual({ phase: 'Failed', reason: 'Evicted', qosClass: 'Burstable' });
   });
+});
+
+async function counted(writes: readonly (readonly [Pod, Pod])[]): Promise<readonly string[]> {
+  const metrics = createMetrics('part');
+  const count = terminationCounter(metrics);
+  for (const [before, after] of writes) count(before, after);
+  return (await metrics.render()).text
+    .split('\n')
+    .filter((line) => line.startsWith('kubelet_terminated_containers_total{'));
+}
+
+it('counts a container that has terminated, also one that no status had named', async () => {
+  const lines = await counted([
+    [pod(), pod({ containerStatuses: [ended('one', 139, 'Error')] })],
+    [
+      pod({ containerStatuses: [running('two')] }),
+      pod({ containerStatuses: [ended('one', 139, 'Error'), ended('two', 0, 'Completed')] }),
+    ],
+  ]);
+  expect(lines).toEqual([
+    'kubelet_terminated_containers_total{container_type="container",exit_code="139",reason="Error"} 2',
+    'kubelet_terminated_containers_total{container_type="container",exit_code="0",reason="Completed"} 1',
+  ]);
+});
+
+it('counts a termination once, and nothing that runs', async () => {
+  const status = { containerStatuses: [ended('one', 1, 'Error'), running('two')] };
+  expect(await counted([[pod(status), pod({ ...status, phase: 'Failed' })]])).toEqual([]);
+});
+
+it('tells init and ephemeral containers apart', async () => {
+  const after = {
+    initContainerStatuses: [ended('i', 0, 'Completed')],
+    ephemeralContainerStatuses: [ended('e', 1, 'Error')],
+  };
+  expect(await counted([[pod({}), pod(after)]])).toEqual([
+    'kubelet_terminated_containers_total{container_type="init_container",exit_code="0",reason="Completed"} 1',
+    'kubelet_terminated_containers_total{container_type="ephemeral_container",exit_code="1",reason="Error"} 1',
+  ]);
 });

@@ -9,10 +9,10 @@ import {
   StreamStartedSchema,
 } from '@gantry/proto';
 import type { GrpcCall } from '@gantry/service';
-import { requireApiServer } from '../identity/api-servers.ts';
 import type { PodConnection } from '../runtime/streams.ts';
 import { findRunningSandbox } from './find-in-pod.ts';
 import type { StreamParts } from './stream-parts.ts';
+import { requireApiServer } from '../identity/bootstrap-client.ts';
 
 const MAX_PORT = 65_535;
 

@@ -10,7 +10,6 @@ import {
   StreamStartedSchema,
 } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
-import { requireApiServer } from '../identity/api-servers.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -19,6 +18,7 @@ import { findRunningContainer } from './find-in-pod.ts';
 import { forwardPort } from './forward-port.ts';
 import { StreamLimits } from './stream-limits.ts';
 import type { StreamParts } from './stream-parts.ts';
+import { requireApiServer } from '../identity/bootstrap-client.ts';
 
 /** The agent's part of its gRPC service that streams into containers and pods of its node. */
 export function streamHandlers(runtime: Runtime, owner: Owner): GrpcService['handlers'] {

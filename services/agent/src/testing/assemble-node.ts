@@ -13,11 +13,10 @@ import type { Owner } from '../runtime/labels.ts';
 import type { RuntimeObserver } from '../runtime/observer.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { apiConfigSource } from '../sources/api-config-source.ts';
+import { apiConfigSource, apiClaimSource } from '../sources/api-config-source.ts';
 import { ConfigWatch } from '../sources/config-watch.ts';
 import { ServiceSource } from '../sources/service-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
-import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { ImageUsers } from '../pods/image-users.ts';
 import { ImageVolumes } from '../pods/image-volumes.ts';
@@ -40,9 +39,7 @@ import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Evictions } from '../eviction/evictions.ts';
 import { StorageEvictor } from '../eviction/storage-evictor.ts';
-import { commandLimits } from '../pods/command-limits.ts';
-import { Slots } from '../pods/slots.ts';
-import { startSlots } from '../pods/start-slots.ts';
+import { Slots, startSlots, commandLimits } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
 /** What a node stands on: its engine, its disk, and its API server. */

@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { requestName } from '../docker/observe-requests.ts';
 import type { MortalCalls } from './mortal-agent.ts';
+import { requestName } from '../docker/docker-runtime.ts';
 
 /** A socket that leads to an engine while an agent lives. */
 export interface MortalEngine extends AsyncDisposable {

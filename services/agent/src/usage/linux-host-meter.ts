@@ -2,7 +2,7 @@ import { readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseNetworkDevices } from '../files/network-devices.ts';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { HostMeter, HostReading } from '../runtime/host-meter.ts';
+import type { HostMeter, HostReading } from '../runtime/stats.ts';
 
 /**
  * Reads the kernel's numbers below `proc`, which are those of the whole host in a container too, and the file system that `folder` is on.

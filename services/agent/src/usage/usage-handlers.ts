@@ -1,9 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { type NodeUsageReply, NodeUsageReplySchema, type NodeUsageRequest } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
-import { requireApiServer } from '../identity/api-servers.ts';
-import { totalUsage, type Usage } from './container-usage.ts';
-import type { UsageSampler } from './usage-sampler.ts';
+import { type UsageSampler, totalUsage, type Usage } from './usage-sampler.ts';
+import { requireApiServer } from '../identity/bootstrap-client.ts';
 
 /** The agent's part of its gRPC service that says what its node and pods use. */
 export function usageHandlers(sampler: Pick<UsageSampler, 'pods' | 'node'>): GrpcService['handlers'] {

@@ -1,6 +1,6 @@
 import type { Pod, Volume } from '@gantry/objects';
-import type { NetworkMounts } from '../runtime/network-mounts.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
+import type { NetworkMounts } from '../runtime/host-mounts.ts';
 
 /** The places of the claims of pods, by the uid of the pod and the name of its volume. */
 export class ClaimedPlaces {

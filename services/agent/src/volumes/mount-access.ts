@@ -1,9 +1,12 @@
-import type { Pod, VolumeMount } from '@gantry/objects';
+import type { Pod, VolumeMount, Container } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { MountSpec } from '../runtime/containers.ts';
+import type { MountSpec, DeviceSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { recursiveReadOnlyOf } from '../spec/recursive-read-only.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
+import { expandAll } from '../spec/expand.ts';
+import { posix } from 'node:path';
+import type { VolumePlace } from './persistent-folders.ts';
 
 /**
  * How a container may use a mount. AgentError 'CreateContainerConfigError' with kubelet's message where the engine cannot make it
@@ -30,4 +33,56 @@ export function mountAccess(
   const { persistentVolumeClaim, nfs } = volume ?? {};
   const isReadOnly = [mount, persistentVolumeClaim, nfs].some((each) => each?.readOnly === true);
   return { access: isWritable && !isReadOnly ? 'read-write' : 'read-only', propagation };
+}
+
+/**
+ * The path inside its volume that a mount shows, '' for the whole volume. AgentError 'CreateContainerConfigError' with kubelet's
+ * message for an absolute path, for `..`, and for a variable of `subPathExpr` that is missing or empty.
+ */
+export function subPathOf(mount: VolumeMount, environment: ReadonlyMap<string, string>): string {
+  const subPath = mount.subPathExpr === undefined ? (mount.subPath ?? '') : expanded(mount.subPathExpr, environment);
+  if (subPath.startsWith('/')) throw refused(`error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..'))
+    throw refused(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  if (subPath.includes('\0')) throw refused('error SubPath must not contain a zero byte');
+  return subPath;
+}
+
+function expanded(expression: string, environment: ReadonlyMap<string, string>): string {
+  const { text, missing } = expandAll(expression, environment);
+  if (missing.length === 0) return text;
+  throw refused(`missing value for ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
+}
+
+function refused(message: string): AgentError {
+  return new AgentError('CreateContainerConfigError', message);
+}
+
+/** The place of the claim that a volume of the pod has; undefined for a volume that is no claim or is not there. */
+type PlaceOf = (volume: string) => VolumePlace | undefined;
+
+/** The block devices of a container. AgentError 'CreateContainerConfigError' with kubelet's message for one that the pod does not have. */
+export function containerDevices(pod: Pod, container: Container, placeOf: PlaceOf): readonly DeviceSpec[] {
+  const volumes = new Map((pod.spec?.volumes ?? []).map((volume) => [volume.name, volume]));
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    if (!posix.isAbsolute(devicePath)) throw refused(`error DevicePath \`${devicePath}\` must be an absolute path`);
+    const place = placeOf(name);
+    if (place?.kind !== 'device') {
+      throw refused(
+        `cannot find volume ${JSON.stringify(name)} to pass into container ${JSON.stringify(container.name)}`,
+      );
+    }
+    const isReadOnly = volumes.get(name)?.persistentVolumeClaim?.readOnly === true;
+    return { hostPath: place.path, containerPath: devicePath, access: isReadOnly ? 'read-only' : 'read-write' };
+  });
+}
+
+/**
+ * AgentError 'CreateContainerConfigError' with kubelet's message for a container that mounts a block device: an ephemeral container comes
+ * when the volumes of its pod have been checked.
+ */
+export function refuseMountedDevices({ name, volumeMounts = [] }: Container, placeOf: PlaceOf): void {
+  const mount = volumeMounts.find((candidate) => placeOf(candidate.name)?.kind === 'device');
+  if (mount === undefined) return;
+  throw refused(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(name)}`);
 }

@@ -14,9 +14,9 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { container, pod, reportedStatus } from '../testing/pods.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
-import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import { PersistentFolders, type VolumePlace } from './persistent-folders.ts';
+import type { DiskMounts, DiskSource } from '../runtime/host-mounts.ts';
 
 const signal = new AbortController().signal;
 const node: Node = {

@@ -15,16 +15,13 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { DiskMounts, DiskSource } from '../runtime/disk-mounts.ts';
-import type { GroupAccess, GroupChange, HostFiles } from '../runtime/host-files.ts';
-import type { NfsSource } from '../runtime/network-mounts.ts';
-import type { OpenedPath } from '../runtime/opened-path.ts';
-import type { ClaimSource } from '../spec/claim-source.ts';
+import type { GroupAccess, GroupChange, HostFiles, OpenedPath } from '../runtime/host-files.ts';
 import { fileOwnersOf } from '../spec/file-owners.ts';
 import { giveToGroup } from '../files/file-owner.ts';
-import { checkVolumeMode } from './volume-mode.ts';
-import { checkDevicePath, checkHostPath, localKindOf, pathOnHost } from './volume-types/host-path.ts';
-import { makeFolder } from './volume-types/make-folder.ts';
+import { checkDevicePath, checkHostPath, localKindOf, pathOnHost, checkVolumeMode } from './volume-types/host-path.ts';
+import type { ClaimSource } from '../spec/config-source.ts';
+import { makeFolder } from './volume-types/empty-dir.ts';
+import type { NfsSource, DiskMounts, DiskSource } from '../runtime/host-mounts.ts';
 
 export interface PersistentFoldersOptions {
   /** The folder of this node's persistent volumes. It outlives pods and agents. */

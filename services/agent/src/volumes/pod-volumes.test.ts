@@ -10,14 +10,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
-import type { DiskMounts } from '../runtime/disk-mounts.ts';
-import type { HostMounts } from '../runtime/host-mounts.ts';
-import type { NetworkMounts } from '../runtime/network-mounts.ts';
+import type { HostMounts, NetworkMounts, DiskMounts } from '../runtime/host-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
-import type { ClaimSource } from '../spec/claim-source.ts';
 import { container, ENGINE, nodeFacts, pod, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
+import type { ClaimSource } from '../spec/config-source.ts';
 
 const signal = new AbortController().signal;
 

@@ -6,31 +6,33 @@ import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
 import type { DeviceSpec, MountSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { HostFiles } from '../runtime/host-files.ts';
-import type { BindSource, HostMounts } from '../runtime/host-mounts.ts';
-import type { OpenedPath } from '../runtime/opened-path.ts';
-import type { NfsSource } from '../runtime/network-mounts.ts';
-import type { StateFolder } from '../runtime/state-folder.ts';
+import type { HostFiles, OpenedPath } from '../runtime/host-files.ts';
+import type { BindSource, HostMounts, StateFolder, NfsSource } from '../runtime/host-mounts.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
-import { component, hostPathOf, serverOf } from './volume-paths.ts';
+import { component, hostPathOf, serverOf, diskUsage } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
 import { containerPathOf } from '../spec/container-path.ts';
 import { MAX_MOUNTS } from './volume-types/mount-points.ts';
-import { containerDevices, refuseMountedDevices } from './container-devices.ts';
 import { NetworkOpens } from './network-opens.ts';
-import { hasOwnFile, HOSTNAME_PATH, HOSTS_PATH, RESOLVER_PATH, writePodFile } from './pod-file.ts';
+import {
+  hasOwnFile,
+  HOSTNAME_PATH,
+  HOSTS_PATH,
+  RESOLVER_PATH,
+  writePodFile,
+  volumeText,
+  makeMessageFile,
+  messageContainerPath,
+  readMessageFile,
+} from './pod-file.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
-import { mountAccess } from './mount-access.ts';
-import { diskUsage } from './disk-usage.ts';
-import { subPathOf } from './sub-path.ts';
-import { volumeText } from './volume-text.ts';
+import { mountAccess, subPathOf, containerDevices, refuseMountedDevices } from './mount-access.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
-import { makeMessageFile, messageContainerPath, readMessageFile } from './termination-message.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
 const MIB = 2 ** 20;

@@ -4,9 +4,8 @@ import type { ClusterTrustBundle, ClusterTrustBundleProjection, Volume } from '@
 import { nodeFacts, pod } from '../testing/pods.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
-import { configMapVolume } from './volume-types/config-map.ts';
 import { projectedVolume } from './volume-types/projected.ts';
-import { secretVolume } from './volume-types/secret.ts';
+import { configMapVolume, secretVolume } from './volume-types/volume-file.ts';
 
 const anchor = (letter: string) =>
   `-----BEGIN CERTIFICATE-----\n${letter.repeat(64)}\n${letter}===\n-----END CERTIFICATE-----\n`;

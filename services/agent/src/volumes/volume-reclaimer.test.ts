@@ -16,10 +16,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@gantry/service';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
-import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { pod } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { VolumeReclaimer } from './volume-reclaimer.ts';
+import { apiClaimSource } from '../sources/api-config-source.ts';
 
 const released = (changes: Partial<PersistentVolume> = {}): PersistentVolume => ({
   apiVersion: 'v1',

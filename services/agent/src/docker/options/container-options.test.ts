@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerSpec, MountSpec } from '../../runtime/containers.ts';
-import { containerOptions } from './container-options.ts';
-import { deviceOptions } from './devices.ts';
+import {
+  containerOptions,
+  deviceOptions,
+  mountOptions,
+  namespaceOptions,
+  processOptions,
+} from './container-options.ts';
 import { identityOptions } from './identity.ts';
-import { mountOptions } from './mounts.ts';
-import { namespaceOptions } from './namespaces.ts';
-import { processOptions } from './process.ts';
 import { resourceOptions } from './resources.ts';
 import { securityOptions } from './security.ts';
 

@@ -1,10 +1,9 @@
 import { posix } from 'node:path';
 import type Docker from 'dockerode';
-import type { ImageVolumeSpec } from '../../runtime/image-volumes.ts';
-import type { ImageFilesSpec } from '../../runtime/image-files.ts';
 import { IMAGE_HOLD_NAME, LABEL } from '../../runtime/labels.ts';
 import { containerName, podLabels, withoutLabels } from './identity.ts';
-import { LOG_CONFIG } from './logging.ts';
+import { LOG_CONFIG } from './resources.ts';
+import type { ImageFilesSpec, ImageVolumeSpec } from '../../runtime/images.ts';
 
 /** The pod for which a container is made that is none of its own. */
 type Helper = Pick<ImageVolumeSpec, 'owner' | 'pod' | 'graceSeconds'>;

@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
-import type { ResourceLimits } from '../../runtime/resource-limits.ts';
 import { groupParent } from './pod-group-name.ts';
 import type { OptionGroup } from './option-group.ts';
+import type { ResourceLimits } from '../../runtime/pod-groups.ts';
 
 /** The kernel's smallest share, for containers without a request. */
 export const MIN_CPU_SHARES = 2;
@@ -42,3 +42,6 @@ export const resourceOptions: OptionGroup = ({ owner, pod, group, resources, oom
       : { Memory: resources.memoryBytes, MemorySwap: resources.memoryBytes }),
   },
 });
+
+/** Rotation bounds the disk space of a pod's log: kubelet's defaults. */
+export const LOG_CONFIG = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '5' } };

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SandboxSpec } from '../../runtime/sandboxes.ts';
-import { SANDBOX_SECCOMP } from './sandbox-seccomp.ts';
-import { sandboxOptions } from './sandbox-options.ts';
+import { sandboxOptions, SANDBOX_SECCOMP } from './sandbox-options.ts';
 
 const SPEC: SandboxSpec = {
   owner: { cluster: 'c', node: 'n' },

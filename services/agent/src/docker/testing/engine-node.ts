@@ -7,13 +7,13 @@ import { type Container, type Pod, PODS, type PodSpec } from '@gantry/objects';
 import { expect } from 'vitest';
 import { linuxMounts } from '../../mounts/linux-mounts.ts';
 import { PodManager } from '../../pods/pod-manager.ts';
-import { RESTART_DELAY_ANNOTATION } from '../../spec/restart-delay.ts';
 import type { NodePressure } from '../../spec/node-pressure.ts';
 import { type AssembledNode, assembleNode } from '../../testing/assemble-node.ts';
 import { container, nodeOf, pod } from '../../testing/pods.ts';
 import type { RuntimeEvent, RuntimeObserver } from '../../runtime/observer.ts';
 import { connectDocker } from '../docker-runtime.ts';
 import type { OwnEngine } from './own-engine.ts';
+import { RESTART_DELAY_ANNOTATION } from '../../spec/restart-policy.ts';
 
 export const PAUSE = 'registry.k8s.io/pause:3.10';
 export const BUSYBOX = 'busybox:1.36';

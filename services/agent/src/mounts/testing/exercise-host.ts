@@ -7,10 +7,10 @@ import { execSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BindSource } from '../../runtime/host-mounts.ts';
-import type { OpenedPath } from '../../runtime/opened-path.ts';
 import { hostMountNamespace, hostNetwork, hostRoot, linuxHostFiles } from '../linux-host-files.ts';
 import { linuxMounts } from '../linux-mounts.ts';
 import { openBeneath, openOwned } from '../open-path.ts';
+import type { OpenedPath } from '../../runtime/host-files.ts';
 
 const ROUNDS = 60;
 const [step = '', state = '', stateOnHost = '', folder = ''] = process.argv.slice(2);

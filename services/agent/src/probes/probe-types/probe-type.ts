@@ -33,7 +33,7 @@ export function failure(message: string): ProbeOutcome {
 /** The fields of a probe that select its type. */
 type ProbeField = 'exec' | 'httpGet' | 'tcpSocket' | 'grpc';
 
-/** One way to probe a container; `probe-types/` has one file for each. */
+/** One way to probe a container. */
 export interface ProbeType {
   readonly field: ProbeField;
   /** Runs the probe once; `signal` is its timeout. An error that it throws counts as a failure. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { must } from '@gantry/base';
 import { isAgentError } from '../agent-error.ts';
-import type { ImageFilesSpec } from '../image-files.ts';
 import type { Runtime } from '../runtime.ts';
+import type { ImageFilesSpec } from '../images.ts';
 
 /** What the contract of files of images needs of a runtime under test. */
 interface ImageFilesUnderTest {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { must } from '@gantry/base';
 import { isAgentError } from '../agent-error.ts';
-import type { ImageVolumeSpec } from '../image-volumes.ts';
 import type { Runtime } from '../runtime.ts';
 import { plainImageVolume } from './plain-specs.ts';
+import type { ImageVolumeSpec } from '../images.ts';
 
 /** What the contract of image volumes needs of a runtime under test. */
 interface ImageVolumesUnderTest {

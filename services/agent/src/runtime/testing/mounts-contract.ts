@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BindSource, HostMounts } from '../host-mounts.ts';
-import type { OpenedPath } from '../opened-path.ts';
+import type { OpenedPath } from '../host-files.ts';
 
 /**
  * The contract of `HostMounts`, tried in a new folder of `base`; rejects where it is broken. It needs no test runner: real

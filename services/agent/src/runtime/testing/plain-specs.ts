@@ -1,6 +1,6 @@
 import type { ContainerSpec } from '../containers.ts';
-import type { ImageVolumeSpec } from '../image-volumes.ts';
 import type { SandboxSpec } from '../sandboxes.ts';
+import type { ImageVolumeSpec } from '../images.ts';
 
 /** A sandbox in the network of the host, with nothing that a pod may ask for. */
 export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'> & Partial<SandboxSpec>): SandboxSpec {

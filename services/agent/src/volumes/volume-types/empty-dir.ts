@@ -2,10 +2,13 @@ import { quantityValue } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import { memoryLimitOf } from '../../spec/resources.ts';
-import { giveToGroup } from '../../files/file-owner.ts';
-import { makeFolder } from './make-folder.ts';
+import { giveToGroup, groupMode } from '../../files/file-owner.ts';
 import { defineVolumeType } from './volume-type.ts';
+import { chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isThere } from '../../files/if-there.ts';
 
+const ANY_USER = 0o777;
 /** An empty folder that lives as long as its pod, on the disk or in memory. AgentError 'FailedMount' for another medium. */
 export const emptyDirVolume = defineVolumeType(
   'emptyDir',
@@ -31,3 +34,19 @@ export const emptyDirVolume = defineVolumeType(
     }
   },
 );
+
+/**
+ * Makes a folder for any user, or one of a group, with its mode at one moment. One that exists stays as it is: its mode is the
+ * pod's to change.
+ */
+export async function makeFolder(folder: string, group?: number): Promise<void> {
+  if (await isThere(folder)) return;
+  await mkdir(dirname(folder), { recursive: true });
+  // No volume's name has a tilde.
+  const next = `${folder}~`;
+  await rm(next, { recursive: true, force: true });
+  await mkdir(next);
+  if (group !== undefined) await chown(next, -1, group);
+  await chmod(next, group === undefined ? ANY_USER : groupMode(ANY_USER, 'folder', 'read-write'));
+  await rename(next, folder);
+}

@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
-import type { HostPathVolumeSource, LocalVolumeSource } from '@gantry/objects';
+import type { HostPathVolumeSource, LocalVolumeSource, PersistentVolume, Pod, Volume } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../../runtime/host-files.ts';
 import { defineVolumeType } from './volume-type.ts';
+import { allContainersOf } from '../../spec/pod-containers.ts';
 
 type TypeRule = readonly [
   kind: HostFileKind,
@@ -87,4 +88,15 @@ export function pathOnHost({ path }: { readonly path: string }): string {
 
 function hasBackstep(path: string): boolean {
   return path.split('/').includes('..');
+}
+
+/** AgentError 'FailedMount' with kubelet's message for a volume that containers use otherwise than its mode says. */
+export function checkVolumeMode(pod: Pod, { name }: Volume, { spec }: PersistentVolume): void {
+  const mode = spec?.volumeMode ?? 'Filesystem';
+  const containers = allContainersOf(pod).map(({ container }) => container);
+  const isUsedAs = (field: 'volumeMounts' | 'volumeDevices') =>
+    containers.some((container) => container[field]?.some((use) => use.name === name));
+  const wrong = mode === 'Block' ? 'volumeMounts' : 'volumeDevices';
+  if (isUsedAs(wrong))
+    throw new AgentError('FailedMount', `volume ${name} has volumeMode ${mode}, but is specified in ${wrong}`);
 }

@@ -1,6 +1,7 @@
-import type { KeyToPath } from '@gantry/objects';
+import type { KeyToPath, ConfigMap, Secret } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { VolumeFile } from './atomic-folder.ts';
+import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 
 /** Mode of files where neither volume nor item has one. */
 export const DEFAULT_MODE = 0o644;
@@ -49,4 +50,60 @@ export function checkedPath(path: string): string {
     throw new AgentError('FailedMount', `invalid path ${JSON.stringify(path)} in a volume`);
   }
   return path;
+}
+
+/** The keys of a ConfigMap. */
+export const configMapVolume = defineFileVolumeType('configMap', 'disk', (source, context, signal) =>
+  configMapFiles(source, source.defaultMode ?? DEFAULT_MODE, context, signal),
+);
+
+/** The files of a ConfigMap, for this volume type and for projected volumes. */
+export async function configMapFiles(
+  reference: KeysReference,
+  mode: number,
+  { pod, source }: VolumeContext,
+  signal: AbortSignal,
+): Promise<readonly VolumeFile[]> {
+  const found = await source.configMap(pod.metadata.namespace ?? '', reference.name ?? '', signal);
+  return keyFiles(
+    dataOf(referenced('configmap', reference, found)),
+    reference,
+    mode,
+    'configmap references non-existent config key',
+  );
+}
+
+function dataOf(map: ConfigMap | undefined): ReadonlyMap<string, Buffer> {
+  return new Map([
+    ...Object.entries(map?.data ?? {}).map(([key, text]) => [key, Buffer.from(text)] as const),
+    ...Object.entries(map?.binaryData ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const),
+  ]);
+}
+
+/** The keys of a Secret. */
+export const secretVolume = defineFileVolumeType(
+  'secret',
+  'memory',
+  ({ secretName: name, items, optional, defaultMode = DEFAULT_MODE }, context, signal) =>
+    secretFiles({ name, items, optional }, defaultMode, context, signal),
+);
+
+/** The files of a Secret, for this volume type and for projected volumes. */
+export async function secretFiles(
+  reference: KeysReference,
+  mode: number,
+  { pod, source }: VolumeContext,
+  signal: AbortSignal,
+): Promise<readonly VolumeFile[]> {
+  const found = await source.secret(pod.metadata.namespace ?? '', reference.name ?? '', signal);
+  return keyFiles(
+    secretDataOf(referenced('secret', reference, found)),
+    reference,
+    mode,
+    'references non-existent secret key',
+  );
+}
+
+function secretDataOf(secret: Secret | undefined): ReadonlyMap<string, Buffer> {
+  return new Map(Object.entries(secret?.data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const));
 }

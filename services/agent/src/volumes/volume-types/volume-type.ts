@@ -2,11 +2,11 @@ import type { Pod, ServiceAccountTokenProjection, Volume } from '@gantry/objects
 import type { Clock } from '@gantry/base';
 import type { ConfigSource } from '../../spec/config-source.ts';
 import type { HostFiles } from '../../runtime/host-files.ts';
-import type { NfsSource } from '../../runtime/network-mounts.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
 import { makeMountPoints } from './mount-points.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
+import type { NfsSource } from '../../runtime/host-mounts.ts';
 
 /** The sources of a volume's content. */
 export interface VolumeContext {
@@ -38,7 +38,7 @@ export interface VolumeTarget {
  */
 export type VolumeStorage = 'disk' | 'memory' | 'persistent' | 'host' | 'image';
 
-/** One type of volume; `volume-types/` has one file for each. */
+/** One type of volume. */
 export interface VolumeType {
   readonly field: VolumeField;
   /** Whether containers may write to it. A mount may restrict that further. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LayerProgress } from './pull-progress.ts';
+import { LayerProgress } from './docker-images.ts';
 
 it('the progress of a pull is that of its layers that have begun', () => {
   const progress = new LayerProgress();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readArchivedFile } from './archive-file.ts';
+import { readArchivedFile } from './docker-image-files.ts';
 
 /** One entry of a tar archive; a size of other digits than its content's where given. */
 function entry(kind: string, content: string, digits = content.length.toString(8).padStart(11, '0')): Buffer {

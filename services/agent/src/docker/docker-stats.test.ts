@@ -1,9 +1,21 @@
 import { expect, it } from 'vitest';
-import { layerOf, upperFolder } from './writable-layer.ts';
+import { sandboxNetwork, layerOf, upperFolder } from './docker-stats.ts';
 
 const overlay = (upper: string, path = '/') =>
   `591 452 0:78 / ${path} rw,relatime master:211 - overlay overlay rw,lowerdir=/a/1:/a/2,upperdir=${upper},workdir=/a/work`;
 const PROC = '592 591 0:81 / /proc rw,nosuid - proc proc rw';
+/** Larger than any process id of Linux. */
+const NO_PROCESS = 2 ** 23;
+
+it.each([
+  ['a process that runs', [[process.pid], [process.pid]], true],
+  ['no process', [[], []], false],
+  ['a process that has ended', [[NO_PROCESS], []], false],
+  ['a process whose id another one has got meanwhile', [[process.pid], []], false],
+])('reads the network of %s', async (_name, lists, isKnown) => {
+  const found = await sandboxNetwork('id', { processesOf: async () => lists.shift() ?? [] });
+  expect(found !== undefined).toBe(isKnown);
+});
 
 it.each<[string, string, string | undefined]>([
   ['the root is an overlay', `${overlay('/a/3/fs')}\n${PROC}\n`, '/a/3/fs'],

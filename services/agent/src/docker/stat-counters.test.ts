@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { legacyDeviceIo, unifiedDeviceIo } from './device-io.ts';
+import { legacyDeviceIo, unifiedDeviceIo } from './stat-counters.ts';
 
 const SDA = { device: '8:0', readBytes: 4096, writtenBytes: 8192, reads: 1, writes: 2 };
 const NVME = { device: '259:1', readBytes: 0, writtenBytes: 512, reads: 0, writes: 1 };

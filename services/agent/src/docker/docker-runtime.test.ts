@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requestName } from './observe-requests.ts';
+import { requestName } from './docker-runtime.ts';
 
 it.each([
   ['GET', '/_ping?', 'GET /_ping'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { processTree, readStat } from './process-tree.ts';
+import { processTree, readStat } from './kill-tree.ts';
 
 it.each([
   ['1234 (sh) S 1200 1234 1234 0 -1', { pid: 1234, parent: 1200, session: 1234 }],

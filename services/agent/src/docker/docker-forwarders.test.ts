@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forwarderOptions, forwarderRules } from './forwarder-options.ts';
+import { forwarderOptions, forwarderRules } from './docker-forwarders.ts';
 
 const SPEC = {
   cluster: 'gantry-ab12cd',
