@@ -77,7 +77,7 @@ export const deviceOptions: OptionGroup = ({ devices }) => ({
   },
 });
 
-/** A new field of a container is translated in its group's file; a new group is a file and a line here. */
+/** A new field of a container is translated in its group; a new group is a function and a line here. */
 const GROUPS: readonly OptionGroup[] = [
   identityOptions,
   processOptions,
