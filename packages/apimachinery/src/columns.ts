@@ -45,6 +45,23 @@ export function column<T extends KubeObject>(
   return { name, type: options.type ?? 'string', description, priority: options.wide === undefined ? 0 : 1, value };
 }
 
+/**
+ * A column that shows a field, described as that field of `schema`. `path` leads to it from the object: `spec.nodeName`. `none` stands
+ * where there is none.
+ */
+export function fieldColumn(
+  name: string,
+  schema: string,
+  path: string,
+  options: { readonly type?: Column['type']; readonly wide?: 'wide'; readonly none?: string | number | boolean } = {},
+): Column {
+  const fields = path.split('.');
+  const { none = '', ...rest } = options;
+  const read = (value: unknown, field: string): unknown => (value as Record<string, unknown> | undefined)?.[field];
+  const value = (object: KubeObject) => (fields.reduce(read, object) as string | number | boolean | undefined) ?? none;
+  return column(name, describedAs(schema, fields.at(-1) ?? ''), value, rest);
+}
+
 /** The time between a timestamp and now as tables print it; `<unknown>` when there is none. */
 export function formatAge(timestamp: string | undefined, now: Instant): string {
   if (timestamp === undefined || timestamp === '') return '<unknown>';

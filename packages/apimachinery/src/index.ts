@@ -10,7 +10,16 @@
  * Used by the API server, by `kinds` and `custom-resources`, and for parsing and patching by the client.
  * `./testing` exports parts for tests of the machinery that need real kinds.
  */
-export { ageColumn, column, createdAtColumn, describedAs, formatAge, formatDuration, nameColumn } from './columns.ts';
+export {
+  ageColumn,
+  column,
+  createdAtColumn,
+  describedAs,
+  fieldColumn,
+  formatAge,
+  formatDuration,
+  nameColumn,
+} from './columns.ts';
 export {
   type DecodeInput,
   type DecodedObject,

@@ -118,3 +118,8 @@ export function notSupported(field: string, value: unknown, supported: readonly 
     .join(', ');
   return { type: 'FieldValueNotSupported', field, value, detail: list === '' ? '' : `supported values: ${list}` };
 }
+
+/** The errors of a field that takes only these values; none where it is absent. */
+export function oneOf(field: string, value: string | undefined, supported: readonly string[]): FieldError[] {
+  return value === undefined || supported.includes(value) ? [] : [notSupported(field, value, supported)];
+}

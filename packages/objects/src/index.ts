@@ -27,6 +27,7 @@ export {
   formatFieldError,
   invalid,
   notSupported,
+  oneOf,
   required,
   tooLong,
 } from './field-error.ts';

@@ -12,9 +12,9 @@ import {
   duplicate,
   forbidden,
   invalid,
-  notSupported,
   pathSegment,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll, unsupported, validateLabelSelector } from '@gantry/apimachinery';
 
@@ -55,11 +55,6 @@ export function defaultPolicy(policy: { spec?: { failurePolicy?: string; matchCo
   const spec = (policy.spec ??= {});
   spec.failurePolicy ??= 'Fail';
   defaultMatchResources(spec.matchConstraints);
-}
-
-/** A value that must be one of a few; nothing is wrong when it is absent. */
-export function oneOf(path: string, value: string | undefined, supported: readonly string[]): FieldError[] {
-  return value === undefined || supported.includes(value) ? [] : [notSupported(path, value, supported)];
 }
 
 function requiredOneOf(path: string, value: string | undefined, supported: readonly string[]): FieldError[] {

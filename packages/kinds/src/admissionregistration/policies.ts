@@ -18,6 +18,7 @@ import {
   notSupported,
   qualifiedName,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { type Column, column, formatLabelSelector, invalidAll } from '@gantry/apimachinery';
 import {
@@ -28,7 +29,6 @@ import {
   validateMatchConditions,
 } from './expressions.ts';
 import {
-  oneOf,
   REINVOCATION_POLICIES,
   validateFailurePolicy,
   validateMatchConstraints,

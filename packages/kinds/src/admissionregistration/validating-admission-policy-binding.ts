@@ -5,8 +5,8 @@ import {
   type ValidatingAdmissionPolicyBinding,
   duplicate,
   invalid,
-  notSupported,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { defineResource } from '@gantry/apimachinery';
 import { admissionConfiguration, policyBindingColumns } from './admission-configuration.ts';
@@ -32,7 +32,7 @@ function validate({ spec }: ValidatingAdmissionPolicyBinding): FieldError[] {
 function validateActions(actions: readonly string[], path: string): FieldError[] {
   const isRepeated = repeatedAt(actions);
   const errors = actions.flatMap((action, i) => [
-    ...(ACTIONS.includes(action) ? [] : [notSupported(`${path}[${i}]`, action, ACTIONS)]),
+    ...oneOf(`${path}[${i}]`, action, ACTIONS),
     ...(isRepeated(i) ? [duplicate(`${path}[${i}]`, action)] : []),
   ]);
   if (actions.includes('Deny') && actions.includes('Warn')) {

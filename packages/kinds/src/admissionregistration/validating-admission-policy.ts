@@ -9,7 +9,7 @@ import { admissionConfiguration } from './admission-configuration.ts';
 import { defaultPolicy } from './match-resources.ts';
 import { paramKindColumn, validateValidatingPolicy } from './policies.ts';
 import { validateConditions } from '../fields/conditions.ts';
-import { restoreField } from '../fields/restore-field.ts';
+import { restoreField } from '../fields/status.ts';
 
 /** What a change of the status leaves as it is. */
 const OWN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;

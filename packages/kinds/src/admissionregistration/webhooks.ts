@@ -8,8 +8,8 @@ import {
   duplicate,
   equalJson,
   invalid,
-  notSupported,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { Allowance } from '@gantry/cel';
 import { type ExpressionContext, validateMatchConditions } from './expressions.ts';
@@ -18,7 +18,6 @@ import {
   defaultRules,
   FAILURE_POLICIES,
   MATCH_POLICIES,
-  oneOf,
   REINVOCATION_POLICIES,
   validateRule,
 } from './match-resources.ts';
@@ -133,5 +132,5 @@ function validateWebhookName(name: string, path: string): FieldError[] {
 function validateSideEffects(value: string | null | undefined, allowed: readonly string[], path: string): FieldError[] {
   if (value === undefined || value === null)
     return [required(path, `must specify one of ${[...allowed].sort().join(', ')}`)];
-  return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
+  return oneOf(path, value, allowed);
 }

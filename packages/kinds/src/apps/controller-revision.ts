@@ -8,13 +8,13 @@ import {
   required,
 } from '@gantry/objects';
 import {
-  describedAs,
   IMMUTABLE,
   ageColumn,
   column,
   defineResource,
   nameColumn,
   nonNegative,
+  fieldColumn,
 } from '@gantry/apimachinery';
 
 /** The data of a revision is an object of some kind: what a template was. */
@@ -45,7 +45,7 @@ export const controllerRevisions = defineResource(CONTROLLER_REVISIONS, {
   columns: [
     nameColumn,
     column('Controller', 'Controller of the object', controllerOf),
-    column('Revision', describedAs('apps.v1.ControllerRevision', 'revision'), ({ revision }) => revision ?? 0),
+    fieldColumn('Revision', 'apps.v1.ControllerRevision', 'revision', { none: 0 }),
     ageColumn,
   ],
 });

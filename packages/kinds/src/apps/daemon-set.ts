@@ -26,7 +26,7 @@ import {
   validateLabelSelector,
 } from '@gantry/apimachinery';
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
-import { restoreField } from '../fields/restore-field.ts';
+import { restoreField } from '../fields/status.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validatePodTemplate } from '../pod-spec/template.ts';
 import { isDecremented } from '../workloads/replica-counts.ts';

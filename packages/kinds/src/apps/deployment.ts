@@ -10,15 +10,14 @@ import {
   required,
 } from '@gantry/objects';
 import {
-  describedAs,
   IMMUTABLE,
   PART_VERBS,
   ageColumn,
-  column,
   defineResource,
   nameColumn,
   nonNegative,
   unsupported,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
@@ -152,16 +151,8 @@ export const deployments = defineResource(DEPLOYMENTS, {
   columns: [
     nameColumn,
     readyColumn,
-    column(
-      'Up-to-date',
-      describedAs('apps.v1.DeploymentStatus', 'updatedReplicas'),
-      (object) => object.status?.updatedReplicas ?? 0,
-    ),
-    column(
-      'Available',
-      describedAs('apps.v1.DeploymentStatus', 'availableReplicas'),
-      (object) => object.status?.availableReplicas ?? 0,
-    ),
+    fieldColumn('Up-to-date', 'apps.v1.DeploymentStatus', 'status.updatedReplicas', { none: 0 }),
+    fieldColumn('Available', 'apps.v1.DeploymentStatus', 'status.availableReplicas', { none: 0 }),
     ageColumn,
     ...workloadColumns(
       "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",

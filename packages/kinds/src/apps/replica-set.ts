@@ -1,13 +1,12 @@
 import { type FieldError, REPLICA_SETS, type ReplicaSet, equalJson, invalid } from '@gantry/objects';
 import {
-  describedAs,
   IMMUTABLE,
   PART_VERBS,
   ageColumn,
-  column,
   defineResource,
   nameColumn,
   nonNegative,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validateReplicatedTemplate } from '../pod-spec/template.ts';
@@ -72,18 +71,9 @@ export const replicaSets = defineResource(REPLICA_SETS, {
   podTemplate: ({ spec }) => spec?.template,
   columns: [
     nameColumn,
-    column('Desired', describedAs('apps.v1.ReplicaSetSpec', 'replicas'), (object) => object.spec?.replicas ?? 0, {
-      type: 'integer',
-    }),
-    column('Current', describedAs('apps.v1.ReplicaSetStatus', 'replicas'), (object) => object.status?.replicas ?? 0, {
-      type: 'integer',
-    }),
-    column(
-      'Ready',
-      describedAs('apps.v1.ReplicaSetStatus', 'readyReplicas'),
-      (object) => object.status?.readyReplicas ?? 0,
-      { type: 'integer' },
-    ),
+    fieldColumn('Desired', 'apps.v1.ReplicaSetSpec', 'spec.replicas', { none: 0, type: 'integer' }),
+    fieldColumn('Current', 'apps.v1.ReplicaSetStatus', 'status.replicas', { none: 0, type: 'integer' }),
+    fieldColumn('Ready', 'apps.v1.ReplicaSetStatus', 'status.readyReplicas', { none: 0, type: 'integer' }),
     ageColumn,
     ...workloadColumns(
       "Selector is a label query over pods that should match the replica count. Label keys and values that must match in order to be controlled by this replica set. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",

@@ -29,8 +29,7 @@ import {
 } from '@gantry/apimachinery';
 import { defaultClaimSpec, validateClaimSpec } from '../core/volumes/claim-spec.ts';
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { restoreField, statusSubresource } from '../fields/status.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validatePodTemplate } from '../pod-spec/template.ts';
 import { isDecremented } from '../workloads/replica-counts.ts';

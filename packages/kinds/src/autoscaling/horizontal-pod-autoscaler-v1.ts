@@ -8,8 +8,7 @@ import { applyAutoscalerDefaults } from './horizontal-pod-autoscaler.ts';
 import { autoscalerColumns } from './columns.ts';
 import { CARRIED, toV1, toV2 } from './conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 
 /** What the stored version holds of it, with its defaults. */
 function stored(object: AutoscalerV1): AutoscalerV2 {
@@ -46,9 +45,7 @@ export const horizontalPodAutoscalersV1 = defineResource(AUTOSCALING_HORIZONTAL_
     prepareForCreate: (object) => {
       object.status = { currentReplicas: 0, desiredReplicas: 0 };
     },
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validateCreate: (object) => validateAutoscaler(toV2(object)),
     validateUpdate: (object, old) => validateAutoscaler(toV2(object), toV2(old)),
     metadataOnUpdate: 'change',

@@ -3,8 +3,7 @@ import { HORIZONTAL_POD_AUTOSCALERS, type HPAScalingRules, type HorizontalPodAut
 import { autoscalerColumns } from './columns.ts';
 import { cpuMetric } from './conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 
 const UP: HPAScalingRules = {
   stabilizationWindowSeconds: 0,
@@ -45,9 +44,7 @@ export const horizontalPodAutoscalers = defineResource(HORIZONTAL_POD_AUTOSCALER
     prepareForCreate: (object) => {
       object.status = { desiredReplicas: 0 };
     },
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validateCreate: (object) => validateAutoscaler(object),
     validateUpdate: validateAutoscaler,
     metadataOnUpdate: 'change',

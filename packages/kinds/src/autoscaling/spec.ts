@@ -1,12 +1,13 @@
+import { append } from '@gantry/base';
 import {
   type FieldError,
   type HPAScalingRules as ScalingRules,
   type HorizontalPodAutoscaler,
   type HorizontalPodAutoscalerSpec as Spec,
   invalid,
-  notSupported,
   parseQuantity,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { validateMetrics } from './metrics.ts';
 import { type ApiVersionRule, apiVersionFault, validateReference } from './scale-target.ts';
@@ -69,13 +70,11 @@ function validateScaling(rules: ScalingRules | undefined, path: string): FieldEr
   if (seconds !== undefined && seconds > MAX_WINDOW_SECONDS) {
     errors.push(invalid(window, seconds, `must be less than or equal to ${MAX_WINDOW_SECONDS}`));
   }
-  if (selectPolicy !== undefined && !SELECT_POLICIES.includes(selectPolicy)) {
-    errors.push(notSupported(`${path}.selectPolicy`, selectPolicy, SELECT_POLICIES));
-  }
+  append(errors, oneOf(`${path}.selectPolicy`, selectPolicy, SELECT_POLICIES));
   if (policies.length === 0) errors.push(required(`${path}.policies`, 'must specify at least one Policy'));
   policies.forEach(({ type = '', value = 0, periodSeconds = 0 }, i) => {
     const at = `${path}.policies[${i}]`;
-    if (!POLICY_TYPES.includes(type)) errors.push(notSupported(`${at}.type`, type, POLICY_TYPES));
+    append(errors, oneOf(`${at}.type`, type, POLICY_TYPES));
     if (value <= 0) errors.push(invalid(`${at}.value`, value, 'must be greater than zero'));
     const period = `${at}.periodSeconds`;
     if (periodSeconds <= 0) errors.push(invalid(period, periodSeconds, 'must be greater than zero'));

@@ -6,8 +6,8 @@ import {
   type FieldError,
   type JobTemplateSpec,
   invalid,
-  notSupported,
   required,
+  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -19,13 +19,13 @@ import {
   nameColumn,
   nonNegative,
   unsupported,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { surprisingName } from '../workloads/name-warnings.ts';
 import { scheduleFault } from './cron-schedule.ts';
 import { timeZoneFault } from './time-zone.ts';
 import { defaultJobTemplate, jobWarnings, validateJobSpec } from './job-spec.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 import { formatContainers } from '../workloads/columns.ts';
 
 const POLICIES = ['Allow', 'Forbid', 'Replace'];
@@ -55,7 +55,7 @@ function validateSpec(spec: Partial<CronJobSpec>, old: Partial<CronJobSpec> | un
   if (old === undefined || old.timeZone !== spec.timeZone) append(errors, validateTimeZone(spec.timeZone));
   const policy = spec.concurrencyPolicy ?? '';
   if (policy === '') errors.push(required('spec.concurrencyPolicy'));
-  else if (!POLICIES.includes(policy)) errors.push(notSupported('spec.concurrencyPolicy', policy, POLICIES));
+  else append(errors, oneOf('spec.concurrencyPolicy', policy, POLICIES));
   return [
     ...errors,
     ...validateTemplate(spec.jobTemplate ?? {}, 'spec.jobTemplate.spec'),
@@ -137,9 +137,7 @@ export const cronJobs = defineResource(CRON_JOBS, {
     prepareForCreate: (object) => {
       object.status = {};
     },
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validateCreate,
     validateUpdate: (object, old) => validateSpec(object.spec ?? {}, old.spec ?? {}),
     metadataOnUpdate: 'change',
@@ -150,8 +148,8 @@ export const cronJobs = defineResource(CRON_JOBS, {
   podTemplate: ({ spec }) => spec?.jobTemplate?.spec?.template,
   columns: [
     nameColumn,
-    column('Schedule', describedAs('batch.v1.CronJobSpec', 'schedule'), ({ spec }) => spec?.schedule ?? ''),
-    column('Timezone', describedAs('batch.v1.CronJobSpec', 'timeZone'), ({ spec }) => spec?.timeZone ?? '<none>'),
+    fieldColumn('Schedule', 'batch.v1.CronJobSpec', 'spec.schedule'),
+    fieldColumn('Timezone', 'batch.v1.CronJobSpec', 'spec.timeZone', { none: '<none>' }),
     column(
       'Suspend',
       describedAs('batch.v1.CronJobSpec', 'suspend'),

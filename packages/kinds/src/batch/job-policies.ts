@@ -8,10 +8,10 @@ import {
   type SuccessPolicyRule,
   duplicate,
   invalid,
-  notSupported,
   qualifiedName,
   required,
   tooLong,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll, invalidOmitted, nonNegative } from '@gantry/apimachinery';
 import { countIndexes } from './index-list.ts';
@@ -53,7 +53,7 @@ function validateFailureRule(
   if (action === '') errors.push(requiredOf(`${path}.action`, ACTIONS));
   else if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined) {
     errors.push(invalid(`${path}.action`, action, 'requires the backoffLimitPerIndex to be set'));
-  } else if (!ACTIONS.includes(action)) errors.push(notSupported(`${path}.action`, action, ACTIONS));
+  } else append(errors, oneOf(`${path}.action`, action, ACTIONS));
   if (onExitCodes !== undefined) append(errors, validateExitCodes(onExitCodes, names, `${path}.onExitCodes`));
   append(errors, validatePatterns(patterns, `${path}.onPodConditions`));
   if (onExitCodes !== undefined && patterns.length > 0) {
@@ -72,7 +72,7 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
       const at = `${path}[${i}].status`;
       const errors = invalidAll(`${path}[${i}].type`, type, qualifiedName(type));
       if (status === '') errors.push(requiredOf(at, STATUSES));
-      else if (!STATUSES.includes(status)) errors.push(notSupported(at, status, STATUSES));
+      else append(errors, oneOf(at, status, STATUSES));
       return errors;
     }),
   ];
@@ -87,7 +87,7 @@ function validateExitCodes(
   const values = requirement.values ?? [];
   const errors: FieldError[] = [];
   if (operator === '') errors.push(requiredOf(`${path}.operator`, OPERATORS));
-  else if (!OPERATORS.includes(operator)) errors.push(notSupported(`${path}.operator`, operator, OPERATORS));
+  else append(errors, oneOf(`${path}.operator`, operator, OPERATORS));
   if (containerName !== undefined && !names.has(containerName)) {
     const detail = 'must be one of the container or initContainer names in the pod template';
     errors.push(invalid(`${path}.containerName`, containerName, detail));
@@ -150,5 +150,5 @@ function validateSuccessRule(rule: SuccessPolicyRule, completions: number, path:
 export function validateReplacementPolicy(spec: JobSpec, path: string): FieldError[] {
   const { podReplacementPolicy: policy, podFailurePolicy } = spec;
   const supported = podFailurePolicy === undefined ? REPLACEMENTS : ['Failed'];
-  return policy === undefined || supported.includes(policy) ? [] : [notSupported(path, policy, supported)];
+  return oneOf(path, policy, supported);
 }

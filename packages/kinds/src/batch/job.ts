@@ -16,8 +16,7 @@ import { surprisingName } from '../workloads/name-warnings.ts';
 import { defaultJobSpec, defaultJobTemplate, jobWarnings, validateJobSpec } from './job-spec.ts';
 import { isJobCondition, validateJobStatusChange } from './job-status.ts';
 import { validateJobChange } from './job-update.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 import { workloadColumns } from '../workloads/columns.ts';
 
 const UID = 'batch.kubernetes.io/controller-uid';
@@ -145,9 +144,7 @@ export const jobs = defineResource(JOBS, {
   strategy: {
     applyDefaults,
     prepareForCreate,
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validate,
     validateUpdate,
     metadataOnUpdate: 'whole first',

@@ -1,6 +1,6 @@
 import { append } from '@gantry/base';
 import { type FieldError, LEASES, type Lease, invalid } from '@gantry/objects';
-import { describedAs, ageColumn, column, defineResource, nameColumn, nonNegative } from '@gantry/apimachinery';
+import { ageColumn, defineResource, nameColumn, nonNegative, fieldColumn } from '@gantry/apimachinery';
 
 function validate(object: Lease): FieldError[] {
   const errors: FieldError[] = [];
@@ -41,13 +41,5 @@ export const leases = defineResource(LEASES, {
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: false,
   },
-  columns: [
-    nameColumn,
-    column(
-      'Holder',
-      describedAs('coordination.v1.LeaseSpec', 'holderIdentity'),
-      (object) => object.spec?.holderIdentity ?? '',
-    ),
-    ageColumn,
-  ],
+  columns: [nameColumn, fieldColumn('Holder', 'coordination.v1.LeaseSpec', 'spec.holderIdentity'), ageColumn],
 });

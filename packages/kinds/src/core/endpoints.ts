@@ -9,11 +9,11 @@ import {
   dns1123Label,
   dns1123Subdomain,
   equalJson,
-  notSupported,
   portNumber,
   qualifiedName,
   required,
   ENDPOINTS_MANAGER_LABEL,
+  oneOf,
 } from '@gantry/objects';
 import { describedAs, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { ipFamily, ipWarnings, validateEndpointIp, validateIp } from '../fields/ip.ts';
@@ -56,7 +56,7 @@ function validatePort(port: EndpointPort, needsName: boolean, path: string): Fie
   if (needsName && name === '') errors.push(required(`${path}.name`));
   append(errors, invalidAll(`${path}.port`, number, portNumber(number)));
   if (protocol === '') errors.push(required(`${path}.protocol`));
-  else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, PROTOCOLS));
+  else append(errors, oneOf(`${path}.protocol`, protocol, PROTOCOLS));
   if (appProtocol !== undefined) {
     append(errors, invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
   }

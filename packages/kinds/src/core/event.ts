@@ -18,6 +18,7 @@ import {
   formatAge,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 
 /**
@@ -85,15 +86,10 @@ function target({ involvedObject }: Event): string {
 /** The columns of both groups: events.k8s.io shows what is stored. */
 export const eventColumns: readonly Column<Event>[] = [
   column('Last Seen', describedAs('core.v1.Event', 'lastTimestamp'), lastSeen),
-  column('Type', describedAs('core.v1.Event', 'type'), (object) => object.type ?? ''),
-  column('Reason', describedAs('core.v1.Event', 'reason'), (object) => object.reason ?? ''),
+  fieldColumn('Type', 'core.v1.Event', 'type'),
+  fieldColumn('Reason', 'core.v1.Event', 'reason'),
   column('Object', 'The object that this event is about.', target),
-  column(
-    'Subobject',
-    describedAs('core.v1.ObjectReference', 'fieldPath'),
-    (object) => object.involvedObject?.fieldPath ?? '',
-    { wide: 'wide' },
-  ),
+  fieldColumn('Subobject', 'core.v1.ObjectReference', 'involvedObject.fieldPath', { wide: 'wide' }),
   column('Source', 'The component reporting this event. Should be a short machine understandable string.', source, {
     wide: 'wide',
   }),

@@ -8,6 +8,7 @@ import {
   column,
   defineResource,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { validateAmount } from '../pod-spec/compute-resources.ts';
 import { cidrFamily, cidrWarnings, validateCidr } from '../fields/ip.ts';
@@ -136,11 +137,7 @@ export const nodes = defineResource(NODES, {
     column('Status', 'The status of the node', statusText),
     column('Roles', 'The roles of the node', roles),
     ageColumn,
-    column(
-      'Version',
-      describedAs('core.v1.NodeSystemInfo', 'kubeletVersion'),
-      (object) => object.status?.nodeInfo?.kubeletVersion ?? '',
-    ),
+    fieldColumn('Version', 'core.v1.NodeSystemInfo', 'status.nodeInfo.kubeletVersion'),
     column('Internal-IP', describedAs('core.v1.NodeStatus', 'addresses'), address('InternalIP'), { wide: 'wide' }),
     column('External-IP', describedAs('core.v1.NodeStatus', 'addresses'), address('ExternalIP'), { wide: 'wide' }),
     column(

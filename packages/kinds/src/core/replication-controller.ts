@@ -17,9 +17,9 @@ import {
   nameColumn,
   nonNegative,
   unsupported,
+  fieldColumn,
 } from '@gantry/apimachinery';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validatePodTemplate } from '../pod-spec/template.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
@@ -91,9 +91,7 @@ export const replicationControllers = defineResource(REPLICATION_CONTROLLERS, {
     prepareForCreate: (object) => {
       object.status = { replicas: 0 };
     },
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validate,
     metadataOnUpdate: 'change',
     warnings,
@@ -105,21 +103,9 @@ export const replicationControllers = defineResource(REPLICATION_CONTROLLERS, {
   quota: countedByName('replicationcontrollers'),
   columns: [
     nameColumn,
-    column('Desired', describedAs('core.v1.ReplicationControllerSpec', 'replicas'), ({ spec }) => spec?.replicas ?? 0, {
-      type: 'integer',
-    }),
-    column(
-      'Current',
-      describedAs('core.v1.ReplicationControllerStatus', 'replicas'),
-      ({ status }) => status?.replicas ?? 0,
-      { type: 'integer' },
-    ),
-    column(
-      'Ready',
-      describedAs('core.v1.ReplicationControllerStatus', 'readyReplicas'),
-      ({ status }) => status?.readyReplicas ?? 0,
-      { type: 'integer' },
-    ),
+    fieldColumn('Desired', 'core.v1.ReplicationControllerSpec', 'spec.replicas', { none: 0, type: 'integer' }),
+    fieldColumn('Current', 'core.v1.ReplicationControllerStatus', 'status.replicas', { none: 0, type: 'integer' }),
+    fieldColumn('Ready', 'core.v1.ReplicationControllerStatus', 'status.readyReplicas', { none: 0, type: 'integer' }),
     ageColumn,
     column(
       'Containers',

@@ -26,7 +26,7 @@ import {
   validateAnyResourceName,
 } from '../pod-spec/compute-resources.ts';
 import { countedByName } from '../fields/counted-by-name.ts';
-import { keepSpec } from '../fields/status-subresource.ts';
+import { keepSpec } from '../fields/status.ts';
 
 /** What is counted as objects, and so in whole numbers. */
 const COUNTED: ReadonlySet<string> = new Set([

@@ -23,6 +23,7 @@ import {
   defineResource,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { MAX_DATA_BYTES } from './config-map.ts';
 import { tlsPairFault } from './tls-pair.ts';
@@ -125,7 +126,7 @@ export const secrets = defineResource(SECRETS, {
   quota: countedByName('secrets'),
   columns: [
     nameColumn,
-    column('Type', describedAs('core.v1.Secret', 'type'), (object) => object.type ?? ''),
+    fieldColumn('Type', 'core.v1.Secret', 'type'),
     column('Data', describedAs('core.v1.Secret', 'data'), (object) => Object.keys(object.data ?? {}).length),
     ageColumn,
   ],

@@ -12,10 +12,10 @@ import {
   equalJson,
   invalid,
   labelValue,
-  notSupported,
   qualifiedName,
   required,
   SLICE_MANAGER_LABEL,
+  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -69,9 +69,7 @@ function validate({ addressType = '', ...slice }: EndpointSlice): FieldError[] {
   const ports = slice.ports ?? [];
   const errors: FieldError[] = [];
   if (addressType === '') errors.push(required('addressType'));
-  else if (!ADDRESS_TYPES.includes(addressType)) {
-    errors.push(notSupported('addressType', addressType, ADDRESS_TYPES));
-  }
+  else append(errors, oneOf('addressType', addressType, ADDRESS_TYPES));
   if (ports.length > MAX_PORTS) return [...errors, tooMany('ports', ports.length, MAX_PORTS)];
   const isRepeated = repeatedAt(ports.map(({ name = '' }) => name));
   return [...errors, ...ports.flatMap((port, i) => validatePort(port, `ports[${i}]`, isRepeated(i)))];
@@ -82,7 +80,7 @@ function validatePort(port: DiscoveryEndpointPort, path: string, isRepeated: boo
   const errors = name === '' ? [] : invalidAll(`${path}.name`, name, dns1123Label(name));
   if (isRepeated) errors.push(duplicate(`${path}.name`, name));
   if (protocol === undefined) errors.push(required(`${path}.protocol`));
-  else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, PROTOCOLS));
+  else append(errors, oneOf(`${path}.protocol`, protocol, PROTOCOLS));
   if (appProtocol !== undefined) {
     append(errors, invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
   }

@@ -14,13 +14,13 @@ import {
   required,
 } from '@gantry/objects';
 import {
-  describedAs,
   ageColumn,
   column,
   defineResource,
   invalidAll,
   nameColumn,
   unsupported,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { flowStatus, flowStrategy, validateFlowConditions } from './status.ts';
 import { MANDATORY_FLOW_SCHEMAS } from './built-in-objects.ts';
@@ -117,16 +117,12 @@ export const flowSchemas = defineResource(FLOW_SCHEMAS, {
   subresources: [flowStatus],
   columns: [
     nameColumn,
-    column(
+    fieldColumn(
       'PriorityLevel',
-      describedAs('flowcontrol.v1.PriorityLevelConfigurationReference', 'name'),
-      ({ spec }) => spec?.priorityLevelConfiguration?.name ?? '',
+      'flowcontrol.v1.PriorityLevelConfigurationReference',
+      'spec.priorityLevelConfiguration.name',
     ),
-    column(
-      'MatchingPrecedence',
-      describedAs('flowcontrol.v1.FlowSchemaSpec', 'matchingPrecedence'),
-      ({ spec }) => spec?.matchingPrecedence ?? 0,
-    ),
+    fieldColumn('MatchingPrecedence', 'flowcontrol.v1.FlowSchemaSpec', 'spec.matchingPrecedence', { none: 0 }),
     column(
       'DistinguisherMethod',
       '`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema. `nil` specifies that the distinguisher is disabled and thus will always be the empty string.',

@@ -13,7 +13,15 @@ import {
   invalid,
   required,
 } from '@gantry/objects';
-import { describedAs, ageColumn, column, defineResource, nameColumn, unsupported } from '@gantry/apimachinery';
+import {
+  describedAs,
+  ageColumn,
+  column,
+  defineResource,
+  nameColumn,
+  unsupported,
+  fieldColumn,
+} from '@gantry/apimachinery';
 import { flowStatus, flowStrategy, validateFlowConditions } from './status.ts';
 import { MANDATORY_PRIORITY_LEVELS } from './built-in-objects.ts';
 
@@ -163,15 +171,12 @@ export const priorityLevelConfigurations = defineResource(PRIORITY_LEVEL_CONFIGU
   subresources: [flowStatus],
   columns: [
     nameColumn,
-    column(
-      'Type',
-      describedAs('flowcontrol.v1.PriorityLevelConfigurationSpec', 'type'),
-      ({ spec }) => spec?.type ?? '',
-    ),
-    column(
+    fieldColumn('Type', 'flowcontrol.v1.PriorityLevelConfigurationSpec', 'spec.type'),
+    fieldColumn(
       'NominalConcurrencyShares',
-      describedAs('flowcontrol.v1.LimitedPriorityLevelConfiguration', 'nominalConcurrencyShares'),
-      ({ spec }) => spec?.limited?.nominalConcurrencyShares ?? '<none>',
+      'flowcontrol.v1.LimitedPriorityLevelConfiguration',
+      'spec.limited.nominalConcurrencyShares',
+      { none: '<none>' },
     ),
     column('Queues', describedAs('flowcontrol.v1.QueuingConfiguration', 'queues'), ofQueues('queues')),
     column('HandSize', describedAs('flowcontrol.v1.QueuingConfiguration', 'handSize'), ofQueues('handSize')),

@@ -10,17 +10,17 @@ import {
   dns1123Label,
   dns1123Subdomain,
   invalid,
-  notSupported,
   portName,
   portNumber,
   required,
   wildcardSubdomain,
   INGRESS_CLASS_ANNOTATION,
+  oneOf,
 } from '@gantry/objects';
 import { PART_VERBS, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../fields/ip.ts';
 import { validateTypedReference } from '../fields/references.ts';
-import { keepSpec } from '../fields/status-subresource.ts';
+import { keepSpec } from '../fields/status.ts';
 
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const BAD_PARTS = ['//', '/./', '/../', '%2f', '%2F'];
@@ -72,7 +72,7 @@ function validatePath(item: HTTPIngressPath, path: string): FieldError[] {
   const at = `${path}.path`;
   if (pathType === undefined || pathType === null) return [required(`${path}.pathType`, 'pathType must be specified')];
   const errors: FieldError[] = [];
-  if (!PATH_TYPES.includes(pathType)) errors.push(notSupported(`${path}.pathType`, pathType, PATH_TYPES));
+  if (!PATH_TYPES.includes(pathType)) append(errors, oneOf(`${path}.pathType`, pathType, PATH_TYPES));
   else if (!text.startsWith('/') && (text !== '' || pathType !== 'ImplementationSpecific')) {
     errors.push(invalid(at, text, 'must be an absolute path'));
   }

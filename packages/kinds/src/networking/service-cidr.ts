@@ -10,7 +10,7 @@ import {
   nameColumn,
 } from '@gantry/apimachinery';
 import { cidrFamily, validateCanonicalCidr } from '../fields/ip.ts';
-import { keepMetadata } from '../fields/restore-all-but-status.ts';
+import { keepMetadata } from '../fields/status.ts';
 
 const PATH = 'spec.cidrs';
 

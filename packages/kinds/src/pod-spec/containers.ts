@@ -9,10 +9,10 @@ import {
   duplicate,
   forbidden,
   invalid,
-  notSupported,
   portName,
   portNumber,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { validateResourceRequirements } from './compute-resources.ts';
 import { validateContainerClaims } from './container-claims.ts';
@@ -104,9 +104,7 @@ export function validateContainerParts(
     ...validateVolumeDevices(container, volumes, `${path}.volumeDevices`),
   ]);
   if (imagePullPolicy === '') errors.push(required(`${path}.imagePullPolicy`));
-  else if (!PULL_POLICIES.includes(imagePullPolicy)) {
-    errors.push(notSupported(`${path}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES));
-  }
+  else append(errors, oneOf(`${path}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES));
   return [
     ...errors,
     ...validateResourceRequirements(container.resources, `${path}.resources`),
@@ -132,7 +130,7 @@ function validatePorts(ports: readonly ContainerPort[] | undefined, path: string
     else append(errors, invalidAll(`${at}.containerPort`, containerPort, portNumber(containerPort)));
     if (hostPort !== 0) append(errors, invalidAll(`${at}.hostPort`, hostPort, portNumber(hostPort)));
     if (protocol === '') errors.push(required(`${at}.protocol`));
-    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
+    else append(errors, oneOf(`${at}.protocol`, protocol, PROTOCOLS));
     return errors;
   });
 }
@@ -159,9 +157,9 @@ function validateResizePolicy(container: Container, podRestartPolicy: string | u
       errors.push(duplicate(`${path}[${i}]`, resourceName));
     }
     if (resourceName === '') errors.push(required(path));
-    else if (!RESIZABLE.includes(resourceName)) errors.push(notSupported(path, resourceName, RESIZABLE));
+    else append(errors, oneOf(path, resourceName, RESIZABLE));
     if (restartPolicy === '') errors.push(required(path));
-    else if (!RESIZE_POLICIES.includes(restartPolicy)) errors.push(notSupported(path, restartPolicy, RESIZE_POLICIES));
+    else append(errors, oneOf(path, restartPolicy, RESIZE_POLICIES));
     if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
       errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
     }

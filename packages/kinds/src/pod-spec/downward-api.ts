@@ -6,6 +6,7 @@ import {
   notSupported,
   qualifiedName,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 
@@ -81,7 +82,7 @@ export function validateFieldRef(
   if (!KNOWN_FIELDS.has(field)) {
     return [invalid(at, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`)];
   }
-  return allowed.includes(field) ? [] : [notSupported(at, field, allowed)];
+  return oneOf(at, field, allowed);
 }
 
 /** `place` tells whether the container must be named: outside a container it must. */

@@ -1,4 +1,4 @@
-import { repeatedAt } from '@gantry/base';
+import { repeatedAt, append } from '@gantry/base';
 import {
   type Container,
   type FieldError,
@@ -9,6 +9,7 @@ import {
   invalid,
   notSupported,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { notFound } from '@gantry/apimachinery';
 import { validateDescendingPath } from '../fields/file-paths.ts';
@@ -56,7 +57,7 @@ function validateModes(mount: VolumeMount, container: Container, list: string): 
   const { mountPropagation, recursiveReadOnly, readOnly } = mount;
   if (mountPropagation !== undefined) {
     const at = `${list}.mountPropagation`;
-    if (!PROPAGATIONS.includes(mountPropagation)) errors.push(notSupported(at, mountPropagation, PROPAGATIONS));
+    if (!PROPAGATIONS.includes(mountPropagation)) append(errors, oneOf(at, mountPropagation, PROPAGATIONS));
     else if (mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
       errors.push(forbidden(at, 'Bidirectional mount propagation is available only to privileged containers'));
     }

@@ -1,4 +1,4 @@
-import { type Container, type FieldError, notSupported, required } from '@gantry/objects';
+import { type Container, type FieldError, required, oneOf } from '@gantry/objects';
 import { append } from '@gantry/base';
 
 const POLICIES = ['Always', 'Never', 'OnFailure'];
@@ -27,9 +27,7 @@ export function validateRestartPolicy(
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
     // Kubernetes looks at the rules of an init container only beside a policy.
     if (kind === 'init') return errors;
-  } else if (!POLICIES.includes(restartPolicy)) {
-    errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, POLICIES));
-  }
+  } else append(errors, oneOf(`${path}.restartPolicy`, restartPolicy, POLICIES));
   if (rules.length > MAX_RULES) errors.push(tooMany(field, rules.length, MAX_RULES));
   rules.forEach((rule, i) => append(errors, validateRule(rule, `${field}[${i}]`)));
   return errors;
@@ -39,10 +37,10 @@ function validateRule(
   { action, exitCodes }: NonNullable<Container['restartPolicyRules']>[number],
   path: string,
 ): FieldError[] {
-  const errors = ACTIONS.includes(action) ? [] : [notSupported(`${path}.action`, action, ACTIONS)];
+  const errors = oneOf(`${path}.action`, action, ACTIONS);
   if (exitCodes === undefined) return [...errors, required(`${path}.exitCodes`, 'must be specified')];
   const { operator, values = [] } = exitCodes;
-  if (!OPERATORS.includes(operator)) errors.push(notSupported(`${path}.exitCodes.operator`, operator, OPERATORS));
+  append(errors, oneOf(`${path}.exitCodes.operator`, operator, OPERATORS));
   if (values.length > MAX_EXIT_CODES) {
     errors.push(tooMany(`${path}.exitCodes.values`, values.length, MAX_EXIT_CODES));
   }

@@ -11,6 +11,7 @@ import {
   notSupported,
   required,
   userId,
+  oneOf,
 } from '@gantry/objects';
 import { PROFILE_TYPES, validateAppArmorProfile } from './app-armor.ts';
 import { invalidAll } from '@gantry/apimachinery';
@@ -43,7 +44,7 @@ function validateSeccompProfile(profile: SeccompProfile | undefined, path: strin
 
 function validateProfileType(type: string, whenMissing: string, path: string): FieldError[] {
   if (type === '') return [required(path, whenMissing)];
-  return PROFILE_TYPES.includes(type) ? [] : [notSupported(path, type, PROFILE_TYPES)];
+  return oneOf(path, type, PROFILE_TYPES);
 }
 
 /** The rules on one container's security context, in a pod with this spec. */

@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, notSupported, type PodSpec } from '@gantry/objects';
+import { type FieldError, forbidden, type PodSpec, oneOf } from '@gantry/objects';
 
 const NAMED =
   'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX';
@@ -25,5 +25,5 @@ export function validateStopSignal(
   if (signal === undefined) return [];
   if (os === undefined) return [forbidden(path, 'may not be set for containers with empty `spec.os.name`')];
   const supported = SIGNALS[os.name];
-  return supported === undefined || supported.includes(signal) ? [] : [notSupported(path, signal, supported)];
+  return supported === undefined ? [] : oneOf(path, signal, supported);
 }

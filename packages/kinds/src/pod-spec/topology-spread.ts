@@ -1,12 +1,5 @@
-import { repeatedAt } from '@gantry/base';
-import {
-  type FieldError,
-  type TopologySpreadConstraint,
-  duplicate,
-  invalid,
-  notSupported,
-  required,
-} from '@gantry/objects';
+import { repeatedAt, append } from '@gantry/base';
+import { type FieldError, type TopologySpreadConstraint, duplicate, invalid, required, oneOf } from '@gantry/objects';
 import { validateLabelKeys } from './label-keys.ts';
 import { validateLabelSelector } from '@gantry/apimachinery';
 
@@ -28,7 +21,7 @@ export function validateTopologySpread(
     const errors: FieldError[] = [];
     if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'));
     if (topologyKey === '') errors.push(required(`${at}.topologyKey`, 'can not be empty'));
-    if (!WHEN.includes(when)) errors.push(notSupported(`${at}.whenUnsatisfiable`, when, WHEN));
+    append(errors, oneOf(`${at}.whenUnsatisfiable`, when, WHEN));
     if (comesAgain(all.length - 1 - i))
       errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${when}}`));
     return [
@@ -54,8 +47,7 @@ function validateRest(constraint: TopologySpreadConstraint, path: string): Field
   const errors: FieldError[] = [];
   for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
     const value = constraint[field];
-    if (value !== undefined && !INCLUSION.includes(value))
-      errors.push(notSupported(`${path}.${field}`, value, INCLUSION));
+    append(errors, oneOf(`${path}.${field}`, value, INCLUSION));
   }
   return [
     ...errors,

@@ -16,6 +16,7 @@ import {
   notSupported,
   required,
   tooLong,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 import { validateNoBacksteps } from '../fields/file-paths.ts';
@@ -178,10 +179,8 @@ const BLOB_URI = 'https://{account-name}.blob.core.windows.net/{container-name}/
 export function validateAzureDisk(azure: AzureDiskVolumeSource, path: string): FieldError[] {
   const { diskName, diskURI = '', cachingMode, kind } = azure;
   const errors = [...requireText(diskName, `${path}.diskName`), ...requireText(diskURI, `${path}.diskURI`)];
-  if (cachingMode !== undefined && !CACHING_MODES.includes(cachingMode)) {
-    errors.push(notSupported(`${path}.cachingMode`, cachingMode, CACHING_MODES));
-  }
-  if (kind !== undefined && !DISK_KINDS.includes(kind)) errors.push(notSupported(`${path}.kind`, kind, DISK_KINDS));
+  append(errors, oneOf(`${path}.cachingMode`, cachingMode, CACHING_MODES));
+  append(errors, oneOf(`${path}.kind`, kind, DISK_KINDS));
   if (kind === 'Managed' && !diskURI.startsWith('/subscriptions/')) {
     errors.push(notSupported(`${path}.diskURI`, diskURI, [MANAGED_URI]));
   }

@@ -5,8 +5,8 @@ import {
   type PodDisruptionBudget,
   type PodDisruptionBudgetSpec,
   invalid,
-  notSupported,
   pathSegment,
+  oneOf,
 } from '@gantry/objects';
 import {
   ageColumn,
@@ -18,8 +18,7 @@ import {
 } from '@gantry/apimachinery';
 import { validateConditions } from '../fields/conditions.ts';
 import { validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
-import { restoreField } from '../fields/restore-field.ts';
-import { statusSubresource } from '../fields/status-subresource.ts';
+import { statusSubresource, keepStatus } from '../fields/status.ts';
 
 const EVICTION_POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
 const STATUS_COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
@@ -37,9 +36,7 @@ function validate({ spec = {} }: PodDisruptionBudget): FieldError[] {
     append(errors, [...validateIntOrPercent(value, `spec.${field}`), ...validateAtMostAll(value, `spec.${field}`)]);
   }
   append(errors, validateLabelSelector(spec.selector, 'spec.selector'));
-  if (policy !== undefined && !EVICTION_POLICIES.includes(policy)) {
-    errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, EVICTION_POLICIES));
-  }
+  append(errors, oneOf('spec.unhealthyPodEvictionPolicy', policy, EVICTION_POLICIES));
   return errors;
 }
 
@@ -70,9 +67,7 @@ export const podDisruptionBudgets = defineResource(POD_DISRUPTION_BUDGETS, {
     prepareForCreate: (object) => {
       object.status = { ...EMPTY_STATUS };
     },
-    prepareForUpdate: (object, old) => {
-      restoreField(object, old, 'status');
-    },
+    prepareForUpdate: keepStatus,
     validate,
     // Kubernetes' rules for budgets do not look at the metadata: only those that hold for every object do.
     validateName: pathSegment,

@@ -10,15 +10,7 @@ import {
   invalid,
   required,
 } from '@gantry/objects';
-import {
-  describedAs,
-  IMMUTABLE,
-  ageColumn,
-  column,
-  defineResource,
-  invalidAll,
-  nameColumn,
-} from '@gantry/apimachinery';
+import { IMMUTABLE, ageColumn, defineResource, invalidAll, nameColumn, fieldColumn } from '@gantry/apimachinery';
 import { validateNodeSelector } from '../pod-spec/affinity.ts';
 import { validateCounters, validateDevice } from './device.ts';
 import { validateDnsLabel, validateDriverName, validatePoolName } from './device-names.ts';
@@ -139,9 +131,9 @@ export const resourceSlices = defineResource(RESOURCE_SLICES, {
   },
   columns: [
     nameColumn,
-    column('Node', describedAs('resource.v1.ResourceSliceSpec', 'nodeName'), ({ spec }) => spec?.nodeName ?? ''),
-    column('Driver', describedAs('resource.v1.ResourceSliceSpec', 'driver'), ({ spec }) => spec?.driver ?? ''),
-    column('Pool', describedAs('resource.v1.ResourcePool', 'name'), ({ spec }) => spec?.pool?.name ?? ''),
+    fieldColumn('Node', 'resource.v1.ResourceSliceSpec', 'spec.nodeName'),
+    fieldColumn('Driver', 'resource.v1.ResourceSliceSpec', 'spec.driver'),
+    fieldColumn('Pool', 'resource.v1.ResourcePool', 'spec.pool.name'),
     ageColumn,
   ],
   fieldSelectorError: (field, apiVersion) =>

@@ -1,13 +1,5 @@
 import { type FieldError, PRIORITY_CLASSES, type PriorityClass, forbidden, invalid, required } from '@gantry/objects';
-import {
-  describedAs,
-  IMMUTABLE,
-  ageColumn,
-  column,
-  defineResource,
-  nameColumn,
-  unsupported,
-} from '@gantry/apimachinery';
+import { IMMUTABLE, ageColumn, defineResource, nameColumn, unsupported, fieldColumn } from '@gantry/apimachinery';
 
 const SYSTEM_PREFIX = 'system-';
 const HIGHEST_USER_VALUE = 1_000_000_000;
@@ -69,22 +61,9 @@ export const priorityClasses = defineResource(PRIORITY_CLASSES, {
   },
   columns: [
     nameColumn,
-    column('Value', describedAs('scheduling.v1.PriorityClass', 'value'), ({ value }) => value ?? 0, {
-      type: 'integer',
-    }),
-    column(
-      'Global-Default',
-      describedAs('scheduling.v1.PriorityClass', 'globalDefault'),
-      ({ globalDefault }) => globalDefault ?? false,
-      {
-        type: 'boolean',
-      },
-    ),
+    fieldColumn('Value', 'scheduling.v1.PriorityClass', 'value', { none: 0, type: 'integer' }),
+    fieldColumn('Global-Default', 'scheduling.v1.PriorityClass', 'globalDefault', { none: false, type: 'boolean' }),
     ageColumn,
-    column(
-      'PreemptionPolicy',
-      describedAs('scheduling.v1.PriorityClass', 'preemptionPolicy'),
-      (object) => object.preemptionPolicy ?? '',
-    ),
+    fieldColumn('PreemptionPolicy', 'scheduling.v1.PriorityClass', 'preemptionPolicy'),
   ],
 });

@@ -8,7 +8,7 @@ import {
   duplicate,
   equalJson,
   invalid,
-  notSupported,
+  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -18,6 +18,7 @@ import {
   immutable,
   nameColumn,
   unsupported,
+  fieldColumn,
 } from '@gantry/apimachinery';
 
 const GROUP_POLICIES = ['File', 'None', 'ReadWriteOnceWithFSType'];
@@ -53,9 +54,7 @@ function prepareForUpdate(object: CSIDriver, old: CSIDriver): void {
 function validate({ spec = {} }: CSIDriver): FieldError[] {
   const { fsGroupPolicy, tokenRequests = [], volumeLifecycleModes = [] } = spec;
   const errors: FieldError[] = [];
-  if (fsGroupPolicy !== undefined && !GROUP_POLICIES.includes(fsGroupPolicy)) {
-    errors.push(notSupported('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES));
-  }
+  append(errors, oneOf('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES));
   append(errors, validateTokenRequests(tokenRequests));
   for (const mode of volumeLifecycleModes) {
     if (!LIFECYCLE_MODES.includes(mode)) errors.push(unsupported('spec.volumeLifecycleModes', mode, LIFECYCLE_MODES));
@@ -130,33 +129,18 @@ export const csiDrivers = defineResource(CSI_DRIVERS, {
         type: 'boolean',
       },
     ),
-    column(
-      'PodInfoOnMount',
-      describedAs('storage.v1.CSIDriverSpec', 'podInfoOnMount'),
-      ({ spec }) => spec.podInfoOnMount ?? false,
-      {
-        type: 'boolean',
-      },
-    ),
-    column(
-      'StorageCapacity',
-      describedAs('storage.v1.CSIDriverSpec', 'storageCapacity'),
-      ({ spec }) => spec.storageCapacity ?? false,
-      {
-        type: 'boolean',
-      },
-    ),
+    fieldColumn('PodInfoOnMount', 'storage.v1.CSIDriverSpec', 'spec.podInfoOnMount', { none: false, type: 'boolean' }),
+    fieldColumn('StorageCapacity', 'storage.v1.CSIDriverSpec', 'spec.storageCapacity', {
+      none: false,
+      type: 'boolean',
+    }),
     column('TokenRequests', describedAs('storage.v1.CSIDriverSpec', 'tokenRequests'), ({ spec: { tokenRequests } }) =>
       tokenRequests === undefined ? '<unset>' : tokenRequests.map(({ audience }) => audience).join(','),
     ),
-    column(
-      'RequiresRepublish',
-      describedAs('storage.v1.CSIDriverSpec', 'requiresRepublish'),
-      ({ spec }) => spec.requiresRepublish ?? false,
-      {
-        type: 'boolean',
-      },
-    ),
+    fieldColumn('RequiresRepublish', 'storage.v1.CSIDriverSpec', 'spec.requiresRepublish', {
+      none: false,
+      type: 'boolean',
+    }),
     column(
       'Modes',
       describedAs('storage.v1.CSIDriverSpec', 'volumeLifecycleModes'),

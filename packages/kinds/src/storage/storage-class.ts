@@ -10,6 +10,7 @@ import {
   qualifiedName,
   required,
   DEFAULT_STORAGE_CLASS_MARKS,
+  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -19,6 +20,7 @@ import {
   immutable,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { oldLabelAdvice } from '../fields/deprecated-labels.ts';
 import { validateParameters, validateProvisioner } from './drivers.ts';
@@ -37,9 +39,7 @@ function validate(object: StorageClass): FieldError[] {
   if (reclaimPolicy !== '' && !RECLAIM_POLICIES.includes(reclaimPolicy)) {
     errors.push(notSupported('reclaimPolicy', reclaimPolicy, RECLAIM_POLICIES));
   }
-  if (!BINDING_MODES.includes(volumeBindingMode)) {
-    errors.push(notSupported('volumeBindingMode', volumeBindingMode, BINDING_MODES));
-  }
+  append(errors, oneOf('volumeBindingMode', volumeBindingMode, BINDING_MODES));
   return [...errors, ...validateTopologies(allowedTopologies)];
 }
 
@@ -102,21 +102,9 @@ export const storageClasses = defineResource(STORAGE_CLASSES, {
   columns: [
     { ...nameColumn, value: name },
     column('Provisioner', describedAs('storage.v1.StorageClass', 'provisioner'), (object) => object.provisioner),
-    column(
-      'ReclaimPolicy',
-      describedAs('storage.v1.StorageClass', 'reclaimPolicy'),
-      (object) => object.reclaimPolicy ?? 'Delete',
-    ),
-    column(
-      'VolumeBindingMode',
-      describedAs('storage.v1.StorageClass', 'volumeBindingMode'),
-      (object) => object.volumeBindingMode ?? 'Immediate',
-    ),
-    column(
-      'AllowVolumeExpansion',
-      describedAs('storage.v1.StorageClass', 'allowVolumeExpansion'),
-      (object) => object.allowVolumeExpansion ?? false,
-    ),
+    fieldColumn('ReclaimPolicy', 'storage.v1.StorageClass', 'reclaimPolicy', { none: 'Delete' }),
+    fieldColumn('VolumeBindingMode', 'storage.v1.StorageClass', 'volumeBindingMode', { none: 'Immediate' }),
+    fieldColumn('AllowVolumeExpansion', 'storage.v1.StorageClass', 'allowVolumeExpansion', { none: false }),
     ageColumn,
   ],
 });

@@ -20,8 +20,9 @@ import {
   immutable,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
-import { keepMetadata } from '../fields/restore-all-but-status.ts';
+import { keepMetadata } from '../fields/status.ts';
 import { defaultVolumeSource } from '../core/volumes/storage-objects.ts';
 import { validateVolumeSpec } from '../core/volumes/persistent-volume-spec.ts';
 import { validateDriverName } from '../pod-spec/volume-sources.ts';
@@ -122,18 +123,9 @@ export const volumeAttachments = defineResource(VOLUME_ATTACHMENTS, {
       ),
       format: 'name',
     },
-    column(
-      'PV',
-      describedAs('storage.v1.VolumeAttachmentSource', 'persistentVolumeName'),
-      ({ spec }) => spec.source.persistentVolumeName ?? '',
-    ),
+    fieldColumn('PV', 'storage.v1.VolumeAttachmentSource', 'spec.source.persistentVolumeName'),
     column('Node', describedAs('storage.v1.VolumeAttachmentSpec', 'nodeName'), ({ spec }) => spec.nodeName),
-    column(
-      'Attached',
-      describedAs('storage.v1.VolumeAttachmentStatus', 'attached'),
-      ({ status }) => status?.attached ?? false,
-      { type: 'boolean' },
-    ),
+    fieldColumn('Attached', 'storage.v1.VolumeAttachmentStatus', 'status.attached', { none: false, type: 'boolean' }),
     ageColumn,
   ],
 });

@@ -1,5 +1,5 @@
 import { type Container, type Pod, type PodSpec, cloneJson } from '@gantry/objects';
-import { restoreField } from '../../fields/restore-field.ts';
+import { restoreField } from '../../fields/status.ts';
 
 const METADATA = ['deletionTimestamp', 'generation', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 

@@ -1,5 +1,5 @@
 import { append, repeatedAt } from '@gantry/base';
-import { type FieldError, type ServiceSpec, duplicate, invalid, notSupported } from '@gantry/objects';
+import { type FieldError, type ServiceSpec, duplicate, invalid, oneOf } from '@gantry/objects';
 import { ipFamily, validateIp } from '../../fields/ip.ts';
 
 const FAMILIES = ['IPv4', 'IPv6'];
@@ -25,12 +25,10 @@ export function validateClusterIps(spec: ServiceSpec): FieldError[] {
   }
   const isRepeated = repeatedAt(ipFamilies);
   ipFamilies.forEach((family, i) => {
-    if (!FAMILIES.includes(family)) errors.push(notSupported(`spec.ipFamilies[${i}]`, family, FAMILIES));
+    append(errors, oneOf(`spec.ipFamilies[${i}]`, family, FAMILIES));
     if (isRepeated(i)) errors.push(duplicate(`spec.ipFamilies[${i}]`, family));
   });
-  if (ipFamilyPolicy !== undefined && !FAMILY_POLICIES.includes(ipFamilyPolicy)) {
-    errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, FAMILY_POLICIES));
-  }
+  append(errors, oneOf('spec.ipFamilyPolicy', ipFamilyPolicy, FAMILY_POLICIES));
   const { errors: faults, usable } = validateAddresses(clusterIPs, path);
   append(errors, faults);
   return usable === 'no' ? errors : [...errors, ...validateFamilies(spec, path)];

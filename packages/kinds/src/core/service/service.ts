@@ -9,8 +9,8 @@ import {
   forbidden,
   invalid,
   labelName,
-  notSupported,
   required,
+  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,
@@ -22,6 +22,7 @@ import {
   formatLabelSelector,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../../fields/ip.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './allocations.ts';
@@ -182,9 +183,7 @@ function validateStatus({ spec, status }: Service): FieldError[] {
       errors.push(forbidden(modePath, 'may not be specified when `ip` is not set'));
     } else if (ip !== '' && ipMode === undefined) {
       errors.push(required(modePath, 'must be specified when `ip` is set'));
-    } else if (ipMode !== undefined && !IP_MODES.includes(ipMode)) {
-      errors.push(notSupported(modePath, ipMode, IP_MODES));
-    }
+    } else append(errors, oneOf(modePath, ipMode, IP_MODES));
     if (hostname === '') return errors;
     append(errors, invalidAll(`${path}[${i}].hostname`, hostname, dns1123Subdomain(hostname)));
     if (ipFamily(hostname) !== undefined) {
@@ -253,7 +252,7 @@ export const services = defineResource(SERVICES, {
   quota: serviceQuota,
   columns: [
     nameColumn,
-    column('Type', describedAs('core.v1.ServiceSpec', 'type'), ({ spec }) => spec?.type ?? ''),
+    fieldColumn('Type', 'core.v1.ServiceSpec', 'spec.type'),
     column(
       'Cluster-IP',
       describedAs('core.v1.ServiceSpec', 'clusterIP'),

@@ -13,6 +13,7 @@ import {
   portNumber,
   qualifiedName,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateCidr, validateEndpointIp, validateIp } from '../../fields/ip.ts';
@@ -100,7 +101,7 @@ function validatePorts(spec: ServiceSpec): FieldError[] {
     }
     append(errors, invalidAll(`${at}.port`, port.port ?? 0, portNumber(port.port ?? 0)));
     if (protocol === '') errors.push(required(`${at}.protocol`));
-    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
+    else append(errors, oneOf(`${at}.protocol`, protocol, PROTOCOLS));
     append(errors, validatePortReference(port.targetPort, `${at}.targetPort`));
     if (appProtocol !== undefined) {
       append(errors, invalidAll(`${at}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
@@ -113,9 +114,7 @@ function validateSessionAffinity({ sessionAffinity = '', sessionAffinityConfig }
   const path = 'spec.sessionAffinityConfig';
   const errors: FieldError[] = [];
   if (sessionAffinity === '') errors.push(required('spec.sessionAffinity'));
-  else if (!AFFINITIES.includes(sessionAffinity)) {
-    errors.push(notSupported('spec.sessionAffinity', sessionAffinity, AFFINITIES));
-  }
+  else append(errors, oneOf('spec.sessionAffinity', sessionAffinity, AFFINITIES));
   if (sessionAffinity === 'None' && sessionAffinityConfig !== undefined) {
     errors.push(forbidden(path, 'must not be set when session affinity is None'));
   }
@@ -243,13 +242,13 @@ function validateTrafficPolicies(spec: ServiceSpec): FieldError[] {
   if (!isExternallyAccessible(spec)) {
     if (external !== '') errors.push(invalid(path, external, 'may only be set for externally-accessible services'));
   } else if (external === '') errors.push(required(path));
-  else if (!POLICIES.includes(external)) errors.push(notSupported(path, external, POLICIES));
+  else append(errors, oneOf(path, external, POLICIES));
   append(errors, validateHealthCheckPort(spec));
   if (internal === undefined) {
     if (['NodePort', 'LoadBalancer', 'ClusterIP'].includes(spec.type ?? '')) {
       errors.push(required('spec.internalTrafficPolicy'));
     }
-  } else if (!POLICIES.includes(internal)) errors.push(notSupported('spec.internalTrafficPolicy', internal, POLICIES));
+  } else append(errors, oneOf('spec.internalTrafficPolicy', internal, POLICIES));
   if (trafficDistribution !== undefined && !DISTRIBUTIONS.includes(trafficDistribution)) {
     errors.push(unsupported('spec.trafficDistribution', trafficDistribution, DISTRIBUTIONS));
   }

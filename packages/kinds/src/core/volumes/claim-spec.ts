@@ -10,6 +10,7 @@ import {
   notSupported,
   parseQuantity,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { invalidAll, validateLabelSelector } from '@gantry/apimachinery';
 
@@ -33,9 +34,7 @@ export function validateClaimSpec(spec: PersistentVolumeClaimSpec, path: string)
       ? []
       : invalidAll(`${path}.storageClassName`, storageClassName, dns1123Subdomain(storageClassName))),
   ];
-  if (volumeMode !== undefined && !VOLUME_MODES.includes(volumeMode)) {
-    errors.push(notSupported(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
-  }
+  append(errors, oneOf(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
   append(errors, validateSources(spec, path));
   if (volumeAttributesClassName !== '') {
     const at = `${path}.volumeAttributesClassName`;

@@ -12,6 +12,7 @@ import {
   immutable,
   invalidAll,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import {
   type FieldError,
@@ -36,7 +37,7 @@ import { defaultClaimSpec, validateClaimSpec } from './claim-spec.ts';
 import { diffClaimSpecs } from './changed-specs.ts';
 import { shortModes } from './storage-objects.ts';
 import { claimQuota } from './claim-quota.ts';
-import { keepSpec } from '../../fields/status-subresource.ts';
+import { keepSpec } from '../../fields/status.ts';
 
 const RESIZE_STATES = [
   'ControllerResizeInProgress',
@@ -228,11 +229,7 @@ export const persistentVolumeClaims = defineResource(PERSISTENT_VOLUME_CLAIMS, {
     column('Status', describedAs('core.v1.PersistentVolumeClaimStatus', 'phase'), ({ metadata, status }) =>
       metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating',
     ),
-    column(
-      'Volume',
-      describedAs('core.v1.PersistentVolumeClaimSpec', 'volumeName'),
-      ({ spec }) => spec?.volumeName ?? '',
-    ),
+    fieldColumn('Volume', 'core.v1.PersistentVolumeClaimSpec', 'spec.volumeName'),
     column('Capacity', describedAs('core.v1.PersistentVolumeClaimStatus', 'capacity'), capacity),
     column('Access Modes', describedAs('core.v1.PersistentVolumeClaimStatus', 'accessModes'), ({ spec, status }) =>
       (spec?.volumeName ?? '') === '' ? '' : shortModes(status?.accessModes),
@@ -244,13 +241,9 @@ export const persistentVolumeClaims = defineResource(PERSISTENT_VOLUME_CLAIMS, {
       ({ spec }) => spec?.volumeAttributesClassName ?? '<unset>',
     ),
     ageColumn,
-    column(
-      'VolumeMode',
-      describedAs('core.v1.PersistentVolumeClaimSpec', 'volumeMode'),
-      ({ spec }) => spec?.volumeMode ?? '<unset>',
-      {
-        wide: 'wide',
-      },
-    ),
+    fieldColumn('VolumeMode', 'core.v1.PersistentVolumeClaimSpec', 'spec.volumeMode', {
+      none: '<unset>',
+      wide: 'wide',
+    }),
   ],
 });

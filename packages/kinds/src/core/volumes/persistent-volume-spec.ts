@@ -12,6 +12,7 @@ import {
   parseQuantity,
   quantityValue,
   required,
+  oneOf,
 } from '@gantry/objects';
 import { validateNodeSelector } from '../../pod-spec/affinity.ts';
 import { validateModes, VOLUME_MODES } from './claim-spec.ts';
@@ -247,9 +248,7 @@ function validateClasses(spec: Spec, path: string, place: 'object' | 'inline'): 
     return errors;
   }
   if (className !== '') append(errors, invalidAll(`${path}.storageClassName`, className, dns1123Subdomain(className)));
-  if (volumeMode !== undefined && !VOLUME_MODES.includes(volumeMode)) {
-    errors.push(notSupported(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
-  }
+  append(errors, oneOf(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
   if (attributes === undefined) return errors;
   const at = `${path}.volumeAttributesClassName`;
   if (attributes === '') errors.push(required(at, 'an empty string is disallowed'));

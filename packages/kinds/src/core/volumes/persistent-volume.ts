@@ -30,6 +30,7 @@ import {
   defineResource,
   immutable,
   nameColumn,
+  fieldColumn,
 } from '@gantry/apimachinery';
 import { oldLabelAdvice } from '../../fields/deprecated-labels.ts';
 import { validateVolumeSpec } from './persistent-volume-spec.ts';
@@ -207,11 +208,7 @@ export const persistentVolumes = defineResource(PERSISTENT_VOLUMES, {
     column('Access Modes', describedAs('core.v1.PersistentVolumeSpec', 'accessModes'), ({ spec }) =>
       shortModes(spec?.accessModes),
     ),
-    column(
-      'Reclaim Policy',
-      describedAs('core.v1.PersistentVolumeSpec', 'persistentVolumeReclaimPolicy'),
-      ({ spec }) => spec?.persistentVolumeReclaimPolicy ?? '',
-    ),
+    fieldColumn('Reclaim Policy', 'core.v1.PersistentVolumeSpec', 'spec.persistentVolumeReclaimPolicy'),
     column('Status', describedAs('core.v1.PersistentVolumeStatus', 'phase'), ({ metadata, status }) =>
       metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating',
     ),
@@ -226,15 +223,8 @@ export const persistentVolumes = defineResource(PERSISTENT_VOLUMES, {
       'VolumeAttributesClass of the pv',
       ({ spec }) => spec?.volumeAttributesClassName ?? '<unset>',
     ),
-    column('Reason', describedAs('core.v1.PersistentVolumeStatus', 'reason'), ({ status }) => status?.reason ?? ''),
+    fieldColumn('Reason', 'core.v1.PersistentVolumeStatus', 'status.reason'),
     ageColumn,
-    column(
-      'VolumeMode',
-      describedAs('core.v1.PersistentVolumeSpec', 'volumeMode'),
-      ({ spec }) => spec?.volumeMode ?? '<unset>',
-      {
-        wide: 'wide',
-      },
-    ),
+    fieldColumn('VolumeMode', 'core.v1.PersistentVolumeSpec', 'spec.volumeMode', { none: '<unset>', wide: 'wide' }),
   ],
 });
