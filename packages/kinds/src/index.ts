@@ -31,7 +31,7 @@ export {
   strictness,
 } from './pod-security/pod-security-policy.ts';
 export { SYSTEM_PRIORITIES } from './scheduling/priority-class.ts';
-export { type Amounts, addAmounts, compareAmounts } from './fields/amounts.ts';
+export { type Amounts, addAmounts, compareAmounts } from './fields/quota.ts';
 export { type CronSchedule, parseCronSchedule } from './batch/cron-schedule.ts';
 export { lastCronTime, nextCronTime } from './batch/cron-times.ts';
 export { formatZonedTime, timeZone, timeZoneFault } from './batch/time-zone.ts';

@@ -8,7 +8,7 @@ import {
   parseQuantity,
   subtractQuantity,
 } from '@gantry/objects';
-import { addAmounts, type Amounts, compareAmounts } from './fields/amounts.ts';
+import { addAmounts, type Amounts, compareAmounts } from './fields/quota.ts';
 import { resources } from './registry.ts';
 
 /** By group and resource; all versions of a kind have the same. */

@@ -22,7 +22,7 @@ import {
 import { amountOf, validateAtMostAll, validateIntOrPercent } from '../fields/int-or-percent.ts';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validateReplicatedTemplate } from '../pod-spec/template.ts';
-import { replicatedWarnings } from './replicated-warnings.ts';
+import { replicatedWarnings } from '../workloads/name-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { readyColumn, workloadColumns } from '../workloads/columns.ts';

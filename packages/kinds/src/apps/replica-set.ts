@@ -10,7 +10,7 @@ import {
 } from '@gantry/apimachinery';
 import { defaultPodTemplate } from '../pod-spec/defaults.ts';
 import { validateReplicatedTemplate } from '../pod-spec/template.ts';
-import { replicatedWarnings } from './replicated-warnings.ts';
+import { replicatedWarnings } from '../workloads/name-warnings.ts';
 import { validateReplicaCounts } from '../workloads/replica-counts.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { workloadColumns } from '../workloads/columns.ts';

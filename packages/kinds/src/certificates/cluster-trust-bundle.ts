@@ -12,8 +12,7 @@ import {
 } from '@gantry/objects';
 import { pemBlocks } from '../fields/pem.ts';
 import { derSequences } from './issued-certificate.ts';
-import { validateSignerName } from '../fields/signer-name.ts';
-import { trustBundleName } from '../fields/trust-bundle-name.ts';
+import { trustBundleName, validateSignerName } from '../fields/signer-name.ts';
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 const BUNDLE = 'spec.trustBundle';

@@ -10,7 +10,7 @@ import {
   tooLong,
 } from '@gantry/objects';
 import { describedAs, ageColumn, column, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
-import { countedByName } from '../fields/counted-by-name.ts';
+import { countedByName } from '../fields/quota.ts';
 
 /** Data of a ConfigMap or Secret together: 1 MiB. */
 export const MAX_DATA_BYTES = 1024 * 1024;

@@ -12,7 +12,7 @@ import {
 } from '@gantry/apimachinery';
 import { validateAmount } from '../pod-spec/compute-resources.ts';
 import { cidrFamily, cidrWarnings, validateCidr } from '../fields/ip.ts';
-import { validateTaints } from '../pod-spec/taints.ts';
+import { validateTaints } from '../pod-spec/tolerations.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 const ROLE_LABEL = 'kubernetes.io/role';

@@ -27,7 +27,7 @@ import { validateReplicaCounts } from '../workloads/replica-counts.ts';
 import { scaleOfSelector } from '../workloads/scale-subresource.ts';
 import { surprisingName } from '../workloads/name-warnings.ts';
 import { formatContainers, formatLabels } from '../workloads/columns.ts';
-import { countedByName } from '../fields/counted-by-name.ts';
+import { countedByName } from '../fields/quota.ts';
 
 /** Selector and labels are those of the template where none are given. */
 function applyDefaults(object: ReplicationController): void {

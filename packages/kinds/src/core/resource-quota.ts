@@ -25,7 +25,7 @@ import {
   STANDARD_RESOURCES,
   validateAnyResourceName,
 } from '../pod-spec/compute-resources.ts';
-import { countedByName } from '../fields/counted-by-name.ts';
+import { countedByName } from '../fields/quota.ts';
 import { keepSpec } from '../fields/status.ts';
 
 /** What is counted as objects, and so in whole numbers. */

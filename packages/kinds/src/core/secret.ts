@@ -27,7 +27,7 @@ import {
 } from '@gantry/apimachinery';
 import { MAX_DATA_BYTES } from './config-map.ts';
 import { tlsPairFault } from './tls-pair.ts';
-import { countedByName } from '../fields/counted-by-name.ts';
+import { countedByName } from '../fields/quota.ts';
 
 const REDACTED = '<secret contents redacted>';
 

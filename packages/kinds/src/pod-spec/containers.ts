@@ -2,17 +2,17 @@ import { append, repeatedAt } from '@gantry/base';
 import {
   type Container,
   type ContainerPort,
-  type FieldError,
-  type PodSpec,
-  type Volume,
   dns1123Label,
   duplicate,
+  type FieldError,
   forbidden,
   invalid,
+  oneOf,
+  type PodSpec,
   portName,
   portNumber,
   required,
-  oneOf,
+  type Volume,
 } from '@gantry/objects';
 import { validateResourceRequirements } from './compute-resources.ts';
 import { validateContainerClaims } from './container-claims.ts';
@@ -20,9 +20,81 @@ import { validateEnv, validateEnvFrom } from './env.ts';
 import { invalidAll, unsupported } from '@gantry/apimachinery';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
-import { validateRestartPolicy } from './restart-policies.ts';
-import { validateStopSignal } from './stop-signals.ts';
 import { validateSecurityContext } from './security-context.ts';
+
+const POLICIES = ['Always', 'Never', 'OnFailure'];
+const ACTIONS = ['Restart', 'RestartAllContainers'];
+const OPERATORS = ['In', 'NotIn'];
+const MAX_RULES = 20;
+const MAX_EXIT_CODES = 255;
+
+function tooMany(field: string, value: number, max: number): FieldError {
+  return { type: 'FieldValueTooMany', field, value, detail: `must have at most ${max} items` };
+}
+
+/**
+ * The rules on when one container is started again (Kubernetes: validateContainerRestartPolicy). A sidecar has them too: by them its exit
+ * restarts all containers.
+ */
+export function validateRestartPolicy(
+  { restartPolicy, restartPolicyRules: rules = [] }: Container,
+  kind: 'init' | 'main',
+  path: string,
+): FieldError[] {
+  const field = `${path}.restartPolicyRules`;
+  const errors: FieldError[] = [];
+  if (restartPolicy === undefined) {
+    if (rules.length === 0) return [];
+    errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
+    // Kubernetes looks at the rules of an init container only beside a policy.
+    if (kind === 'init') return errors;
+  } else append(errors, oneOf(`${path}.restartPolicy`, restartPolicy, POLICIES));
+  if (rules.length > MAX_RULES) errors.push(tooMany(field, rules.length, MAX_RULES));
+  rules.forEach((rule, i) => append(errors, validateRule(rule, `${field}[${i}]`)));
+  return errors;
+}
+
+function validateRule(
+  { action, exitCodes }: NonNullable<Container['restartPolicyRules']>[number],
+  path: string,
+): FieldError[] {
+  const errors = oneOf(`${path}.action`, action, ACTIONS);
+  if (exitCodes === undefined) return [...errors, required(`${path}.exitCodes`, 'must be specified')];
+  const { operator, values = [] } = exitCodes;
+  append(errors, oneOf(`${path}.exitCodes.operator`, operator, OPERATORS));
+  if (values.length > MAX_EXIT_CODES) {
+    errors.push(tooMany(`${path}.exitCodes.values`, values.length, MAX_EXIT_CODES));
+  }
+  return errors;
+}
+
+const NAMED =
+  'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX';
+
+const after = (base: string, sign: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `SIG${base}${sign}${i + 1}`);
+
+/** The signals by which a container may be stopped, by the operating system of its pod. */
+const SIGNALS: Readonly<Record<string, readonly string[]>> = {
+  linux: [
+    ...NAMED.split(' ').map((name) => `SIG${name}`),
+    ...after('RTMIN', '+', 15),
+    ...after('RTMAX', '-', 14),
+  ].sort(),
+  windows: ['SIGKILL', 'SIGTERM'],
+};
+
+/** The rules on a container's stop signal (Kubernetes: validateStopSignal). */
+export function validateStopSignal(
+  signal: string | undefined,
+  { os }: Pick<PodSpec, 'os'>,
+  path: string,
+): FieldError[] {
+  if (signal === undefined) return [];
+  if (os === undefined) return [forbidden(path, 'may not be set for containers with empty `spec.os.name`')];
+  const supported = SIGNALS[os.name];
+  return supported === undefined ? [] : oneOf(path, signal, supported);
+}
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];

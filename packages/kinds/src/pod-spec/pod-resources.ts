@@ -8,7 +8,7 @@ import {
   isPodLevelResource,
 } from '@gantry/objects';
 import { unsupported } from '@gantry/apimachinery';
-import { compareAmounts } from '../fields/amounts.ts';
+import { compareAmounts } from '../fields/quota.ts';
 import { isHugePages, validateAnyResourceName, validateResourceRequirements } from './compute-resources.ts';
 
 /** The rules on pod-level resources, and on the containers beside them. */

@@ -1,8 +1,7 @@
 import { append } from '@gantry/base';
 import { invalidAll, validateLabelSelector } from '@gantry/apimachinery';
 import { type ClusterTrustBundleProjection, type FieldError, invalid, required } from '@gantry/objects';
-import { validateSignerName } from '../fields/signer-name.ts';
-import { signerOfBundleName, trustBundleName } from '../fields/trust-bundle-name.ts';
+import { signerOfBundleName, trustBundleName, validateSignerName } from '../fields/signer-name.ts';
 import { validateUnreservedPath } from '../fields/file-paths.ts';
 
 /** The rules on a projected source of trust bundles: one by its name, or those of a signer that a selector takes. */

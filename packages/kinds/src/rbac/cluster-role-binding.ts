@@ -1,7 +1,7 @@
 import { CLUSTER_ROLE_BINDINGS, pathSegment } from '@gantry/objects';
 import { defineResource } from '@gantry/apimachinery';
 import { defaultBinding, validateBindingTo, validateBindingUpdate } from './rules.ts';
-import { bindingColumns } from './binding-columns.ts';
+import { bindingColumns } from './role-binding.ts';
 
 export const clusterRoleBindings = defineResource(CLUSTER_ROLE_BINDINGS, {
   schema: 'rbac.v1.ClusterRoleBinding',

@@ -1,7 +1,23 @@
-import { ROLE_BINDINGS, pathSegment } from '@gantry/objects';
-import { defineResource } from '@gantry/apimachinery';
-import { defaultBinding, validateBindingTo, validateBindingUpdate } from './rules.ts';
-import { bindingColumns } from './binding-columns.ts';
+import { type KubeObject, pathSegment, ROLE_BINDINGS, type RoleRef, type Subject } from '@gantry/objects';
+import { ageColumn, type Column, column, defineResource, nameColumn } from '@gantry/apimachinery';
+import { defaultBinding, subjectNames, validateBindingTo, validateBindingUpdate } from './rules.ts';
+
+/** The columns of the bindings of a kind: the role, described as `role`, and its subjects. */
+export function bindingColumns<T extends KubeObject & { roleRef: RoleRef; subjects?: Subject[] }>(
+  of: 'clusterRoleBinding' | 'roleBinding',
+  role: string,
+): Column<T>[] {
+  const subjects = (name: string, kind: string) =>
+    column<T>(name, `${name} in the ${of}`, (object) => subjectNames(object, kind), { wide: 'wide' });
+  return [
+    nameColumn,
+    column('Role', role, ({ roleRef }) => `${roleRef.kind}/${roleRef.name}`),
+    ageColumn,
+    subjects('Users', 'User'),
+    subjects('Groups', 'Group'),
+    subjects('ServiceAccounts', 'ServiceAccount'),
+  ];
+}
 
 export const roleBindings = defineResource(ROLE_BINDINGS, {
   schema: 'rbac.v1.RoleBinding',

@@ -1,8 +1,7 @@
 import { isNative } from '../../pod-spec/compute-resources.ts';
 import type { QuotaUsage } from '@gantry/apimachinery';
 import { isFinalPhase, type Pod, podAmountsWithOverhead, withHeldResources } from '@gantry/objects';
-import type { Amounts } from '../../fields/amounts.ts';
-import { satisfiesScope } from '../../fields/quota-scope.ts';
+import { type Amounts, satisfiesScope } from '../../fields/quota.ts';
 
 const COMPUTE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 

@@ -1,28 +1,29 @@
 import { append } from '@gantry/base';
 import {
-  type FieldError,
-  SERVICES,
-  type Service,
-  type ServicePort,
-  type ServiceSpec,
   dns1123Subdomain,
+  type FieldError,
   forbidden,
   invalid,
   labelName,
-  required,
   oneOf,
+  required,
+  type Service,
+  type ServicePort,
+  SERVICES,
+  type ServiceSpec,
 } from '@gantry/objects';
 import {
-  describedAs,
-  PART_VERBS,
-  PROXY_VERBS,
   ageColumn,
   column,
   defineResource,
+  describedAs,
+  fieldColumn,
   formatLabelSelector,
   invalidAll,
   nameColumn,
-  fieldColumn,
+  PART_VERBS,
+  PROXY_VERBS,
+  type QuotaUsage,
 } from '@gantry/apimachinery';
 import { ipFamily, loadBalancerWarnings, validateIp } from '../../fields/ip.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './allocations.ts';
@@ -37,7 +38,23 @@ import {
   validateService,
 } from './spec.ts';
 import { serviceWarnings } from './warnings.ts';
-import { serviceQuota } from './quota.ts';
+import type { Amounts } from '../../fields/quota.ts';
+
+const NAMES: ReadonlySet<string> = new Set(['services', 'services.nodeports', 'services.loadbalancers']);
+
+/** Services count by number, by node ports and by load balancers. */
+const serviceQuota: QuotaUsage<Service> = { limits: (name) => NAMES.has(name), usage: serviceUsage };
+
+function serviceUsage({ spec }: Service): Amounts {
+  const usage: Record<string, string> = { services: '1', 'services.loadbalancers': '0', 'services.nodeports': '0' };
+  const ports = spec?.ports ?? [];
+  if (spec?.type === 'NodePort') usage['services.nodeports'] = String(ports.length);
+  if (spec?.type !== 'LoadBalancer') return usage;
+  usage['services.loadbalancers'] = '1';
+  const own = ports.filter(({ nodePort }) => (nodePort ?? 0) !== 0).length;
+  usage['services.nodeports'] = String(spec.allocateLoadBalancerNodePorts === false ? own : ports.length);
+  return usage;
+}
 
 const CLIENT_IP_SECONDS = 10800;
 const IP_MODES = ['Proxy', 'VIP'];

@@ -1,25 +1,47 @@
 import { append, repeatedAt } from '@gantry/base';
 import {
-  type FieldError,
-  type Service,
-  type ServicePort,
-  type ServiceSpec,
   dns1123Label,
   dns1123Subdomain,
   duplicate,
+  type FieldError,
   forbidden,
   invalid,
   notSupported,
+  OLD_TOPOLOGY_MODE_ANNOTATION,
+  oneOf,
   portNumber,
   qualifiedName,
   required,
-  oneOf,
+  type Service,
+  type ServicePort,
+  type ServiceSpec,
+  TOPOLOGY_MODE_ANNOTATION,
 } from '@gantry/objects';
 import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateCidr, validateEndpointIp, validateIp } from '../../fields/ip.ts';
 import { validatePortReference } from '../../pod-spec/probes.ts';
-import { validateSourceRangesAnnotation, validateTopology } from './annotations.ts';
 import { isHeadless, validateClusterIps } from './ips.ts';
+
+const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+
+/** Two annotations of one meaning must not say different things. */
+function validateTopology({ metadata: { annotations = {} } }: Service): FieldError[] {
+  const { [OLD_TOPOLOGY_MODE_ANNOTATION]: hints, [TOPOLOGY_MODE_ANNOTATION]: mode } = annotations;
+  if (hints === undefined || mode === undefined || hints === mode) return [];
+  const detail = `must match annotations[${OLD_TOPOLOGY_MODE_ANNOTATION}] when both are specified`;
+  return [invalid(`metadata.annotations[${TOPOLOGY_MODE_ANNOTATION}]`, mode, detail)];
+}
+
+/** The annotation that says which clients a load balancer serves: it counts where the field is empty. What `old` had may stay. */
+function validateSourceRangesAnnotation({ metadata, spec }: Service, old?: Service): FieldError[] {
+  const value = metadata.annotations?.[SOURCE_RANGES];
+  if (value === undefined || (spec?.loadBalancerSourceRanges ?? []).length > 0) return [];
+  const path = `metadata.annotations[${SOURCE_RANGES}]`;
+  const errors: FieldError[] = [];
+  if (spec?.type !== 'LoadBalancer') errors.push(forbidden(path, "may only be used when `type` is 'LoadBalancer'"));
+  if (value.trim() === '' || old?.metadata.annotations?.[SOURCE_RANGES] === value) return errors;
+  return [...errors, ...value.split(',').flatMap((range) => validateCidr(range.trim(), path))];
+}
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];

@@ -1,7 +1,6 @@
 import type { QuotaUsage } from '@gantry/apimachinery';
 import { classOfClaim, type PersistentVolumeClaim, quantityMilli } from '@gantry/objects';
-import { type Amounts, compareAmounts } from '../../fields/amounts.ts';
-import { satisfiesScope } from '../../fields/quota-scope.ts';
+import { type Amounts, compareAmounts, satisfiesScope } from '../../fields/quota.ts';
 
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 const CLAIM_NAMES = ['persistentvolumeclaims', 'requests.storage'];

@@ -1,6 +1,6 @@
 import type { Container } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { validateRestartPolicy } from './restart-policies.ts';
+import { validateRestartPolicy, validateStopSignal } from './containers.ts';
 
 const rule = (change: object = {}) => ({ action: 'Restart', exitCodes: { operator: 'In', values: [42] }, ...change });
 const RULES = 'spec.containers[0].restartPolicyRules';
@@ -77,4 +77,16 @@ const CASES: readonly Case[] = [
 it.each(CASES)('the restart policy of a container: $why', ({ container, kind = 'main', errors }) => {
   const found = validateRestartPolicy({ name: 'c', ...container }, kind, 'spec.containers[0]');
   expect(found.map(({ field }) => field)).toEqual(errors);
+});
+
+const of = (signal: string | undefined, os?: string) =>
+  validateStopSignal(signal, os === undefined ? {} : { os: { name: os } }, 'p').map(({ type }) => type);
+
+it('a stop signal is one of those of the pod’s operating system, which must be said', () => {
+  for (const signal of ['SIGTERM', 'SIGUSR1', 'SIGRTMIN', 'SIGRTMIN+15', 'SIGRTMAX-14'])
+    expect(of(signal, 'linux')).toEqual([]);
+  for (const signal of ['TERM', 'SIGNONE', 'SIGRTMIN+16', '15', ''])
+    expect(of(signal, 'linux')).toEqual(['FieldValueNotSupported']);
+  expect([of('SIGTERM', 'windows'), of('SIGUSR1', 'windows')]).toEqual([[], ['FieldValueNotSupported']]);
+  expect([of('SIGTERM'), of(undefined)]).toEqual([['FieldValueForbidden'], []]);
 });
