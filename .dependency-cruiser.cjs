@@ -67,16 +67,22 @@ const WITHIN_WORKSPACES = [
     'plans-reach-no-shell',
     'A plan is a function of values: nothing that it imports, directly or not, acts.',
     { path: '/plan\\.ts$' },
-    { path: '^services/.*(/controller\\.ts|\\.shell\\.ts)$', reachable: true },
+    { path: '^services/.*(/controller\\.ts|\\.shell\\.ts|/metrics/[^/]+\\.ts)$', reachable: true },
   ),
   forbid(
     'controllers-apart',
-    'Controllers work together through objects. What several share is in a folder without a controller.',
+    'Controllers work together through objects. What several share is in libraries/.',
     { path: '^services/controller-manager/src/controllers/([^/]+)/', pathNot: TESTS },
     {
       path: '^services/controller-manager/src/controllers/[^/]+/',
-      pathNot: '^services/controller-manager/src/controllers/($1|pods|revisions|service-endpoints)/',
+      pathNot: '^services/controller-manager/src/controllers/$1/',
     },
+  ),
+  forbid(
+    'libraries-below-controllers',
+    'What several controllers share knows none of them.',
+    { path: '^services/controller-manager/src/libraries/', pathNot: TESTS },
+    { path: '^services/controller-manager/src/controllers/' },
   ),
   forbid(
     'scheduler-plugins-apart',

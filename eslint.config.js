@@ -54,8 +54,7 @@ const TIMERS = ['setTimeout', 'setInterval'].map((name) => ({
 const PURE = [
   '**/plan.ts',
   'services/controller-manager/src/controllers/*/*.ts',
-  'services/controller-manager/src/controllers/ownership.ts',
-  'services/controller-manager/src/controllers/template-hash.ts',
+  'services/controller-manager/src/libraries/**/*.ts',
   'services/scheduler/src/explain.ts',
   'services/scheduler/src/framework/*.ts',
   'services/scheduler/src/plugins/**/*.ts',

@@ -2,29 +2,28 @@ import type { ControllerSpec } from '@gantry/controller-runtime';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCronJobController } from './controllers/cronjob/controller.ts';
-import { type CsrSigningOptions, createCsrSigningController } from './controllers/csr-signing/controller.ts';
+import { createCsrSigningController, type CsrSigningOptions } from './controllers/csr-signing/controller.ts';
 import { createDaemonSetController } from './controllers/daemon-set/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { createDisruptionController, staleDisruptionController } from './controllers/disruption/controller.ts';
-import { createEndpointSliceController } from './controllers/endpoint-slice/controller.ts';
 import { createEndpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/controller.ts';
+import { createEndpointSliceController } from './controllers/endpoint-slice/controller.ts';
 import { createEndpointsController } from './controllers/endpoints/controller.ts';
 import { createEphemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
+import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
+import type { ReadPath } from './controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import { createJobController } from './controllers/job/controller.ts';
-import type { Meters } from './meters.ts';
 import { legacyTokenCleaner } from './controllers/legacy-token-cleaner/controller.ts';
 import { createLoadBalancerController, type LoadBalancerOptions } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
-import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
-import type { ReadPath } from './controllers/horizontal-pod-autoscaler/rest-reader.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
-import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
+import { createNodeTtlController } from './controllers/node-ttl/controller.ts';
 import { createNodeIpamController } from './controllers/nodeipam/controller.ts';
 import type { NodeRanges } from './controllers/nodeipam/node-ranges.ts';
-import { createNodeTtlController } from './controllers/node-ttl/controller.ts';
+import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controllers/pod-gc/controller.ts';
 import { createReplicaSetController, createReplicationController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
@@ -40,6 +39,7 @@ import {
   createClaimProtectionController,
   volumeProtectionController,
 } from './controllers/volume-protection/controller.ts';
+import type { Meters } from './metrics/meters.ts';
 
 /** What controllers are built from. */
 export interface RegistryOptions extends CsrSigningOptions, LoadBalancerOptions {

@@ -1,21 +1,23 @@
+import { parseJson } from '@gantry/apimachinery';
 import { systemUid } from '@gantry/base';
 import {
   createCertificateRequester,
   createGrpcClient,
   createHttpClient,
   discoverResources,
+  type HttpClient,
   toGrpcFailure,
 } from '@gantry/client';
 import { createFenceHolder, createManager, runElected } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
-import { type GroupOutcome, startService } from '@gantry/service';
-import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
+import { type JsonObject, ownServiceAddresses, parseIpv4Range, StatusError } from '@gantry/objects';
+import { ConfigError, type GroupOutcome, startService } from '@gantry/service';
 import type { Config } from './config.ts';
-import { createControllerMetrics } from './metrics.ts';
-import { createReadPath } from './read-path.ts';
-import { createMeters } from './meters.ts';
+import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
+import type { ReadPath } from './controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
+import { createMeters } from './metrics/meters.ts';
+import { createControllerMetrics } from './metrics/queues.ts';
 import { createControllers } from './registry.ts';
-import { firstAddress } from './service-range.ts';
 
 const COMPONENT = 'kube-controller-manager';
 
@@ -86,4 +88,26 @@ function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly str
   const fixed = [...services, 'kubernetes', 'kubernetes.default'];
   const hosts = [apiserverUrl, ...etcd, ...apiservers.map((address) => `https://${address}`)];
   return [...fixed, ...hosts.map((url) => new URL(url).hostname)];
+}
+
+/** Reads paths over REST, where the API server forwards what extension servers serve. */
+export function createReadPath(client: Pick<HttpClient, 'raw'>): ReadPath {
+  return async (path, signal) => {
+    const value = parseJson(await client.raw({ method: 'GET', path }, signal));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+    throw StatusError.internal(`the response to ${path} is no object`);
+  };
+}
+
+/** Addresses of a range with the prefix 30, and with 8. */
+const MIN_SIZE = 2 ** 2;
+const MAX_SIZE = 2 ** 24;
+
+/** The first address of an IPv4 range that a Service can have: that of `default/kubernetes`. Throws ConfigError. */
+export function firstAddress(cidr: string): string {
+  const range = parseIpv4Range(cidr);
+  const size = range === undefined ? 0 : range.last - range.first + 1;
+  const own = ownServiceAddresses(cidr);
+  if (own !== undefined && size >= MIN_SIZE && size <= MAX_SIZE) return own.kubernetes;
+  throw new ConfigError('GANTRY_SERVICE_CIDR', `"${cidr}" is no IPv4 range of /8 to /30`);
 }

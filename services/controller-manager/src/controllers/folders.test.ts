@@ -2,11 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = new URL('./', import.meta.url);
-/** Folders of what several controllers share. */
-const SHARED = new Set(['pods', 'revisions', 'service-endpoints']);
-const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter(
-  (entry) => entry.isDirectory() && !SHARED.has(entry.name),
-);
+const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 const REGISTRY = readFileSync(new URL('../registry.ts', ROOT), 'utf8');
 
 describe.each(FOLDERS.map(({ name }) => name))('the folder of the controller %s', (name) => {

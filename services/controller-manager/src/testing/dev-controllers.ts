@@ -1,11 +1,11 @@
 import { systemClock, systemRandom } from '@gantry/base';
 import { createGrpcClient, createHttpClient, discoverResources, type GrpcClient, readKubeconfig } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
-import { createMetrics, createLogger } from '@gantry/service';
-import { createReadPath } from '../read-path.ts';
-import { createMeters } from '../meters.ts';
-import { createNodeRanges } from './node-ranges.ts';
+import { createLogger, createMetrics } from '@gantry/service';
+import { createMeters } from '../metrics/meters.ts';
 import { createControllers } from '../registry.ts';
+import { createReadPath } from '../run-controller-manager.ts';
+import { createNodeRanges } from './node-ranges.ts';
 
 /**
  * All control loops against a development API server, as its administrator and without an election:

@@ -1,7 +1,7 @@
 import type { ObjectWrite } from '@gantry/client';
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../meters.ts';
+import { createMeters } from '../metrics/meters.ts';
 import { createControllers } from '../registry.ts';
 import type { ControllerHarness } from './controller-harness.ts';
 import { readExample } from './example-world.ts';

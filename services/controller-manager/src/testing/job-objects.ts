@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import { type Job, type JobSpec, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { COMPLETION_INDEX } from '../controllers/job/job-rules.ts';
-import { controllerReference } from '../controllers/ownership.ts';
+import { controllerReference } from '../libraries/ownership.ts';
 
 /** A pod of a Job in a few words. */
 export interface PodSketch {

@@ -3,7 +3,7 @@ import { hasEnded, type Job, type Pod, TRACKING_FINALIZER } from '@gantry/object
 import { type BackoffRecord, NO_FAILURES } from '../controllers/job/backoff.ts';
 import { hasFinalizer, isJobFinished } from '../controllers/job/job-rules.ts';
 import { type Action, planJob } from '../controllers/job/plan.ts';
-import { isActive } from '../controllers/pods/pod-state.ts';
+import { isActive } from '../libraries/pods/pod-state.ts';
 import { podStatus } from './job-objects.ts';
 
 /** What happens to a Job's pods, to the view of its controller, and to the controller. Numbers choose among what there is. */

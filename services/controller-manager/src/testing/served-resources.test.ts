@@ -4,6 +4,16 @@ import {
   startExtensionServer,
   type TestApiServer,
 } from '@gantry/apiserver/testing';
+import { systemClock, systemRandom } from '@gantry/base';
+import {
+  createGrpcClient,
+  createHttpClient,
+  discoverResources,
+  type GrpcClient,
+  type HttpClient,
+} from '@gantry/client';
+import { createFenceHolder, createManager } from '@gantry/controller-runtime';
+import { establishedDefinition, silentLog, wardleApiService } from '@gantry/controller-runtime/testing';
 import {
   API_SERVICES,
   CONFIG_MAPS,
@@ -19,24 +29,14 @@ import {
   type ResourceQuota,
   SERVICES,
 } from '@gantry/objects';
-import { systemClock, systemRandom } from '@gantry/base';
-import {
-  createGrpcClient,
-  createHttpClient,
-  discoverResources,
-  type GrpcClient,
-  type HttpClient,
-} from '@gantry/client';
-import { createFenceHolder, createManager } from '@gantry/controller-runtime';
-import { establishedDefinition, silentLog, wardleApiService } from '@gantry/controller-runtime/testing';
+import { createMetrics } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGarbageCollector } from '../controllers/garbage-collector/controller.ts';
 import { namespaceController } from '../controllers/namespace/controller.ts';
 import { resourceQuotaController } from '../controllers/resource-quota/controller.ts';
+import { garbageMeter } from '../metrics/meters.ts';
 import { FlunderServer } from './flunder-server.ts';
-import { garbageMeter } from '../controllers/garbage-collector/meter.shell.ts';
-import { createMetrics } from '@gantry/service';
 
 const METRICS = createMetrics();
 

@@ -1,10 +1,10 @@
 import { CRON_JOBS, type CronJob, type Event, type Job, JOBS, StatusError } from '@gantry/objects';
-import { expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { expect, it } from 'vitest';
+import { controllerReference } from '../../libraries/ownership.ts';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
-import { controllerReference } from '../ownership.ts';
 import { createCronJobController } from './controller.ts';
 
 const metrics = createMetrics();

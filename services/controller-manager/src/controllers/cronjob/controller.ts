@@ -13,8 +13,8 @@ import {
   keyOf,
   type ObjectKey,
 } from '@gantry/objects';
-import type { CronJobMeter } from '../meters.ts';
-import { controllerOf } from '../ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
+import type { CronJobMeter } from '../../metrics/workloads.ts';
 import { isListed, withoutJobs, withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
 import { type Action, type CronJobReport, planCronJob } from './plan.ts';

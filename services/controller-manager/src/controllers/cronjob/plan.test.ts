@@ -3,12 +3,11 @@ import { formatTime, type Instant } from '@gantry/base';
 import type { CronJob, CronJobStatus, Job } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { controllerReference } from '../../libraries/ownership.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
-import { controllerReference } from '../ownership.ts';
 import { withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
-import { jobName, newCronJobJob } from './new-job.ts';
-import { type Action, type ObservedCronJob, planCronJob } from './plan.ts';
+import { type Action, jobName, newCronJobJob, type ObservedCronJob, planCronJob } from './plan.ts';
 
 /** Times are of 2026-01-01, a Thursday; hours go beyond 24. */
 interface Case {

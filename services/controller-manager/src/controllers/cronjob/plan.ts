@@ -1,10 +1,9 @@
 import type { Instant, Plan } from '@gantry/base';
-import { timeZoneFault } from '@gantry/kinds';
-import { type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
+import { formatZonedTime, timeZone, timeZoneFault } from '@gantry/kinds';
+import { cloneJson, type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
+import { controllerReference } from '../../libraries/ownership.ts';
 import { endOf, isListed, withActive, withoutJobs, withScheduled, withStarted, withSuccess } from './cron-status.ts';
-import { surplusJobs } from './job-history.ts';
 import { findMissedTimes, nextLook, scheduleOf } from './missed-times.ts';
-import { jobName, newCronJobJob } from './new-job.ts';
 
 /** What the plan looks at. */
 export interface ObservedCronJob {
@@ -203,4 +202,55 @@ function unexpectedJob(name: string): CronJobReport {
 function unsupported(schedule: string): string {
   const where = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/';
   return `CRON_TZ or TZ used in schedule ${JSON.stringify(schedule)} is not officially supported, see ${where} for more details`;
+}
+
+/** Ended Jobs beyond the limits of the history, the oldest first. Jobs that are being deleted count as kept until they are gone. */
+function surplusJobs({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
+  const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = spec;
+  return [
+    ...beyond(
+      jobs.filter((job) => endOf(job) === 'Complete'),
+      successfulJobsHistoryLimit,
+    ),
+    ...beyond(
+      jobs.filter((job) => endOf(job) === 'Failed'),
+      failedJobsHistoryLimit,
+    ),
+  ].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+function beyond(jobs: readonly Job[], limit = Infinity): readonly Job[] {
+  return [...jobs].sort(byStart).slice(0, Math.max(0, jobs.length - limit));
+}
+
+/** By the time when they started, then by name; one that never started comes last. */
+function byStart(a: Job, b: Job): number {
+  const start = ({ status }: Job) => (status?.startTime === undefined ? Infinity : Date.parse(status.startTime));
+  if (start(a) !== start(b)) return start(a) < start(b) ? -1 : 1;
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+}
+
+/** The time for which a Job was started, in the time zone of its CronJob. */
+const SCHEDULED_TIMESTAMP = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+
+/** The name of the Job for a time of the schedule: each time has one, so that no time starts two Jobs. */
+export function jobName({ metadata }: CronJob, scheduledAt: Instant): string {
+  return `${metadata.name ?? ''}-${Math.floor(scheduledAt / 60_000)}`;
+}
+
+export function newCronJobJob(cronJob: CronJob, scheduledAt: Instant): Job {
+  const { metadata = {}, spec } = cloneJson(cronJob.spec.jobTemplate);
+  const time = formatZonedTime(scheduledAt, timeZone(cronJob.spec.timeZone ?? ''));
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: jobName(cronJob, scheduledAt),
+      namespace: cronJob.metadata.namespace ?? '',
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: { ...metadata.annotations, [SCHEDULED_TIMESTAMP]: time },
+      ownerReferences: [controllerReference(cronJob)],
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
 }

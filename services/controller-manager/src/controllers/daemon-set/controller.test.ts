@@ -1,11 +1,11 @@
 import { must } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, type DaemonSet, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
-import { createDaemonSetController } from './controller.ts';
+import { collectingMs, concernsSet, createDaemonSetController, FailedPods } from './controller.ts';
 import { orderHistory } from './history.ts';
-import { targetNode } from './placement.ts';
+import { daemonPodMaker, targetNode } from './placement.ts';
 import { exampleNode, exampleSet } from './testing/world.ts';
 
 const KEY = { namespace: 'n', name: 'set' };
@@ -151,4 +151,65 @@ describe('the daemon set controller', () => {
     ]);
     await harness.client.delete(DAEMON_SETS, KEY, {}, harness.stop.signal);
   });
+});
+
+const make = daemonPodMaker(exampleSet(), 'h');
+const pod = (ready: boolean, change: Partial<Pod> = {}): Pod => ({
+  ...make('a'),
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  ...change,
+});
+const bound = (nodeName: string) => ({ spec: { containers: [], ...make('a').spec, nodeName } });
+const set = (desired: number): DaemonSet => ({
+  ...exampleSet(),
+  status: { desiredNumberScheduled: desired, currentNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 },
+});
+
+describe('a change of a pod', () => {
+  it('concerns its set when it is counted otherwise or belongs to another node', () => {
+    expect(concernsSet(pod(true), pod(false))).toBe(true);
+    expect(concernsSet(pod(true, { status: { phase: 'Failed' } }), pod(false))).toBe(true);
+    expect(concernsSet(pod(true, bound('b')), pod(true))).toBe(true);
+    expect(concernsSet(pod(true, bound('a')), pod(true))).toBe(false);
+    expect(concernsSet(pod(true), pod(true))).toBe(false);
+  });
+
+  it('waits for more in a large set, unless a node needs a pod', () => {
+    expect(collectingMs(pod(true), pod(false), set(1000))).toBe(500);
+    expect(collectingMs(pod(true), undefined, set(1000))).toBe(500);
+    expect(collectingMs(pod(true), pod(false), set(99))).toBe(0);
+    expect(collectingMs(pod(true), pod(false), undefined)).toBe(0);
+    expect(collectingMs(undefined, pod(true), set(1000))).toBe(0);
+    expect(collectingMs(pod(true, { status: { phase: 'Failed' } }), pod(true), set(1000))).toBe(0);
+  });
+});
+
+const MINUTE_MS = 60_000;
+
+it('doubles the delay from 1 second to 15 minutes', () => {
+  const failed = new FailedPods();
+  let now = 0;
+  const delays: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    expect(failed.waitsUntil('a', now)).toBeUndefined();
+    failed.note('a', now);
+    const until = failed.waitsUntil('a', now) ?? now;
+    delays.push(until - now);
+    now = until;
+  }
+  expect(delays.slice(0, 4)).toEqual([1000, 2000, 4000, 8000]);
+  expect(delays.at(-1)).toBe(15 * MINUTE_MS);
+});
+
+it('is apart for each key, and forgets what was long ago', () => {
+  const failed = new FailedPods();
+  failed.note('a', 0);
+  failed.note('a', 1000);
+  expect(failed.waitsUntil('b', 1000)).toBeUndefined();
+  const later = 31 * MINUTE_MS;
+  failed.note('b', later);
+  failed.note('a', later);
+  expect(failed.waitsUntil('a', later)).toBe(later + 1000);
+  failed.reset();
+  expect(failed.waitsUntil('a', later)).toBeUndefined();
 });

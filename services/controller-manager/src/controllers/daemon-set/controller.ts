@@ -1,3 +1,4 @@
+import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import {
   type Cache,
@@ -11,6 +12,7 @@ import {
   type ControllerRevision,
   DAEMON_SETS,
   type DaemonSet,
+  equalJson,
   formatKey,
   keyOf,
   type Node,
@@ -19,14 +21,13 @@ import {
   PODS,
   type Resource,
 } from '@gantry/objects';
-import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
-import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
-import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
-import { FailedPods } from './failed-pods.ts';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../../libraries/owned-objects.shell.ts';
+import { changesCounts, collectingTimeMs, isActive } from '../../libraries/pods/pod-state.ts';
+import { createPods, deletePods } from '../../libraries/pods/pod-writes.shell.ts';
+import { createRevision, deleteRevision, renumberRevision } from '../../libraries/revisions/writes.shell.ts';
 import { isRelevant, type NodeSurroundings, setsOfChangedNode, setsOfLostNode } from './node-changes.ts';
-import { HASH_LABEL, type Placement, placementOf } from './placement.ts';
+import { HASH_LABEL, type Placement, placementOf, targetNode } from './placement.ts';
 import { type Action, type Deletion, planDaemonSet } from './plan.ts';
-import { collectingMs, concernsSet } from './pod-changes.ts';
 
 const SELECTING_ALL = 'This daemon set is selecting all pods. A non-empty selector is required.';
 
@@ -201,4 +202,63 @@ class Shell {
 
 function resourceOf(object: Pod | ControllerRevision): Resource<Pod | ControllerRevision> {
   return object.kind === 'Pod' ? PODS : CONTROLLER_REVISIONS;
+}
+
+/** Whether an update of a pod changes what its set counts or repairs. */
+export function concernsSet(pod: Pod, old: Pod): boolean {
+  return changesCounts(pod, old) || targetNode(pod) !== targetNode(old);
+}
+
+/**
+ * How long a change of a pod may wait until its set is reconciled, in milliseconds. A node that needs a new pod, and a pod that is
+ * released or adopted, does not wait.
+ */
+export function collectingMs(pod: Pod | undefined, old: Pod | undefined, set: DaemonSet | undefined): number {
+  if (set === undefined || pod === undefined) return 0;
+  if (old !== undefined && (isActive(old) !== isActive(pod) || !equalJson(pod.metadata.labels, old.metadata.labels)))
+    return 0;
+  const { desiredNumberScheduled = 0, currentNumberScheduled = 0 } = set.status ?? {};
+  return collectingTimeMs(Math.max(desiredNumberScheduled, currentNumberScheduled));
+}
+
+const FIRST_MS = 1000;
+const MAX_MS = 15 * 60_000;
+/** After a quiet time of twice the longest delay a node starts from the first delay again. */
+const FORGET_MS = 2 * MAX_MS;
+
+interface Entry {
+  readonly at: Instant;
+  readonly delayMs: number;
+}
+
+/**
+ * Delays between deletions of failed pods of one set on one node, from 1 second doubling to 15 minutes as in Kubernetes: a
+ * kubelet that rejects a pod would otherwise make the controller replace it without a pause.
+ */
+export class FailedPods {
+  /** In the order of their times. */
+  readonly #entries = new Map<string, Entry>();
+
+  reset(): void {
+    this.#entries.clear();
+  }
+
+  /** Until when the next failed pod stays; undefined when it may go now. */
+  waitsUntil(key: string, now: Instant): Instant | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    const until = entry.at + entry.delayMs;
+    return until > now ? until : undefined;
+  }
+
+  /** A failed pod is deleted now. */
+  note(key: string, now: Instant): void {
+    for (const [old, { at }] of this.#entries) {
+      if (now - at <= FORGET_MS) break;
+      this.#entries.delete(old);
+    }
+    const known = this.#entries.get(key);
+    this.#entries.delete(key);
+    this.#entries.set(key, { at: now, delayMs: known === undefined ? FIRST_MS : Math.min(MAX_MS, known.delayMs * 2) });
+  }
 }

@@ -1,6 +1,6 @@
 import type { ControllerRevision, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { newRevision } from '../revisions/revision.ts';
+import { newRevision } from '../../libraries/revisions/revision.ts';
 import { expiredRevisions, orderHistory } from './history.ts';
 import { HASH_LABEL } from './placement.ts';
 import { exampleSet, TEMPLATE } from './testing/world.ts';

@@ -1,6 +1,11 @@
 import type { ControllerRevision, DaemonSet, Pod } from '@gantry/objects';
-import { excessRevisions, findPresent } from '../revisions/history.ts';
-import { isRevisionOf, newRevision, sortRevisions } from '../revisions/revision.ts';
+import {
+  excessRevisions,
+  findPresent,
+  isRevisionOf,
+  newRevision,
+  sortRevisions,
+} from '../../libraries/revisions/revision.ts';
 import { HASH_LABEL } from './placement.ts';
 
 /** How the history of a set is put in order. Every action presumes those before it. */

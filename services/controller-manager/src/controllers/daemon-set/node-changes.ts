@@ -1,5 +1,5 @@
 import { type DaemonSet, equalJson, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/objects';
-import { controllerOf } from '../ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import { type Placement, targetNode } from './placement.ts';
 
 /** What the sets of a node depend on. */

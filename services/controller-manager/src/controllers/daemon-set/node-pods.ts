@@ -1,5 +1,5 @@
 import { type DaemonSet, hasEnded, type Pod } from '@gantry/objects';
-import { isActive, isAvailable, isReady } from '../pods/pod-state.ts';
+import { isActive, isAvailable, isReady } from '../../libraries/pods/pod-state.ts';
 import { HASH_LABEL, targetNode } from './placement.ts';
 
 /** The set's pods by node. Finished pods that are being deleted are left out: a finalizer may hold them for long. */

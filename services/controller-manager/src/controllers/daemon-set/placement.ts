@@ -16,7 +16,7 @@ import {
   UNREACHABLE_TAINT,
   UNSCHEDULABLE_TAINT,
 } from '@gantry/objects';
-import { podFromTemplate } from '../pods/pod-template.ts';
+import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 
 const NAME_FIELD = 'metadata.name';
 export const HASH_LABEL = 'controller-revision-hash';

@@ -8,21 +8,21 @@ import {
   type Node,
   type Pod,
 } from '@gantry/objects';
-import { type Claim, claimObjects } from '../ownership.ts';
-import { nextAvailability } from '../pods/pod-state.ts';
+import { type Claim, claimObjects } from '../../libraries/ownership.ts';
+import { isAvailable, isReady, nextAvailability } from '../../libraries/pods/pod-state.ts';
 import { expiredRevisions, type HistoryAction, orderHistory } from './history.ts';
 import {
   clearNode,
   type DeleteReason,
   emptyNode,
   type NodeNeeds,
+  oldestFirst,
   podsByNode,
   type PodsByNode,
   tendNode,
 } from './node-pods.ts';
 import { daemonPodMaker, isUpdated, type Placement, placementOf, targetNode } from './placement.ts';
 import { allowsSurge, nextUpdateStep, type UpdateStep } from './rolling-update.ts';
-import { daemonSetStatus } from './status.ts';
 
 /** What the plan looks at: the set, all nodes, and the pods and revisions that it controls or may select. */
 export interface ObservedDaemonSet {
@@ -169,4 +169,46 @@ function nextLook({ set, byNode, failedUntil }: View, now: Instant): Instant | u
 
 function isFailed({ status, metadata }: Pod): boolean {
   return status?.phase === 'Failed' && metadata.deletionTimestamp === undefined;
+}
+
+/** What a status counts. */
+interface Counted {
+  readonly set: DaemonSet;
+  readonly nodes: readonly { readonly node: Node; readonly placement: Placement }[];
+  readonly byNode: PodsByNode;
+  readonly isUpdated: (pod: Pod) => boolean;
+}
+
+/** The status that follows from nodes and pods: of each node the oldest pod counts. Zeros are left out as Kubernetes does. */
+function daemonSetStatus({ set, nodes, byNode, isUpdated }: Counted, now: Instant): DaemonSetStatus {
+  const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
+  for (const { node, placement } of nodes) {
+    const pods = byNode.get(node.metadata.name ?? '') ?? [];
+    if (placement !== 'run') {
+      if (pods.length > 0) counts.misscheduled += 1;
+      continue;
+    }
+    counts.desired += 1;
+    const [pod] = pods.length > 1 ? [...pods].sort(oldestFirst) : pods;
+    if (pod === undefined) continue;
+    counts.current += 1;
+    if (isReady(pod)) counts.ready += 1;
+    if (isAvailable(pod, set.spec?.minReadySeconds ?? 0, now)) counts.available += 1;
+    if (isUpdated(pod)) counts.updated += 1;
+  }
+  const { conditions, collisionCount } = set.status ?? {};
+  const unavailable = counts.desired - counts.available;
+  const { generation } = set.metadata;
+  return {
+    currentNumberScheduled: counts.current,
+    numberMisscheduled: counts.misscheduled,
+    desiredNumberScheduled: counts.desired,
+    numberReady: counts.ready,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(counts.updated === 0 ? {} : { updatedNumberScheduled: counts.updated }),
+    ...(counts.available === 0 ? {} : { numberAvailable: counts.available }),
+    ...(unavailable === 0 ? {} : { numberUnavailable: unavailable }),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    ...(conditions === undefined ? {} : { conditions }),
+  };
 }

@@ -1,6 +1,6 @@
-import { type DaemonSet, type Pod, resolveIntOrPercent } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import { isAvailable } from '../pods/pod-state.ts';
+import { type DaemonSet, type Pod, resolveIntOrPercent } from '@gantry/objects';
+import { isAvailable } from '../../libraries/pods/pod-state.ts';
 import type { PodsByNode } from './node-pods.ts';
 import type { Placement } from './placement.ts';
 

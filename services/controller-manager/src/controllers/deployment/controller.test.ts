@@ -9,12 +9,12 @@ import {
   type ReplicaSet,
   StatusError,
 } from '@gantry/objects';
-import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
+import { describe, expect, it } from 'vitest';
+import { controllerOf } from '../../libraries/ownership.ts';
+import { podSetMeter } from '../../metrics/workloads.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { controllerOf } from '../ownership.ts';
 import { createReplicaSetController } from '../replica-set/controller.ts';
-import { podSetMeter } from '../replica-set/meter.shell.ts';
 import { deploymentController } from './controller.ts';
 
 const labels = { app: 'a' };

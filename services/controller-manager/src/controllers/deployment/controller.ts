@@ -1,3 +1,5 @@
+import { errorMessage } from '@gantry/base';
+import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import {
   carryOut,
   type ControllerContext,
@@ -5,7 +7,6 @@ import {
   watchSelf,
   type WatchSpec,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import {
   type Deployment,
   DEPLOYMENTS,
@@ -17,9 +18,15 @@ import {
   REPLICA_SETS,
   type ReplicaSet,
 } from '@gantry/objects';
-import { adopt, claimCandidates, mayAdopt, ownersOf, release, watchOwned } from '../owned-objects.ts';
-import { controllerOf } from '../ownership.ts';
-import { createFailureMessage, scalingMessage, SELECTING_ALL } from './messages.ts';
+import {
+  adopt,
+  claimCandidates,
+  mayAdopt,
+  ownersOf,
+  release,
+  watchOwned,
+} from '../../libraries/owned-objects.shell.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import { type Action, planDeployment } from './plan.ts';
 import { runsTemplateOf } from './replica-sets.ts';
 import { annotatedSet, collidedDeployment, deploymentWithStatus, failedDeployment, resizedSet } from './writes.ts';
@@ -138,4 +145,20 @@ async function createSet(
     }
     throw error;
   }
+}
+
+/** Kubernetes' words for a selector without requirements. */
+const SELECTING_ALL = 'This deployment is selecting all pods. A non-empty selector is required.';
+
+/** The message of the event that a created or resized set causes; undefined where its size stays. */
+function scalingMessage(action: Extract<Action, { kind: 'createSet' | 'resizeSet' }>): string | undefined {
+  const before = action.kind === 'createSet' ? 0 : (action.set.spec?.replicas ?? 0);
+  const after = action.kind === 'createSet' ? (action.set.spec?.replicas ?? 0) : action.replicas;
+  if (before === after) return undefined;
+  const direction = after > before ? 'up' : 'down';
+  return `Scaled ${direction} replica set ${action.set.metadata.name ?? ''} from ${before} to ${after}`;
+}
+
+function createFailureMessage(set: ReplicaSet, error: unknown): string {
+  return `Failed to create new replica set "${set.metadata.name ?? ''}": ${errorMessage(error)}`;
 }

@@ -8,8 +8,7 @@ import {
   type Pod,
   type ReplicaSet,
 } from '@gantry/objects';
-import { selectorOf } from '../owned-objects.ts';
-import { claimObjects } from '../ownership.ts';
+import { claimObjects, selectorOf } from '../../libraries/ownership.ts';
 import { byRevision, newSetAnnotations, REVISION, revisionAfter, sizeAnnotationsDiffer } from './annotations.ts';
 import { conditionOf, type ConditionValue, setCondition } from './conditions.ts';
 import { deadlineOf, hasProgressDeadline, isComplete } from './progress.ts';

@@ -6,8 +6,8 @@ import {
   type ReplicaSet,
   resolveIntOrPercent,
 } from '@gantry/objects';
-import { controllerOf, controllerReference } from '../ownership.ts';
-import { shortHash } from '../template-hash.ts';
+import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
+import { shortHash } from '../../libraries/revisions/revision.ts';
 import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 
 export const TEMPLATE_HASH = 'pod-template-hash';

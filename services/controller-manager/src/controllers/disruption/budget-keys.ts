@@ -6,14 +6,14 @@ import {
   type KubeObject,
   labelSelectorFrom,
   type ObjectKey,
-  POD_DISRUPTION_BUDGETS,
   type Pod,
+  POD_DISRUPTION_BUDGETS,
   type PodDisruptionBudget,
   PODS,
   type Resource,
 } from '@gantry/objects';
-import { controllerOf } from '../ownership.ts';
-import { isReady } from '../pods/pod-state.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
+import { isReady } from '../../libraries/pods/pod-state.ts';
 
 type Scaled = KubeObject & { readonly spec?: { readonly replicas?: number } };
 

@@ -1,3 +1,4 @@
+import type { ObjectWrite } from '@gantry/client';
 import {
   CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS,
@@ -9,10 +10,9 @@ import {
   REPLICA_SETS,
   StatusError,
 } from '@gantry/objects';
-import type { ObjectWrite } from '@gantry/client';
 import { expect, it } from 'vitest';
+import { controllerReference } from '../../libraries/ownership.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
-import { controllerReference } from '../ownership.ts';
 import { createDisruptionController, staleDisruptionController } from './controller.ts';
 
 const NAMESPACE = 'n';

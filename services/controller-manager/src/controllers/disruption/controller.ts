@@ -13,13 +13,12 @@ import {
   REPLICATION_CONTROLLERS,
   STATEFUL_SETS,
 } from '@gantry/objects';
-import { RENEWAL_MS } from '../event-renewal.ts';
+import { RENEWAL_MS } from '../../libraries/event-renewal.ts';
 import { controlledPods, podsOf, watchCountedPods, watchScale } from './budget-keys.ts';
 import { needsScale } from './expected-pods.ts';
-import { type Action, lastingOf, planBudget } from './plan.ts';
+import { type Action, type ClearTarget, lastingOf, planBudget, planStaleCondition, targetOf } from './plan.ts';
 import { type Report, reportId } from './reports.ts';
 import { readScales } from './scales.shell.ts';
-import { type ClearTarget, planStaleCondition, targetOf } from './stale.ts';
 import { hasFailed } from './status.ts';
 
 const EVENT_SOURCE = 'controllermanager';

@@ -1,5 +1,5 @@
 import { type Pod, type PodDisruptionBudgetSpec, resolveIntOrPercent } from '@gantry/objects';
-import { controllerOf } from '../ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 
 /** How many replicas a controller wants; `uid` is of the object that was counted: a Deployment for its ReplicaSets. */
 export type ControllerScale = { readonly uid: string; readonly replicas: number } | { readonly error: string } | 'none';

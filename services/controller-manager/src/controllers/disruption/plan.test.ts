@@ -4,10 +4,8 @@ import type { Pod, PodDisruptionBudget, PodDisruptionBudgetSpec } from '@gantry/
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ControllerScale } from './expected-pods.ts';
-import { type Action, lastingOf, type ObservedBudget, planBudget } from './plan.ts';
-import { printSelector } from './print-selector.ts';
-import { reportId } from './reports.ts';
-import { planStaleCondition } from './stale.ts';
+import { type Action, lastingOf, type ObservedBudget, planBudget, planStaleCondition } from './plan.ts';
+import { printSelector, reportId } from './reports.ts';
 
 const NOW = Date.parse('2030-01-01T00:10:00Z');
 

@@ -1,6 +1,11 @@
-import { type KubeObject, labelSelectorFrom, type Pod, type PodDisruptionBudget } from '@gantry/objects';
+import {
+  type KubeObject,
+  type LabelSelector,
+  labelSelectorFrom,
+  type Pod,
+  type PodDisruptionBudget,
+} from '@gantry/objects';
 import type { ExpectedPods } from './expected-pods.ts';
-import { printSelector } from './print-selector.ts';
 
 /** An Event about a budget or a pod. */
 export interface Report {
@@ -65,4 +70,19 @@ function unmanagedMessage({ spec }: PodDisruptionBudget): string {
     'As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for ' +
     'these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
   );
+}
+
+/** A selector as Kubernetes prints it in Events: the form of a Go structure. */
+export function printSelector(selector: LabelSelector | null | undefined): string {
+  if (selector === undefined || selector === null) return 'nil';
+  const labels = Object.entries(selector.matchLabels ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}: ${value},`);
+  const expressions = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
+  );
+  const matchLabels = `map[string]string{${labels.join('')}}`;
+  const matchExpressions = `[]LabelSelectorRequirement{${expressions.join('')}}`;
+  return `&LabelSelector{MatchLabels:${matchLabels},MatchExpressions:${matchExpressions},}`;
 }

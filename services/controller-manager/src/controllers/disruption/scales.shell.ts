@@ -1,6 +1,7 @@
 import { errorMessage } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import type { Cache, ControllerContext } from '@gantry/controller-runtime';
+import { findKind } from '@gantry/kinds';
 import {
   CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS,
@@ -13,8 +14,7 @@ import {
   type Resource,
   STATEFUL_SETS,
 } from '@gantry/objects';
-import { findKind } from '@gantry/kinds';
-import { controllerOf } from '../ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import type { ControllerScale } from './expected-pods.ts';
 
 type Scaled = KubeObject & { readonly spec?: { readonly replicas?: number } };

@@ -1,5 +1,5 @@
 import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@gantry/objects';
-import { isReady } from '../pods/pod-state.ts';
+import { isReady } from '../../libraries/pods/pod-state.ts';
 import type { ExpectedPods } from './expected-pods.ts';
 
 const ALLOWED = 'DisruptionAllowed';

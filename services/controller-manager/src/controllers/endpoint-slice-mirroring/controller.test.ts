@@ -1,7 +1,7 @@
 import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '@gantry/objects';
-import { expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { sketchService } from '../../testing/service-fixtures.ts';
 import { createEndpointSliceMirroringController } from './controller.ts';

@@ -1,9 +1,9 @@
 import { type ControllerSpec, watchMapped, type WatchSpec } from '@gantry/controller-runtime';
 import { ENDPOINTS, equalJson, formatKey, keyOf, type Service, SERVICES } from '@gantry/objects';
-import { selectsPods } from '../service-endpoints/service-rules.ts';
-import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
-import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
-import type { MirrorMeter } from './meter.shell.ts';
+import { selectsPods } from '../../libraries/service-endpoints/service-pods.ts';
+import { OwnSlices, writeSlices } from '../../libraries/service-endpoints/slice-writes.shell.ts';
+import { slicesOf, watchSlices } from '../../libraries/service-endpoints/slices.ts';
+import type { MirrorMeter } from '../../metrics/endpoint-slices.ts';
 import { groupMirror, isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
 
 /** Queues the Endpoints of a Service that has no selector, or had none. */

@@ -14,11 +14,11 @@ import {
   SLICE_MANAGER_LABEL,
   TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
-import { endpointId, equalEndpoints, type SliceChanges } from '../service-endpoints/packing.ts';
-import { sortSlicePorts } from '../service-endpoints/port-order.ts';
-import { selectsPods } from '../service-endpoints/service-rules.ts';
-import { newSlice, reuseSlices, type SliceAction, sliceActions } from '../service-endpoints/slices.ts';
-import { repackSubsets } from '../service-endpoints/subsets.ts';
+import { endpointId, equalEndpoints, type SliceChanges } from '../../libraries/service-endpoints/packing.ts';
+import { selectsPods } from '../../libraries/service-endpoints/service-pods.ts';
+import { sortSlicePorts } from '../../libraries/service-endpoints/service-ports.ts';
+import { newSlice, reuseSlices, type SliceAction, sliceActions } from '../../libraries/service-endpoints/slices.ts';
+import { repackSubsets } from '../../libraries/service-endpoints/subsets.ts';
 
 /** The value of the label of slices that this controller keeps. */
 export const MANAGER = 'endpointslicemirroring-controller.k8s.io';

@@ -1,7 +1,7 @@
 import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, StatusError } from '@gantry/objects';
-import { expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
 import { createEndpointSliceController } from './controller.ts';

@@ -1,12 +1,17 @@
 import { errorMessage } from '@gantry/base';
 import { type Cache, type ControllerSpec, watchSelf, type WatchSpec } from '@gantry/controller-runtime';
 import { formatKey, keyOf, type Node, NODES, type Pod, PODS, type Service, SERVICES } from '@gantry/objects';
-import { podsOf, servicesOf, watchServicePods } from '../service-endpoints/service-pods.ts';
-import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
-import { OwnSlices, writeSlices } from '../service-endpoints/slice-writes.shell.ts';
-import { slicesOf, watchSlices } from '../service-endpoints/slices.ts';
-import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';
-import type { EndpointSliceMeter } from './meter.shell.ts';
+import {
+  hasOwnEndpoints,
+  podsOf,
+  type SeenTimes,
+  servicesOf,
+  triggerTime,
+  watchServicePods,
+} from '../../libraries/service-endpoints/service-pods.ts';
+import { OwnSlices, writeSlices } from '../../libraries/service-endpoints/slice-writes.shell.ts';
+import { slicesOf, watchSlices } from '../../libraries/service-endpoints/slices.ts';
+import type { EndpointSliceMeter } from '../../metrics/endpoint-slices.ts';
 import { hintsByShare } from './hints.ts';
 import { type HintReport, MANAGER, type ObservedSlices, planHintReports, planSlices, podsWithoutNode } from './plan.ts';
 import { type AddressType, zoneOf } from './pod-endpoint.ts';

@@ -6,7 +6,7 @@ import {
   type Service,
   TOPOLOGY_MODE_ANNOTATION,
 } from '@gantry/objects';
-import { endpointsOf } from '../service-endpoints/packing.ts';
+import { endpointsOf } from '../../libraries/service-endpoints/packing.ts';
 
 const CLOSE = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 

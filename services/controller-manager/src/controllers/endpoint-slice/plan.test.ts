@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Endpoint, EndpointSlice, Node, ServiceSpec } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { endpointsOf } from '../../libraries/service-endpoints/packing.ts';
 import { type PodSketch, sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
-import { endpointsOf } from '../service-endpoints/packing.ts';
 import { type Action, MANAGER, type ObservedSlices, planSlices, podsWithoutNode } from './plan.ts';
 
 interface Case {

@@ -11,11 +11,15 @@ import {
   SLICE_MANAGER_LABEL,
   TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
-import { packSlices, type SliceChanges } from '../service-endpoints/packing.ts';
-import { sortSlicePorts } from '../service-endpoints/port-order.ts';
-import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
-import { HEADLESS_LABEL, hasOwnEndpoints, isEndpoint, isHeadless } from '../service-endpoints/service-rules.ts';
-import { newSlice, reuseSlices, sliceActions, type SliceAction } from '../service-endpoints/slices.ts';
+import { packSlices, type SliceChanges } from '../../libraries/service-endpoints/packing.ts';
+import {
+  hasOwnEndpoints,
+  HEADLESS_LABEL,
+  isEndpoint,
+  isHeadless,
+} from '../../libraries/service-endpoints/service-pods.ts';
+import { type PodPort, portsOfPods, sortSlicePorts } from '../../libraries/service-endpoints/service-ports.ts';
+import { newSlice, reuseSlices, type SliceAction, sliceActions } from '../../libraries/service-endpoints/slices.ts';
 import { hasRightHints, hintMode, hintsByShare, withHints } from './hints.ts';
 import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts';
 import { shareHints } from './share-hints.ts';

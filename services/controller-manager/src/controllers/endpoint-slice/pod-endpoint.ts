@@ -1,7 +1,7 @@
 import { canonicalIp } from '@gantry/kinds';
 import { type Endpoint, type Node, type Pod, type Service, ZONE_LABEL } from '@gantry/objects';
-import { isReady } from '../pods/pod-state.ts';
-import { addressesOf, hostnameIn } from '../service-endpoints/service-rules.ts';
+import { isReady } from '../../libraries/pods/pod-state.ts';
+import { addressesOf, hostnameIn } from '../../libraries/service-endpoints/service-pods.ts';
 
 export type AddressType = 'IPv4' | 'IPv6';
 

@@ -1,5 +1,5 @@
 import { type Endpoint, type EndpointSlice, equalJson } from '@gantry/objects';
-import { endpointsOf, type SliceChanges } from '../service-endpoints/packing.ts';
+import { endpointsOf, type SliceChanges } from '../../libraries/service-endpoints/packing.ts';
 import { allocate, type Allocation, type ZoneShares } from './zone-shares.ts';
 
 type Allocations = ReadonlyMap<string, Allocation>;

@@ -2,9 +2,13 @@ import { errorMessage } from '@gantry/base';
 import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import { ENDPOINTS, formatKey, keyOf, type ObjectKey, SERVICES } from '@gantry/objects';
-import { podsOf, watchServicePods } from '../service-endpoints/service-pods.ts';
-import { hasOwnEndpoints } from '../service-endpoints/service-rules.ts';
-import { type SeenTimes, triggerTime } from '../service-endpoints/trigger-time.ts';
+import {
+  hasOwnEndpoints,
+  podsOf,
+  type SeenTimes,
+  triggerTime,
+  watchServicePods,
+} from '../../libraries/service-endpoints/service-pods.ts';
 import { type Action, planEndpoints } from './plan.ts';
 
 /** Keeps the Endpoints of Services that select pods. Keys are Services. */

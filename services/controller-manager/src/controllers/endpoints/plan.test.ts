@@ -3,8 +3,7 @@ import type { Endpoints, EndpointSubset, ServiceSpec } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PodSketch, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
-import { type ObservedEndpoints, planEndpoints } from './plan.ts';
-import { truncate } from './truncate.ts';
+import { type ObservedEndpoints, planEndpoints, truncate } from './plan.ts';
 
 interface Case {
   readonly title: string;

@@ -11,18 +11,17 @@ import {
   type Service,
   TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
-import { isReady } from '../pods/pod-state.ts';
-import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
+import { isReady } from '../../libraries/pods/pod-state.ts';
 import {
   addressesOf,
-  HEADLESS_LABEL,
   hasOwnEndpoints,
+  HEADLESS_LABEL,
   hostnameIn,
   isEndpoint,
   isHeadless,
-} from '../service-endpoints/service-rules.ts';
-import { repackSubsets } from '../service-endpoints/subsets.ts';
-import { OVER_CAPACITY, truncate } from './truncate.ts';
+} from '../../libraries/service-endpoints/service-pods.ts';
+import { type PodPort, portsOfPods } from '../../libraries/service-endpoints/service-ports.ts';
+import { repackSubsets } from '../../libraries/service-endpoints/subsets.ts';
 
 const MANAGER = 'endpoint-controller';
 
@@ -133,4 +132,40 @@ function saysTheSame(endpoints: Endpoints, wanted: Endpoints): boolean {
     (equalJson(endpoints.subsets ?? [], wanted.subsets ?? []) ||
       equalJson(repackSubsets(endpoints.subsets ?? []), wanted.subsets ?? []))
   );
+}
+
+/** Marks Endpoints that leave out addresses. */
+const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
+const MAX_ADDRESSES = 1000;
+
+/**
+ * Keeps at most 1,000 addresses, ready ones first: as many of each subset as is its share, rounded up while there is room.
+ */
+export function truncate(subsets: readonly EndpointSubset[]): {
+  readonly subsets: readonly EndpointSubset[];
+  readonly isTruncated: boolean;
+} {
+  const ready = count(subsets, 'addresses');
+  const notReady = count(subsets, 'notReadyAddresses');
+  if (ready + notReady <= MAX_ADDRESSES) return { subsets, isTruncated: false };
+  const cutsReady = ready > MAX_ADDRESSES;
+  const part = cutsReady ? 'addresses' : 'notReadyAddresses';
+  const total = cutsReady ? ready : notReady;
+  const max = cutsReady ? MAX_ADDRESSES : MAX_ADDRESSES - ready;
+  let room = max;
+  const cut = subsets.map((subset): EndpointSubset => {
+    const before = subset[part] ?? [];
+    const kept = before.slice(0, Math.min(room, Math.ceil((before.length / total) * max)));
+    room -= kept.length;
+    const { notReadyAddresses: _, ...rest } = subset;
+    if (cutsReady) return { ...rest, addresses: kept };
+    return kept.length === 0 ? rest : { ...rest, notReadyAddresses: kept };
+  });
+  const isEmpty = ({ addresses = [], notReadyAddresses = [] }: EndpointSubset) =>
+    addresses.length + notReadyAddresses.length === 0;
+  return { subsets: cut.filter((subset) => !isEmpty(subset)), isTruncated: true };
+}
+
+function count(subsets: readonly EndpointSubset[], part: 'addresses' | 'notReadyAddresses'): number {
+  return subsets.reduce((sum, subset) => sum + (subset[part] ?? []).length, 0);
 }

@@ -1,7 +1,7 @@
 import { PERSISTENT_VOLUME_CLAIMS, PODS } from '@gantry/objects';
-import { expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createEphemeralVolumeController } from './controller.ts';
 

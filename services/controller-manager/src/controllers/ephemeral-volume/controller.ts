@@ -9,8 +9,8 @@ import {
   type Pod,
   PODS,
 } from '@gantry/objects';
-import { renewing } from '../event-renewal.ts';
-import type { EphemeralVolumeMeter } from './meter.shell.ts';
+import { renewing } from '../../libraries/event-renewal.ts';
+import type { EphemeralVolumeMeter } from '../../metrics/volumes.ts';
 import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
 
 /** A new pod: what it asks for never changes. */

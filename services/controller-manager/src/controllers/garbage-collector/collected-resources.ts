@@ -1,4 +1,4 @@
-import type { ServedResource, ServedResources } from '@gantry/controller-runtime';
+import type { Cache, ServedResource, ServedResources } from '@gantry/controller-runtime';
 import { resources } from '@gantry/kinds';
 import { type KubeObject, type OwnerReference, parseApiVersion, type Resource } from '@gantry/objects';
 
@@ -35,4 +35,23 @@ export function groupKindOf({ apiVersion, kind }: KubeObject | OwnerReference): 
 export function resourceOf(groupKind: string, served: ServedResources): Resource | undefined {
   const [group = '', kind = ''] = groupKind.split('/');
   return BUILT_IN.get(groupKind) ?? served.findKind(group, kind);
+}
+
+/** Whether an owner is in the dependent's namespace or of cluster scope: nothing owns across namespaces. */
+export function isWithinScope(owner: KubeObject, dependent: KubeObject): boolean {
+  const namespace = owner.metadata.namespace ?? '';
+  return namespace === '' || namespace === (dependent.metadata.namespace ?? '');
+}
+
+/** The owner that a reference names, if the cache has it: uid, name, kind and scope must all match. */
+export function cachedOwner(object: KubeObject, reference: OwnerReference, cache: Cache): KubeObject | undefined {
+  const owner = cache.withUid(reference.uid);
+  if (owner === undefined || owner.metadata.name !== reference.name) return undefined;
+  return groupKindOf(owner) === groupKindOf(reference) && isWithinScope(owner, object) ? owner : undefined;
+}
+
+/** The message of the event about an owner that is not where the reference says. */
+export function describeMissing({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string {
+  const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  return `ownerRef ${owner} does not exist in namespace ${JSON.stringify(namespace)}`;
 }

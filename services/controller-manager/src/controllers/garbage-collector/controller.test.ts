@@ -1,3 +1,5 @@
+import type { ObjectWrite } from '@gantry/client';
+import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testing';
 import {
   CONFIG_MAPS,
   CUSTOM_RESOURCE_DEFINITIONS,
@@ -8,13 +10,11 @@ import {
   type Resource,
   StatusError,
 } from '@gantry/objects';
-import type { ObjectWrite } from '@gantry/client';
-import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testing';
+import { createMetrics } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { garbageMeter } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from './controller.ts';
-import { garbageMeter } from './meter.shell.ts';
-import { createMetrics } from '@gantry/service';
 
 const METRICS = createMetrics();
 /** How often resources could not be listed. */

@@ -11,14 +11,11 @@ import {
   resultOf,
 } from '@gantry/controller-runtime';
 import { equalJson, keyOf, type KubeObject, ORPHAN_FINALIZER, type OwnerReference } from '@gantry/objects';
-import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-resources.ts';
-import type { GarbageMeter } from './meter.shell.ts';
-import { OwnerMemory } from './owner-memory.ts';
-import { ownerState } from './owner-state.shell.ts';
-import { cachedOwner, isWithinScope } from './owners.ts';
+import type { GarbageMeter } from '../../metrics/meters.ts';
+import { cachedOwner, COLLECTED, groupKindOf, isCollected, isWithinScope, resourceOf } from './collected-resources.ts';
+import { OwnerMemory, ownerState } from './owner-state.shell.ts';
 import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
 import { unseenDependents } from './unseen-dependents.shell.ts';
-import { metadataPatch } from './writes.ts';
 
 /** How soon to look again while new resources have not been listed. */
 const UNSETTLED_MS = 200;
@@ -169,4 +166,39 @@ async function execute(
   if (resource === undefined) return;
   const merge = { metadata: patch.metadata };
   await ignoreNotFound(client.patch(resource, keyOf(patch.object), { merge }, signal));
+}
+
+/** A merge patch of an object's metadata, conditional on the version that was planned from. */
+interface MetadataPatch {
+  readonly object: KubeObject;
+  readonly metadata: object;
+}
+
+/** What an action changes in the metadata of the object, or of its dependent. */
+function metadataPatch(object: KubeObject, action: Exclude<Action, { kind: 'delete' | 'enqueue' }>): MetadataPatch {
+  const { ownerReferences = [], finalizers = [] } = object.metadata;
+  switch (action.kind) {
+    case 'dropOwners': {
+      const kept = ownerReferences.filter(({ uid }) => !action.uids.includes(uid));
+      return conditional(object, { ownerReferences: kept });
+    }
+    case 'unblockOwners': {
+      const unblocked = ownerReferences.map((reference) => ({ ...reference, blockOwnerDeletion: false }));
+      return conditional(object, { ownerReferences: unblocked });
+    }
+    case 'orphan': {
+      const { dependent } = action;
+      const kept = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== object.metadata.uid);
+      return conditional(dependent, { ownerReferences: kept.length === 0 ? null : kept });
+    }
+    case 'removeFinalizer': {
+      const kept = finalizers.filter((finalizer) => finalizer !== action.finalizer);
+      return conditional(object, { finalizers: kept.length === 0 ? null : kept });
+    }
+  }
+}
+
+function conditional(object: KubeObject, change: object): MetadataPatch {
+  const { uid, resourceVersion } = object.metadata;
+  return { object, metadata: { uid, resourceVersion, ...change } };
 }

@@ -1,11 +1,11 @@
-import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, type KubeObject, type OwnerReference } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testing';
+import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, type KubeObject, type OwnerReference } from '@gantry/objects';
+import { createMetrics } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { garbageMeter } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from './controller.ts';
-import { garbageMeter } from './meter.shell.ts';
-import { createMetrics } from '@gantry/service';
 
 const METRICS = createMetrics();
 

@@ -1,8 +1,7 @@
 import type { ObjectReader } from '@gantry/client';
 import { type Cache, parseVersion } from '@gantry/controller-runtime';
 import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
-import { COLLECTED } from './collected-resources.ts';
-import { isWithinScope } from './owners.ts';
+import { COLLECTED, isWithinScope } from './collected-resources.ts';
 
 /** What is read at a time. */
 const PAGE = 500;

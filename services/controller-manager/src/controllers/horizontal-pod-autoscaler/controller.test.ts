@@ -1,20 +1,20 @@
+import { formatTime, sleep } from '@gantry/base';
 import {
   type Deployment,
   DEPLOYMENTS,
-  type HorizontalPodAutoscaler,
   HORIZONTAL_POD_AUTOSCALERS,
+  type HorizontalPodAutoscaler,
   type JsonObject,
   type Pod,
   PODS,
   StatusError,
 } from '@gantry/objects';
-import { formatTime, sleep } from '@gantry/base';
-import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createHorizontalPodAutoscalerController } from './controller.ts';
-import type { ReadPath } from './rest-reader.ts';
+import type { ReadPath } from './scale-reader.shell.ts';
 
 const metrics = createMetrics();
 const meters = createMeters(metrics);

@@ -3,25 +3,22 @@ import { ignoreNotFound } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import {
   formatKey,
-  type HorizontalPodAutoscaler,
   HORIZONTAL_POD_AUTOSCALERS,
+  type HorizontalPodAutoscaler,
   isReason,
   type KubeObject,
   PODS,
   type Resource,
   type Scale,
 } from '@gantry/objects';
-import type { AutoscalerMeter } from '../meters.ts';
-import type { Action } from './actions.ts';
-import { errorOf } from './draft.ts';
+import type { AutoscalerMeter } from '../../metrics/workloads.ts';
+import { type Action, errorOf } from './draft.ts';
 import { type Memory, NO_MEMORY } from './memory.ts';
 import { readMetric } from './metric-reader.shell.ts';
 import { type MetricQuery, type MetricReading, queryOf } from './metric-readings.ts';
 import { needsMetrics, type ObservedAutoscaler, planAutoscaler } from './plan.ts';
-import type { ReadPath } from './rest-reader.ts';
-import type { Kinds } from './kinds.ts';
-import { readScale } from './scale-reader.shell.ts';
-import { type PodsOf, selectPods, Selectors } from './selectors.ts';
+import { type Kinds, type ReadPath, readScale } from './scale-reader.shell.ts';
+import { type PodsOf, Selectors, selectPods } from './selectors.ts';
 
 /** Kubernetes' default of `--horizontal-pod-autoscaler-sync-period`. */
 const SYNC_MS = 15_000;

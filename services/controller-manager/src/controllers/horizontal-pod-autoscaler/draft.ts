@@ -2,11 +2,10 @@ import { formatTime, type Instant } from '@gantry/base';
 import {
   equalJson,
   type HorizontalPodAutoscaler,
+  type HorizontalPodAutoscalerCondition as Condition,
   type HorizontalPodAutoscalerStatus as Status,
   type MetricStatus,
 } from '@gantry/objects';
-import type { Action } from './actions.ts';
-import { ableToScale, type Statement, withCondition } from './conditions.ts';
 import { type Memory, NO_MEMORY, scaled } from './memory.ts';
 import type { Outcome } from './metric-proposals.ts';
 import { behaviourOf } from './scaling-rules.ts';
@@ -104,4 +103,55 @@ function comparable({ currentReplicas, currentMetrics, ...rest }: Status): Statu
     ...(currentReplicas === undefined || currentReplicas === 0 ? {} : { currentReplicas }),
     ...((currentMetrics ?? []).length === 0 ? {} : { currentMetrics: currentMetrics ?? [] }),
   };
+}
+
+/** What a plan does about one autoscaler. */
+export type Action =
+  | { readonly kind: 'event'; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'remember'; readonly memory: Memory }
+  /** For the metrics of this controller: what the metric of this index asks for. */
+  | {
+      readonly kind: 'computed';
+      readonly index: number;
+      readonly action: 'scale_up' | 'scale_down' | 'none';
+      readonly error: 'spec' | 'internal' | 'none';
+    }
+  /** Where it fails, `failed` is done, and nothing after it. */
+  | {
+      readonly kind: 'rescale';
+      readonly replicas: number;
+      readonly reason: string;
+      readonly failed: (message: string) => readonly Action[];
+    }
+  | { readonly kind: 'updateStatus'; readonly status: Status };
+
+type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited' | 'ScaledToZero';
+
+/** What is said of one condition. */
+interface Statement {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions with this one; its time changes with its status alone. */
+function withCondition(
+  conditions: readonly Condition[],
+  { type, status, reason, message }: Statement,
+  now: Instant,
+): readonly Condition[] {
+  const old = conditions.find((one) => one.type === type);
+  const lastTransitionTime =
+    old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : formatTime(now);
+  const condition = { type, status, lastTransitionTime, reason, message };
+  return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one));
+}
+
+export function ableToScale(reason: string, message: string, status: Statement['status'] = 'True'): Statement {
+  return { type: 'AbleToScale', status, reason, message };
+}
+
+export function notActive(reason: string, message: string): Statement {
+  return { type: 'ScalingActive', status: 'False', reason, message };
 }

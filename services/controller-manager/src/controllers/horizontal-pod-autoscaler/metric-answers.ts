@@ -1,9 +1,8 @@
 import { errorMessage, type Instant, parseGoDurationMs } from '@gantry/base';
 import { type JsonObject, quantityMilli } from '@gantry/objects';
-import { MetricError } from './metric-error.ts';
 
 /** What was measured of one pod. */
-export interface PodMetric {
+interface PodMetric {
   /** In thousandths: millicores, thousandths of a byte. */
   readonly value: number;
   readonly at: Instant;
@@ -97,4 +96,16 @@ function milli(quantity: unknown): number {
 
 function timeOf({ timestamp }: JsonObject): Instant {
   return Date.parse(String(timestamp));
+}
+
+/** A metric from which no count of replicas follows; the message is Kubernetes'. Thrown and caught within this folder. */
+export class MetricError extends Error {
+  override readonly name = 'MetricError';
+  /** What the reconcile's error says in front of the message; conditions and Events leave it out. */
+  readonly context: string;
+
+  constructor(message: string, context = '') {
+    super(message);
+    this.context = context;
+  }
 }

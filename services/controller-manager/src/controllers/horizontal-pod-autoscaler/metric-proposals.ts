@@ -9,8 +9,7 @@ import {
   type QuantityFormat,
   quantityMilli,
 } from '@gantry/objects';
-import type { PodMetrics } from './metric-answers.ts';
-import { MetricError } from './metric-error.ts';
+import { MetricError, type PodMetrics } from './metric-answers.ts';
 import { type MetricReading, printSelector } from './metric-readings.ts';
 import {
   type Calculation,

@@ -1,9 +1,7 @@
 import { type JsonObject, StatusError } from '@gantry/objects';
-import { externalMetric, objectMetric, podsMetrics, resourceMetrics } from './metric-answers.ts';
-import { MetricError } from './metric-error.ts';
+import { externalMetric, MetricError, objectMetric, podsMetrics, resourceMetrics } from './metric-answers.ts';
 import type { MetricQuery, MetricReading } from './metric-readings.ts';
-import { type ReadPath, readFailure } from './rest-reader.ts';
-import { type Kinds, resourceOfKind } from './kinds.ts';
+import { type Kinds, readFailure, type ReadPath, resourceOfKind } from './scale-reader.shell.ts';
 
 /** Whose metrics are read. */
 export interface MetricScope {

@@ -2,7 +2,7 @@ import { formatTime } from '@gantry/base';
 import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, MetricSpec, Pod, Scale } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Action } from './actions.ts';
+import type { Action } from './draft.ts';
 import { type Memory, NO_MEMORY } from './memory.ts';
 import type { MetricReading } from './metric-readings.ts';
 import { needsMetrics, type ObservedAutoscaler, planAutoscaler } from './plan.ts';

@@ -1,9 +1,7 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { HorizontalPodAutoscaler, MetricStatus, Pod, Scale } from '@gantry/objects';
-import type { Action } from './actions.ts';
-import { ableToScale, notActive } from './conditions.ts';
-import { countsEvents, Draft } from './draft.ts';
-import { type Limited, limit, limitBy, stabilise, stabiliseBy } from './limits.ts';
+import { ableToScale, type Action, countsEvents, Draft, notActive } from './draft.ts';
+import { limit, limitBy, type Limited, stabilise, stabiliseBy } from './limits.ts';
 import { begun, type Memory, recommended } from './memory.ts';
 import { type Failure, type Outcome, type Proposal, proposalOf } from './metric-proposals.ts';
 import type { MetricReading } from './metric-readings.ts';

@@ -1,7 +1,6 @@
 import type { Instant } from '@gantry/base';
 import { isPodLevelResource, lastingContainers, type Pod, quantityMilli } from '@gantry/objects';
-import type { PodMetrics } from './metric-answers.ts';
-import { MetricError } from './metric-error.ts';
+import { MetricError, type PodMetrics } from './metric-answers.ts';
 
 /** Pods by how their metrics count. */
 export interface PodGroups {

@@ -1,7 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
-import type { PodMetrics } from './metric-answers.ts';
-import { MetricError } from './metric-error.ts';
+import { MetricError, type PodMetrics } from './metric-answers.ts';
 import { countReady, groupPods, requestsOf } from './pod-groups.ts';
 import type { Tolerances } from './scaling-rules.ts';
 

@@ -1,8 +1,37 @@
+import { errorMessage } from '@gantry/base';
 import { pathOf } from '@gantry/client';
-import type { HorizontalPodAutoscaler, Resource, Scale } from '@gantry/objects';
-import { type Kinds, resourceOfKind } from './kinds.ts';
+import type { ServedResources } from '@gantry/controller-runtime';
+import { resources } from '@gantry/kinds';
+import {
+  type CrossVersionObjectReference,
+  type HorizontalPodAutoscaler,
+  type JsonObject,
+  parseApiVersion,
+  type Resource,
+  type Scale,
+  StatusError,
+} from '@gantry/objects';
 import type { TargetScale } from './plan.ts';
-import { type ReadPath, readFailure } from './rest-reader.ts';
+
+/** Reads a path of the API with a linearizable GET: what extension servers serve, and subresources. Fails with StatusError. */
+export type ReadPath = (path: string, signal: AbortSignal) => Promise<JsonObject>;
+
+const GENERIC: Readonly<Record<number, string>> = {
+  404: 'the server could not find the requested resource',
+  503: 'the server is currently unable to handle the request',
+};
+
+/**
+ * Why a read failed, in the words of Kubernetes' client, which has its own for responses that are no Status: they name the
+ * resource, and the object where one was asked for.
+ */
+export function readFailure(error: unknown, resource: string): string {
+  if (error instanceof StatusError && error.details === undefined) {
+    const generic = GENERIC[error.code];
+    if (generic !== undefined) return `${generic} (get ${resource})`;
+  }
+  return errorMessage(error);
+}
 
 /** Reads the scale of an autoscaler's target. */
 export async function readScale(
@@ -23,4 +52,25 @@ export async function readScale(
     const what = `${resource.resource} ${spec.scaleTargetRef.name}`;
     return { target: { kind: 'failed', message: readFailure(error, what) } };
   }
+}
+
+/** The kinds that are served, built in or not. */
+export type Kinds = Pick<ServedResources, 'findKind'>;
+
+/** The built-in resources by group and kind; where a kind has several versions, the one that is stored. */
+const BUILT_IN: ReadonlyMap<string, Resource> = new Map(
+  resources
+    .toSorted((a, b) => Number(a.storage === undefined) - Number(b.storage === undefined))
+    .map((definition) => [`${definition.group}/${definition.kind}`, definition]),
+);
+
+/** The resource of a kind, whatever its version; a text says in Kubernetes' words why there is none. */
+export function resourceOfKind(
+  { apiVersion = '', kind }: CrossVersionObjectReference,
+  kinds: Kinds,
+): Resource | string {
+  if (apiVersion.split('/').length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
+  const { group } = parseApiVersion(apiVersion);
+  const found = BUILT_IN.get(`${group}/${kind}`) ?? kinds.findKind(group, kind);
+  return found ?? `no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`;
 }

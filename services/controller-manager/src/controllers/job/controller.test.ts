@@ -1,7 +1,7 @@
 import { type Event, type Job, JOBS, type Pod, PODS, StatusError, TRACKING_FINALIZER } from '@gantry/objects';
-import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob, podStatus, sketchedPod } from '../../testing/job-objects.ts';
 import { createJobController } from './controller.ts';

@@ -9,12 +9,10 @@ import {
   resultOf,
 } from '@gantry/controller-runtime';
 import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
-import { claimCandidates, ownersOf } from '../owned-objects.ts';
-import { controllerOf } from '../ownership.ts';
-import { JobMemory, type RememberedJob } from './job-memory.shell.ts';
+import { claimCandidates, ownersOf } from '../../libraries/owned-objects.shell.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
+import type { JobMeter } from '../../metrics/workloads.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
-import type { JobMeter } from './meter.shell.ts';
-import { modeOf, noteProgress, progressWatches } from './progress.shell.ts';
 import {
   type Action,
   creationReason,
@@ -24,7 +22,8 @@ import {
   planOutcome,
   type StatusAction,
 } from './plan.ts';
-import { changePods, claimPods, removeFinalizer } from './pod-writes.shell.ts';
+import { changePods, claimPods, JobMemory, type RememberedJob, removeFinalizer } from './pod-writes.shell.ts';
+import { modeOf, noteProgress, progressWatches } from './progress.shell.ts';
 
 /** How long pods' changes are collected before a Job is looked at, as in Kubernetes. */
 const BATCH_MS = 1000;

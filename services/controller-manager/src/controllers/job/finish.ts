@@ -1,12 +1,10 @@
-import type { Instant } from '@gantry/base';
-import type { Job, JobCondition, Pod } from '@gantry/objects';
-import { newCondition, trueCondition } from './conditions.ts';
+import { formatTime, type Instant } from '@gantry/base';
+import type { Job, JobCondition, Pod, SuccessPolicy } from '@gantry/objects';
 import { judgePodFailure } from './failure-policy.ts';
 import { countEnded } from './index-counts.ts';
-import { countIndexes } from './intervals.ts';
+import { countCommon, countIndexes, type Intervals, parseIntervals } from './intervals.ts';
 import { isFailed, isSuspended } from './job-rules.ts';
 import type { JobView } from './observed-job.ts';
-import { matchSuccessPolicy } from './success-policy.ts';
 
 /**
  * The condition with which a Job ends: `FailureTarget` and `SuccessCriteriaMet` on the first look that finds the reason,
@@ -88,4 +86,38 @@ function indexFailure({ job, indexes }: JobView): Failure | undefined {
     return { reason: 'FailedIndexes', message: 'Job has failed indexes' };
   }
   return undefined;
+}
+
+/** The message of the condition when a rule of the policy is met; undefined when none is. */
+function matchSuccessPolicy(
+  policy: SuccessPolicy | undefined,
+  completions: number,
+  succeeded: Intervals,
+): string | undefined {
+  if (policy === undefined || succeeded.length === 0) return undefined;
+  const met = policy.rules.findIndex(({ succeededIndexes, succeededCount = Infinity }) => {
+    if (succeededIndexes === undefined) return countIndexes(succeeded) >= succeededCount;
+    const required = parseIntervals(succeededIndexes, completions);
+    const reached = countCommon(required, succeeded);
+    return required.length > 0 && (reached === countIndexes(required) || reached >= succeededCount);
+  });
+  return met < 0 ? undefined : `Matched rules at index ${met}`;
+}
+
+type JobConditionType = 'Complete' | 'Failed' | 'FailureTarget' | 'SuccessCriteriaMet' | 'Suspended';
+
+export function newCondition(
+  type: JobConditionType,
+  status: 'True' | 'False',
+  { reason = '', message = '' }: Pick<JobCondition, 'reason' | 'message'>,
+  now: Instant,
+): JobCondition {
+  const time = formatTime(now);
+  return { type, status, reason, message, lastProbeTime: time, lastTransitionTime: time };
+}
+
+/** The condition of this type if it is true. */
+function trueCondition({ status }: Job, type: JobConditionType): JobCondition | undefined {
+  const condition = status?.conditions?.find((other) => other.type === type);
+  return condition?.status === 'True' ? condition : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Job, Pod } from '@gantry/objects';
-import { isActive, isTerminating } from '../pods/pod-state.ts';
+import { isActive, isTerminating } from '../../libraries/pods/pod-state.ts';
 import { finishedAt } from './backoff.ts';
 import { judgePodFailure } from './failure-policy.ts';
 import {

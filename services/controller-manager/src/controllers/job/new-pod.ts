@@ -1,5 +1,5 @@
 import { type Container, type Job, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
-import { podFromTemplate } from '../pods/pod-template.ts';
+import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 import { FAILURE_COUNT, failureCountsAfter, IGNORED_FAILURE_COUNT } from './index-counts.ts';
 import { COMPLETION_INDEX, limitsEachIndex } from './job-rules.ts';
 

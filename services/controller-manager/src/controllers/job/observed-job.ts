@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import { type Job, labelSelectorFrom, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
-import { claimObjects } from '../ownership.ts';
-import { isActive, isReady, isTerminating } from '../pods/pod-state.ts';
+import { claimObjects } from '../../libraries/ownership.ts';
+import { isActive, isReady, isTerminating } from '../../libraries/pods/pod-state.ts';
 import { type BackoffRecord, nextBackoff } from './backoff.ts';
 import { judgePodFailure } from './failure-policy.ts';
 import { countJobIndexes, type IndexCounts } from './index-counts.ts';

@@ -7,7 +7,7 @@ import {
   type Pod,
   type PodFailurePolicyRule,
 } from '@gantry/objects';
-import { controllerOf } from '../ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import type { BackoffRecord } from './backoff.ts';
 import { deadlineOf, findEnd } from './finish.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';

@@ -1,14 +1,14 @@
 import { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from '@gantry/client';
 import { type ControllerContext, executeActions } from '@gantry/controller-runtime';
-import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
-import { createPod, deletePod } from '../pods/pod-writes.shell.ts';
-import type { RememberedJob } from './job-memory.shell.ts';
+import { formatKey, type Job, JOBS, keyOf, type ObjectKey, type Pod, PODS, TRACKING_FINALIZER } from '@gantry/objects';
+import { adoptionPatch, releasePatch } from '../../libraries/ownership.ts';
+import { createPod, deletePod } from '../../libraries/pods/pod-writes.shell.ts';
+import { type BackoffRecord, NO_FAILURES } from './backoff.ts';
 import { hasFinalizer } from './job-rules.ts';
 import type { Action, PodOutcome } from './plan.ts';
-import { finalizerRemovalPatch, jobAdoptionPatch, jobReleasePatch } from './pod-patches.ts';
 
 /** What became of a plan's changes of pods. `complete` when all were carried out. */
-export interface ChangedPods extends PodOutcome {
+interface ChangedPods extends PodOutcome {
   readonly state: 'complete' | 'stopped';
   /** How many pods could not be created, but for a namespace that is terminating. */
   readonly refused: number;
@@ -90,4 +90,63 @@ export async function removeFinalizer(
   if (!hasFinalizer(pod)) return;
   await ignoreNotFound(client.patch(PODS, keyOf(pod), { strategic: finalizerRemovalPatch(pod) }, signal));
   remembered?.settled.add(pod.metadata.uid ?? '');
+}
+
+const REMOVAL = { '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] };
+
+/** A strategic merge patch that takes the Job's finalizer off a pod; the uid guards against a namesake. */
+function finalizerRemovalPatch({ metadata }: Pod): object {
+  return { metadata: { uid: metadata.uid, ...REMOVAL } };
+}
+
+/** Makes a Job the controller of a pod that it will count. */
+function jobAdoptionPatch(pod: Pod, job: Job): object {
+  return withMetadata(adoptionPatch(pod, job), { finalizers: [TRACKING_FINALIZER] });
+}
+
+/** Takes a Job off the owners of a pod that it will not count. */
+function jobReleasePatch(pod: Pod, job: Job): object {
+  return withMetadata(releasePatch(pod, job), REMOVAL);
+}
+
+function withMetadata(patch: { readonly metadata?: object }, more: object): object {
+  return { metadata: { ...patch.metadata, ...more } };
+}
+
+/** What the controller remembers of a Job within a term. */
+export interface RememberedJob {
+  readonly uid: string;
+  backoff: BackoffRecord;
+  /** Uids of pods whose finalizer was removed, as long as the cache shows it. */
+  readonly settled: Set<string>;
+}
+
+/** What cannot be read from the API: failures since the last success, and writes that the cache may not show. */
+export class JobMemory {
+  readonly #jobs = new Map<string, RememberedJob>();
+
+  clear(): void {
+    this.#jobs.clear();
+  }
+
+  forget(key: ObjectKey): void {
+    this.#jobs.delete(formatKey(key));
+  }
+
+  /** What is known of a Job, given its pods as the cache shows them. */
+  of(job: Job, pods: readonly Pod[]): RememberedJob {
+    const key = formatKey(keyOf(job));
+    const { uid = '' } = job.metadata;
+    const known = this.#jobs.get(key);
+    if (known?.uid !== uid) {
+      const fresh = { uid, backoff: NO_FAILURES, settled: new Set<string>() };
+      this.#jobs.set(key, fresh);
+      return fresh;
+    }
+    if (known.settled.size > 0) {
+      const shown = new Set(pods.filter(hasFinalizer).map(({ metadata }) => metadata.uid));
+      for (const settled of known.settled) if (!shown.has(settled)) known.settled.delete(settled);
+    }
+    return known;
+  }
 }

@@ -1,8 +1,8 @@
 import type { WatchSpec } from '@gantry/controller-runtime';
 import { hasEnded, type Job, type JobCondition, JOBS, type JobStatus, type Pod, PODS } from '@gantry/objects';
+import type { JobMeter } from '../../metrics/workloads.ts';
 import { countIndexes, parseIntervals } from './intervals.ts';
 import { hasFinalizer, isIndexed, isManagedElsewhere, limitsEachIndex } from './job-rules.ts';
-import type { JobMeter } from './meter.shell.ts';
 
 /** Watches that queue no Job. They count what Kubernetes counts in its event handlers, also for objects that a term begins with. */
 export function progressWatches(meter: JobMeter): readonly [WatchSpec<Job>, WatchSpec<Pod>] {

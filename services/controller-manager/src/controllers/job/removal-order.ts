@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import { type Job, type Pod, sidecarNames } from '@gantry/objects';
-import { isReady, readySince } from '../pods/pod-state.ts';
+import { isReady, readySince } from '../../libraries/pods/pod-state.ts';
 import { completionIndex, isIndexed, validIndex } from './job-rules.ts';
 
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };

@@ -1,8 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { JobCondition, JobStatus, Pod, PodFailurePolicyRule } from '@gantry/objects';
-import { isReady } from '../pods/pod-state.ts';
-import { newCondition, withCondition } from './conditions.ts';
-import { isComplete } from './finish.ts';
+import { isReady } from '../../libraries/pods/pod-state.ts';
+import { isComplete, newCondition } from './finish.ts';
 import { countIndexes, formatIntervals } from './intervals.ts';
 import { isSuspended } from './job-rules.ts';
 import type { JobView } from './observed-job.ts';
@@ -22,7 +21,7 @@ export interface JobReport {
 }
 
 /** The status before and after the pods in `finalized` lose their finalizers, with the Events that follow each write. */
-export interface PlannedStatus {
+interface PlannedStatus {
   readonly first: JobStatus;
   readonly firstReports: readonly JobReport[];
   readonly finalized: readonly Pod[];
@@ -141,4 +140,15 @@ function composeStatus({ indexes }: JobView, parts: StatusParts): JobStatus {
       ...(uncounted.succeeded.length === 0 ? {} : { succeeded: [...uncounted.succeeded] }),
     },
   };
+}
+
+/**
+ * The conditions with this one, which replaces one of its type that differs in more than times. A condition that is false is
+ * not added where there is none of its type. Returns the same list when nothing changes.
+ */
+function withCondition(list: readonly JobCondition[], next: JobCondition): readonly JobCondition[] {
+  const old = list.find(({ type }) => type === next.type);
+  if (old === undefined) return next.status === 'False' ? list : [...list, next];
+  if (old.status === next.status && old.reason === next.reason && old.message === next.message) return list;
+  return list.map((condition) => (condition === old ? next : condition));
 }

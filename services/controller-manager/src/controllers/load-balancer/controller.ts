@@ -1,11 +1,5 @@
 import { ignoreNotFound } from '@gantry/client';
-import {
-  type Cache,
-  type ControllerContext,
-  type ControllerSpec,
-  type ReconcileKey,
-  type WatchSpec,
-} from '@gantry/controller-runtime';
+import type { Cache, ControllerContext, ControllerSpec, ReconcileKey, WatchSpec } from '@gantry/controller-runtime';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -19,7 +13,6 @@ import {
   SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
-import { GivenAddresses } from './given-addresses.ts';
 import {
   type Action,
   addressOf,
@@ -185,4 +178,34 @@ function waiting(cache: Cache): readonly ReconcileKey[] {
     .list(SERVICES)
     .filter((service) => wantsLoadBalancer(service) && addressOf(service) === '')
     .map(keyOf);
+}
+
+/**
+ * Addresses that this term has written, until the cache shows them: two Services that want one at the same moment never get the same. An
+ * earlier leader's are in the cache when a term begins, and its later writes fail.
+ */
+export class GivenAddresses {
+  /** By the uid of the Service. */
+  readonly #given = new Map<string, string>();
+
+  clear(): void {
+    this.#given.clear();
+  }
+
+  note(service: Service): void {
+    const { uid = '' } = service.metadata;
+    const address = addressOf(service);
+    if (address === '') this.#given.delete(uid);
+    else this.#given.set(uid, address);
+  }
+
+  /** The addresses of all Services but one, by what the cache shows and what it does not yet. */
+  others(service: Service, all: readonly Service[]): ReadonlySet<string> {
+    const shown = new Map(all.map((one) => [one.metadata.uid ?? '', addressOf(one)]));
+    for (const [uid, address] of this.#given)
+      if (!shown.has(uid) || shown.get(uid) === address) this.#given.delete(uid);
+    const known = new Map([...shown, ...this.#given]);
+    known.delete(service.metadata.uid ?? '');
+    return new Set([...known.values()].filter((address) => address !== ''));
+  }
 }

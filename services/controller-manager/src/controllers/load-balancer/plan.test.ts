@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressRange, formatIpv4, type Node, podAddresses, type Service, type Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { GivenAddresses } from './given-addresses.ts';
+import { GivenAddresses } from './controller.ts';
 import { type Action, addressOf, type ObservedService, planLoadBalancer, servingNodes } from './plan.ts';
 
 interface ServiceCase {

@@ -1,11 +1,11 @@
 import { formatMicroTime, pause } from '@gantry/base';
-import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
-import { createNodeLifecycleController } from './controller.ts';
+import { createNodeLifecycleController, Rounds } from './controller.ts';
 
 const metrics = createMetrics();
 const meters = createMeters(metrics);
@@ -476,4 +476,32 @@ describe('the node lifecycle controller, when the API does not answer', () => {
       { type: 'Normal', reason: 'RemovingNode', message: 'Node dead event: Removing Node dead from Controller' },
     ]);
   });
+});
+
+it('a round ends when all nodes have been looked at once, and takes as long as its looks', () => {
+  const looks: number[] = [];
+  const all: number[] = [];
+  const rounds = new Rounds({ updated: (seconds) => looks.push(seconds), updatedAll: (seconds) => all.push(seconds) });
+  let names = ['a', 'b'];
+  let lists = 0;
+  const nodes = (): Node[] => {
+    lists += 1;
+    return names.map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }));
+  };
+  rounds.looked('a', 1, nodes);
+  rounds.looked('a', 2, nodes);
+  expect(all).toEqual([]);
+  rounds.looked('b', 4, nodes);
+  expect([all, lists]).toEqual([[7], 1]);
+  // Another leader's round is not continued, and what is gone is looked at for the last time.
+  rounds.looked('a', 8, nodes);
+  rounds.reset();
+  rounds.looked('b', 16, nodes);
+  names = ['b', 'c'];
+  rounds.looked('a', 32, nodes);
+  expect(all).toEqual([7, 48]);
+  rounds.looked('b', 64, nodes);
+  rounds.looked('c', 128, nodes);
+  expect(all).toEqual([7, 48, 192]);
+  expect(looks).toEqual([1, 2, 4, 8, 16, 32, 64, 128]);
 });

@@ -1,3 +1,14 @@
+import { ignoreNotFound } from '@gantry/client';
+import {
+  type Cache,
+  type ControllerContext,
+  type ControllerSpec,
+  executeActions,
+  type Result,
+  resultOf,
+  watchMapped,
+  watchSelf,
+} from '@gantry/controller-runtime';
 import {
   isReason,
   keyOf,
@@ -10,23 +21,11 @@ import {
   PODS,
   StatusError,
 } from '@gantry/objects';
-import { ignoreNotFound } from '@gantry/client';
-import {
-  type Cache,
-  type ControllerContext,
-  type ControllerSpec,
-  executeActions,
-  type Result,
-  resultOf,
-  watchMapped,
-  watchSelf,
-} from '@gantry/controller-runtime';
-import type { NodeMeter, ZoneCount } from '../meters.ts';
+import type { NodeMeter, ZoneCount } from '../../metrics/nodes.ts';
 import { ApiView, LEASE_NAMESPACE } from './api-view.shell.ts';
 import { Evictions, isReady } from './evictions.ts';
 import { Periods } from './periods.ts';
 import { type Action, isEvicting, type ObservedNode, planNode } from './plan.ts';
-import { Rounds } from './rounds.ts';
 import { lookCloser, markOf, type Watched } from './silence.shell.ts';
 import { EVICTION_RATES, type EvictionRates, zoneHealths, zoneLabel, zoneOf } from './zones.ts';
 
@@ -34,7 +33,7 @@ const RECHECK_MS = 500;
 /** How often a Node that others write meanwhile is read and planned anew at once. */
 const ATTEMPTS = 5;
 
-export interface NodeLifecycleOptions {
+interface NodeLifecycleOptions {
   /** How long a node may be silent before it counts as lost, if its Lease is an agent's; see `Periods` for others. */
   readonly graceMs: number;
   /** `EVICTION_RATES` when absent. */
@@ -269,4 +268,35 @@ async function markPodNotReady(
   const strategic = { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
   const written = await ignoreNotFound(client.patch(PODS, keyOf(pod), { strategic, subresource: 'status' }, signal));
   if (written !== undefined) events.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
+}
+
+/**
+ * Measures looks at nodes: each, and how long it took to look at all of them once. Each node is looked at by itself, when it
+ * changes or is due, so the time of a round is the sum of its looks, without the time between them.
+ */
+export class Rounds {
+  readonly #meter: Pick<NodeMeter, 'updated' | 'updatedAll'>;
+  /** The nodes that are still to be looked at in this round; undefined before its first look. */
+  #left: Set<string> | undefined;
+  #seconds = 0;
+
+  constructor(meter: Pick<NodeMeter, 'updated' | 'updatedAll'>) {
+    this.#meter = meter;
+  }
+
+  reset(): void {
+    this.#left = undefined;
+    this.#seconds = 0;
+  }
+
+  /** A node was looked at. `nodes` lists all that there are, and is called once a round. */
+  looked(name: string, seconds: number, nodes: () => readonly Node[]): void {
+    this.#meter.updated(seconds);
+    this.#left ??= new Set(nodes().map(({ metadata }) => metadata.name ?? ''));
+    this.#seconds += seconds;
+    this.#left.delete(name);
+    if (this.#left.size > 0) return;
+    this.#meter.updatedAll(this.#seconds);
+    this.reset();
+  }
 }

@@ -1,6 +1,6 @@
 import type { Node } from '@gantry/objects';
 import { describe, expect, it, test } from 'vitest';
-import { EvictionLimiter } from './eviction-limiter.ts';
+import { EvictionLimiter } from './evictions.ts';
 import { EVICTION_RATES, evictionRate, type ZoneHealth, zoneHealths, zoneOf, zoneState } from './zones.ts';
 
 function node(name: string, labels: Record<string, string> = {}): Node {

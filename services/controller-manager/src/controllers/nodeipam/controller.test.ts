@@ -1,9 +1,9 @@
 import { ENGINE_LABEL, type Node, NODES } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createNodeRanges } from '../../testing/node-ranges.ts';
-import { createMeters } from '../../meters.ts';
 import { createNodeIpamController } from './controller.ts';
 import { NodeRanges } from './node-ranges.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import { ENGINE_LABEL, type Node, parseIpv4Range } from '@gantry/objects';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createNodeRanges } from '../../testing/node-ranges.ts';
-import { GivenRanges } from './given-ranges.ts';
+import { GivenRanges } from './controller.ts';
 import { NodeRanges } from './node-ranges.ts';
 import { engineOf, planRange, rangesOf } from './plan.ts';
 

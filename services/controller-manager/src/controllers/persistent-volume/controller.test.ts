@@ -1,19 +1,19 @@
 import {
   BOUND_BY_CONTROLLER,
   EVENTS,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   type Pod,
   PODS,
   type PodStatus,
-  STORAGE_CLASSES,
   StatusError,
+  STORAGE_CLASSES,
 } from '@gantry/objects';
-import { describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPersistentVolumeController } from './controller.ts';
 import { RETRY_MS } from './recycler.shell.ts';

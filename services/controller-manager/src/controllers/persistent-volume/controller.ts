@@ -19,11 +19,10 @@ import {
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
-import { renewing } from '../event-renewal.ts';
+import { renewing } from '../../libraries/event-renewal.ts';
+import { deleterOf, type VolumeMeter, type VolumeOperation } from '../../metrics/volumes.ts';
 import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
-import { deleterOf, type VolumeMeter } from './meter.shell.ts';
-import { VolumeOperations } from './operations.shell.ts';
 import { needsRecycler } from './reclaim.ts';
 import { Recyclers, RETRY_MS } from './recycler.shell.ts';
 
@@ -258,4 +257,46 @@ function noted<T extends KubeObject>(written: T, versions: Versions): T {
   const { uid = '', resourceVersion } = written.metadata;
   if (resourceVersion !== undefined) versions.set(uid, resourceVersion);
   return written;
+}
+
+interface Begun extends VolumeOperation {
+  readonly atMs: number;
+}
+
+/** Which volumes are being provisioned and deleted, and since when: an operation ends in a later reconcile, or is begun again. */
+class VolumeOperations {
+  readonly #meter: VolumeMeter;
+  /** By the key of a claim that is provisioned for, or the name of a volume that is deleted. */
+  readonly #begun = new Map<string, Begun>();
+
+  constructor(meter: VolumeMeter) {
+    this.#meter = meter;
+  }
+
+  clear(): void {
+    this.#begun.clear();
+  }
+
+  /** One that has been begun is not begun anew. */
+  begin(id: string, operation: VolumeOperation, nowMs: number): void {
+    if (!this.#begun.has(id)) this.#begun.set(id, { ...operation, atMs: nowMs });
+  }
+
+  /** An attempt has failed; the operation goes on. */
+  failed(id: string): void {
+    const begun = this.#begun.get(id);
+    if (begun !== undefined) this.#meter.operationFailed(begun);
+  }
+
+  ended(id: string, nowMs: number): void {
+    const begun = this.#begun.get(id);
+    if (begun === undefined) return;
+    this.#begun.delete(id);
+    this.#meter.operationEnded(begun, (nowMs - begun.atMs) / 1000);
+  }
+
+  /** What it was for is gone. */
+  forget(id: string): void {
+    this.#begun.delete(id);
+  }
 }

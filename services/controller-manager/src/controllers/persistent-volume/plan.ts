@@ -11,15 +11,14 @@ import {
   PROVISIONED_BY,
   requestedClassOf,
   SELECTED_NODE,
-  type StorageClass,
   STORAGE_PROVISIONER,
+  type StorageClass,
   waitsForConsumer,
   whyUnsatisfied,
 } from '@gantry/objects';
 import { type Action as VolumeAction, eventAbout } from './action.ts';
 import { planBinding, planClaimStatus, planPhase, planUnbinding } from './bind.ts';
-import { migratedAnnotations } from './migration.ts';
-import { planProvisioning } from './provision.ts';
+import { migratedAnnotations, planProvisioning } from './provision.ts';
 import { planReclaim, withProvisionerMarks } from './reclaim.ts';
 import type { Recycler } from './recycle.ts';
 

@@ -1,7 +1,7 @@
 import { type PersistentVolume, PROVISIONED_BY } from '@gantry/objects';
 import { type Action, eventAbout, type Write } from './action.ts';
 import { planPhase } from './bind.ts';
-import { driverOf, isInTree, MIGRATED_TO, migratedAnnotations } from './migration.ts';
+import { driverOf, isInTree, MIGRATED_TO, migratedAnnotations } from './provision.ts';
 import { isRecyclable, planRecycling, type Recycler } from './recycle.ts';
 
 /** Holds a volume of one of Kubernetes' own provisioners until what it stands for is deleted. */

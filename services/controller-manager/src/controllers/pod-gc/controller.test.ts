@@ -1,8 +1,8 @@
-import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController, createTerminatedPodGcController } from './controller.ts';
 import { QUARANTINE_MS } from './plan.ts';

@@ -1,3 +1,4 @@
+import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import {
   carryOut,
@@ -9,10 +10,8 @@ import {
   type WatchSpec,
 } from '@gantry/controller-runtime';
 import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
-import type { Instant } from '@gantry/base';
-import type { ForcedReason, PodGcMeter } from './meter.shell.ts';
-import { type Action, changesCollection, isOutOfService, planPodCollection } from './plan.ts';
-import { excessPods, MAX_FINISHED } from './terminated.ts';
+import type { ForcedReason, PodGcMeter } from '../../metrics/nodes.ts';
+import { type Action, changesCollection, excessPods, isOutOfService, MAX_FINISHED, planPodCollection } from './plan.ts';
 
 /** A pod that has been seen without its node. */
 interface Orphan {

@@ -1,8 +1,8 @@
 import type { ObjectWrite } from '@gantry/client';
 import { NODES, type Pod, PODS } from '@gantry/objects';
-import { beforeEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController } from './controller.ts';
 

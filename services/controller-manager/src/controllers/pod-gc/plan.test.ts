@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Node, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { type Action, changesCollection, failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
-import { excessPods } from './terminated.ts';
+import { type Action, changesCollection, excessPods, failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
 
 interface Case {
   readonly name: string;

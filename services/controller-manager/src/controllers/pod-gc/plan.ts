@@ -1,6 +1,7 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
 import {
   disruptionTarget,
+  hasEnded,
   isFinalPhase,
   type Node,
   type Pod,
@@ -9,7 +10,7 @@ import {
 } from '@gantry/objects';
 
 /** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
-export interface ObservedPod {
+interface ObservedPod {
   readonly pod: Pod;
   /** The pod's node, if it has one that is known. */
   readonly node: Node | undefined;
@@ -66,7 +67,7 @@ function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: 
  * Whether a pod has been deleted without a grace period and is held by finalizers: to delete it again changes nothing. One that nothing
  * holds is to be deleted again: the API server marks a pod before it removes it, and may have ended between the two.
  */
-export function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } }: Pod): boolean {
+function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } }: Pod): boolean {
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && (finalizers ?? []).length > 0;
 }
 
@@ -90,4 +91,27 @@ export function failedStatus(
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(conditions.length === 0 ? {} : { conditions }),
   };
+}
+
+/** How many finished pods may exist, as in Kubernetes (`terminated-pod-gc-threshold`). */
+export const MAX_FINISHED = 12_500;
+
+/** The finished pods beyond the limit that are to be removed: evicted ones first, then the oldest. */
+export function excessPods(pods: readonly Pod[], limit: number): readonly Pod[] {
+  const finished = pods.filter(hasEnded);
+  if (finished.length <= limit) return [];
+  const excess = finished.toSorted(byEvictionAndAge).slice(0, finished.length - limit);
+  return excess.filter((pod) => !isLeaving(pod));
+}
+
+function byEvictionAndAge(a: Pod, b: Pod): number {
+  const evicted = Number(isEvicted(b)) - Number(isEvicted(a));
+  if (evicted !== 0) return evicted;
+  const [left = '', right = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (left !== right) return left < right ? -1 : 1;
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+}
+
+function isEvicted({ status }: Pod): boolean {
+  return status?.phase === 'Failed' && status.reason === 'Evicted';
 }

@@ -1,5 +1,5 @@
-import type { ObjectWrite } from '@gantry/client';
 import { formatTime } from '@gantry/base';
+import type { ObjectWrite } from '@gantry/client';
 import {
   cloneJson,
   type Pod,
@@ -12,10 +12,10 @@ import {
 } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
+import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
+import { podSetMeter } from '../../metrics/workloads.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { controllerOf, controllerReference } from '../ownership.ts';
-import { createReplicaSetController, createReplicationController } from './controller.ts';
-import { podSetMeter } from './meter.shell.ts';
+import { collectingMs, createReplicaSetController, createReplicationController } from './controller.ts';
 
 const meter = podSetMeter(createMetrics());
 const replicaSetController = createReplicaSetController(meter);
@@ -242,4 +242,52 @@ it('measures how old the pods are that it gives up, where others stay', async ()
   const served = (await metrics.render()).text.split('\n').filter((line) => line.includes('deletion_age_ratio'));
   expect(served).toContain('replicaset_controller_sorting_deletion_age_ratio_sum 3');
   expect(served).toContain('replicaset_controller_sorting_deletion_age_ratio_count 1');
+});
+
+const set = (replicas: number, status: Partial<ReplicaSet['status']> = {}): ReplicaSet => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: 'set' },
+  spec: { replicas, selector: {} },
+  status: { replicas: 0, ...status },
+});
+const pod = (change: { phase?: string; ready?: boolean; deleting?: boolean; app?: string } = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    labels: { app: change.app ?? 'a' },
+    ...(change.deleting === true ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+  },
+  status: {
+    phase: change.phase ?? 'Running',
+    conditions: [{ type: 'Ready', status: change.ready === true ? 'True' : 'False' }],
+  },
+});
+
+describe('a change of a pod', () => {
+  it('does not wait in a small set', () => {
+    expect(collectingMs(pod({ ready: true }), pod(), set(99))).toBe(0);
+  });
+
+  it('waits in proportion to a large set, for a second at most', () => {
+    const wait = (of: ReplicaSet) => collectingMs(pod({ ready: true }), pod(), of);
+    expect([100, 1000, 10_000, 100_000].map((replicas) => wait(set(replicas)))).toEqual([50, 500, 1000, 1000]);
+    expect(wait(set(0, { replicas: 500 }))).toBe(250);
+    expect(wait(set(0, { terminatingReplicas: 300 }))).toBe(150);
+  });
+
+  it.each([
+    ['a new pod waits', pod(), undefined, 500],
+    ['the end of a terminating pod waits', undefined, pod({ deleting: true }), 500],
+    ['a pod that is gone does not', undefined, pod(), 0],
+    ['one that is being deleted does not', pod({ deleting: true }), pod(), 0],
+    ['one that failed does not', pod({ phase: 'Failed' }), pod(), 0],
+    ['one with other labels does not', pod({ app: 'b' }), pod(), 0],
+  ])('%s', (_, now, old, expected) => {
+    expect(collectingMs(now, old, set(1000))).toBe(expected);
+  });
+
+  it('does not wait where the set is not known', () => {
+    expect(collectingMs(pod(), undefined, undefined)).toBe(0);
+  });
 });

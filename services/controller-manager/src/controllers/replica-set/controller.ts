@@ -7,18 +7,16 @@ import {
   resultOf,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { type Pod, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '@gantry/objects';
-import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
-import { controllerOf } from '../ownership.ts';
-import { changesCounts, isActive } from '../pods/pod-state.ts';
-import { podFromTemplate } from '../pods/pod-template.ts';
-import { createPods, deletePods, PodChangedError } from '../pods/pod-writes.shell.ts';
-import { collectingMs } from './collecting.ts';
-import type { PodSetMeter } from './meter.shell.ts';
+import { equalJson, type Pod, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '@gantry/objects';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../../libraries/owned-objects.shell.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
+import { changesCounts, collectingTimeMs, isActive } from '../../libraries/pods/pod-state.ts';
+import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
+import { createPods, deletePods, PodChangedError } from '../../libraries/pods/pod-writes.shell.ts';
+import type { PodSetMeter } from '../../metrics/workloads.ts';
 import { type Action, type ObservedPodSet, planReplicaSet, planStatus } from './plan.ts';
-import { desiredReplicas, type PodSet } from './pod-set.ts';
 import { ageRatios } from './rank.ts';
-import type { PodFailure } from './status.ts';
+import { desiredReplicas, type PodFailure, type PodSet } from './status.ts';
 
 /** Keeps as many pods of a ReplicaSet's template as it asks for. */
 export function createReplicaSetController(meter: PodSetMeter): ControllerSpec {
@@ -117,4 +115,24 @@ async function changePods(
     return { error, failure: { reason: 'FailedDelete', message: `unable to delete pods: ${errorMessage(error)}` } };
   }
   return undefined;
+}
+
+/**
+ * How long a change of a pod may wait until its set is reconciled, in milliseconds. A pod that must be replaced, released or
+ * adopted does not wait.
+ */
+export function collectingMs(pod: Pod | undefined, old: Pod | undefined, set: PodSet | undefined): number {
+  if (set === undefined || isUrgent(pod, old)) return 0;
+  const pods = Math.max(desiredReplicas(set), set.status?.replicas ?? 0, terminatingReplicas(set));
+  return collectingTimeMs(pods);
+}
+
+function isUrgent(pod: Pod | undefined, old: Pod | undefined): boolean {
+  if (old === undefined) return false;
+  if (pod === undefined) return isActive(old);
+  return isActive(old) !== isActive(pod) || !equalJson(pod.metadata.labels, old.metadata.labels);
+}
+
+function terminatingReplicas({ status }: PodSet): number {
+  return status !== undefined && 'terminatingReplicas' in status ? (status.terminatingReplicas ?? 0) : 0;
 }

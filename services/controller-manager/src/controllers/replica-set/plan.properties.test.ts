@@ -2,11 +2,11 @@ import { formatTime } from '@gantry/base';
 import type { Pod, ReplicaSet, ReplicationController } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { controllerReference } from '../ownership.ts';
-import { isActive, isTerminating } from '../pods/pod-state.ts';
-import { podFromTemplate } from '../pods/pod-template.ts';
+import { controllerReference } from '../../libraries/ownership.ts';
+import { isActive, isTerminating } from '../../libraries/pods/pod-state.ts';
+import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 import { type Action, BURST, planReplicaSet } from './plan.ts';
-import type { PodSet } from './pod-set.ts';
+import type { PodSet } from './status.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const template = { metadata: { labels: { app: 'a' } } };

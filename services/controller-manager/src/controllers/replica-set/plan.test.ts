@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { formatTime } from '@gantry/base';
 import type { Pod, ReplicaSet, ReplicationController } from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
-import { controllerReference } from '../ownership.ts';
+import { controllerReference } from '../../libraries/ownership.ts';
 import { type Action, BURST, type ObservedPodSet, planReplicaSet } from './plan.ts';
-import type { PodSet } from './pod-set.ts';
+import type { PodSet } from './status.ts';
 
 interface PodCase {
   readonly name: string;

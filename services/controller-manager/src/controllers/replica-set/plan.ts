@@ -1,11 +1,9 @@
 import type { Instant, Plan } from '@gantry/base';
 import { equalJson, type Pod, type ReplicaSetStatus } from '@gantry/objects';
-import { selectorOf } from '../owned-objects.ts';
-import { claimObjects } from '../ownership.ts';
-import { isActive, isReady, isTerminating, nextAvailability } from '../pods/pod-state.ts';
-import { desiredReplicas, type PodSet } from './pod-set.ts';
+import { claimObjects, selectorOf } from '../../libraries/ownership.ts';
+import { isActive, isReady, isTerminating, nextAvailability } from '../../libraries/pods/pod-state.ts';
 import { rankForDeletion } from './rank.ts';
-import { type PodFailure, podSetStatus } from './status.ts';
+import { desiredReplicas, type PodFailure, type PodSet, podSetStatus } from './status.ts';
 
 /** What the plan looks at: the set, and the pods of its namespace that it controls or may select. */
 export interface ObservedPodSet {

@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import { DELETION_COST_ANNOTATION, type Pod, sidecarNames } from '@gantry/objects';
-import { isActive, isReady, readySince } from '../pods/pod-state.ts';
+import { isActive, isReady, readySince } from '../../libraries/pods/pod-state.ts';
 
 const MIN_INT32 = -(2 ** 31);
 const MAX_INT32 = 2 ** 31 - 1;

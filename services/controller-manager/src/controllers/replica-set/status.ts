@@ -1,7 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Pod, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/objects';
-import { isAvailable, isReady } from '../pods/pod-state.ts';
-import type { PodSet } from './pod-set.ts';
+import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus, ReplicationController } from '@gantry/objects';
+import { isAvailable, isReady } from '../../libraries/pods/pod-state.ts';
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
@@ -11,7 +10,7 @@ export interface PodFailure {
   readonly message: string;
 }
 
-export interface CountedPods {
+interface CountedPods {
   readonly active: readonly Pod[];
   readonly terminating: readonly Pod[];
 }
@@ -60,4 +59,11 @@ function failureConditions(
   if (current.some(({ type }) => type === REPLICA_FAILURE)) return [...current];
   const { reason, message } = failure;
   return [...current, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime: formatTime(now), reason, message }];
+}
+
+/** A ReplicaSet or a ReplicationController. They have different forms of selectors, and only ReplicaSets report terminating pods. */
+export type PodSet = ReplicaSet | ReplicationController;
+
+export function desiredReplicas(set: PodSet): number {
+  return set.spec?.replicas ?? 1;
 }

@@ -1,7 +1,7 @@
 import { ignoreReasons, isNamespaceTerminating } from '@gantry/client';
 import { carryOut, type ControllerSpec, watchMapped } from '@gantry/controller-runtime';
 import { CONFIG_MAPS, NAMESPACES, StatusError } from '@gantry/objects';
-import type { RootCaMeter } from './meter.shell.ts';
+import type { RootCaMeter } from '../../metrics/meters.ts';
 import { type Action, planRootCa, ROOT_CA } from './plan.ts';
 
 /** Publishes the CA certificate in every namespace. Keys are namespaces. `readCa` gives the newest PEM. */

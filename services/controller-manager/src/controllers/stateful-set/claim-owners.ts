@@ -6,7 +6,7 @@ import {
   type Pod,
   type StatefulSet,
 } from '@gantry/objects';
-import { controllerReference } from '../ownership.ts';
+import { controllerReference } from '../../libraries/ownership.ts';
 import { isInRange, ordinalOf, ordinalRange } from './identity.ts';
 
 /** What becomes of claims: `Delete` takes them away when their set is deleted or has shrunk below their pod. */

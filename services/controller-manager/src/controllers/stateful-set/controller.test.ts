@@ -9,9 +9,9 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
+import { newRevision } from '../../libraries/revisions/revision.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
-import { controllerOf, controllerReference } from '../ownership.ts';
-import { newRevision } from '../revisions/revision.ts';
 import { statefulSetController } from './controller.ts';
 import { claimTemplate, setState, statefulSet, template } from './testing/objects.ts';
 

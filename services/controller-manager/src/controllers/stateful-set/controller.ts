@@ -21,10 +21,10 @@ import {
   type StatefulSet,
   type StatefulSetStatus,
 } from '@gantry/objects';
-import { renewing } from '../event-renewal.ts';
-import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
-import { changesCounts } from '../pods/pod-state.ts';
-import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
+import { renewing } from '../../libraries/event-renewal.ts';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../../libraries/owned-objects.shell.ts';
+import { changesCounts } from '../../libraries/pods/pod-state.ts';
+import { createRevision, deleteRevision, renumberRevision } from '../../libraries/revisions/writes.shell.ts';
 import { isPodAction, type PodAction } from './actions.ts';
 import { setsOfClaim } from './claims.ts';
 import { type Action, type ObservedStatefulSet, planStatefulSet, planStatus } from './plan.ts';

@@ -1,9 +1,14 @@
 import { findResource } from '@gantry/kinds';
-import { cloneJson, type ControllerRevision, equalJson, type StatefulSet, STATEFUL_SETS } from '@gantry/objects';
-import { selectorOf } from '../owned-objects.ts';
-import { type Claim, claimObjects } from '../ownership.ts';
-import { findPresent } from '../revisions/history.ts';
-import { isRevisionOf, newRevision, sortRevisions, STATEFUL_SET_HASH, templateOf } from '../revisions/revision.ts';
+import { cloneJson, type ControllerRevision, equalJson, STATEFUL_SETS, type StatefulSet } from '@gantry/objects';
+import { type Claim, claimObjects, selectorOf } from '../../libraries/ownership.ts';
+import {
+  findPresent,
+  isRevisionOf,
+  newRevision,
+  sortRevisions,
+  STATEFUL_SET_HASH,
+  templateOf,
+} from '../../libraries/revisions/revision.ts';
 import type { TemplateRevision } from './identity.ts';
 
 /** The two revisions that a set's pods are made from, and what its history lacks. */

@@ -1,5 +1,5 @@
 import type { Pod, PodTemplateSpec, StatefulSet } from '@gantry/objects';
-import { podFromTemplate } from '../pods/pod-template.ts';
+import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 import { mountClaims } from './claims.ts';
 
 export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';

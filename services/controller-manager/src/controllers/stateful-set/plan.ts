@@ -1,9 +1,8 @@
 import type { Instant, Plan } from '@gantry/base';
-import { type ControllerRevision, type Pod, type StatefulSet } from '@gantry/objects';
-import { selectorOf } from '../owned-objects.ts';
-import { type Claim, claimObjects } from '../ownership.ts';
-import { nextAvailability } from '../pods/pod-state.ts';
-import { excessRevisions } from '../revisions/history.ts';
+import type { ControllerRevision, Pod, StatefulSet } from '@gantry/objects';
+import { type Claim, claimObjects, selectorOf } from '../../libraries/ownership.ts';
+import { nextAvailability } from '../../libraries/pods/pod-state.ts';
+import { excessRevisions } from '../../libraries/revisions/revision.ts';
 import type { Action } from './actions.ts';
 import type { FindClaim } from './claim-changes.ts';
 import { historyOf, type SetHistory } from './history.ts';

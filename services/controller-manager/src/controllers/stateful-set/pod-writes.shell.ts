@@ -10,7 +10,7 @@ import {
   PODS,
   type StatefulSet,
 } from '@gantry/objects';
-import { isStored } from '../pods/pod-writes.shell.ts';
+import { isStored } from '../../libraries/pods/pod-writes.shell.ts';
 import type { ClaimChanges, ClaimOwners, PodAction } from './actions.ts';
 
 type Verb = 'Create' | 'Update' | 'Delete';

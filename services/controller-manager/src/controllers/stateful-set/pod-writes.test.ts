@@ -10,7 +10,7 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { controllerReference } from '../ownership.ts';
+import { controllerReference } from '../../libraries/ownership.ts';
 import type { PodAction } from './actions.ts';
 import { claimTemplates, newClaim } from './claims.ts';
 import { performPodAction } from './pod-writes.shell.ts';

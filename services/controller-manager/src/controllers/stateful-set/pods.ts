@@ -1,5 +1,5 @@
 import { append, type Instant } from '@gantry/base';
-import { cloneJson, hasEnded, type Pod, type StatefulSet } from '@gantry/objects';
+import { cloneJson, hasEnded, type Pod, resolveIntOrPercent, type StatefulSet } from '@gantry/objects';
 import type { PodAction } from './actions.ts';
 import { claimsOf, type FindClaim, isEmpty } from './claim-changes.ts';
 import { mountClaims, mountsClaims } from './claims.ts';
@@ -11,10 +11,10 @@ import {
   newPod,
   type OrdinalRange,
   ordinalRange,
+  revisionOf,
   type TemplateRevision,
 } from './identity.ts';
 import { isRunningAndReady, isUnavailable } from './status.ts';
-import { podsToUpdate } from './update.ts';
 
 /** A pod of the set, by its ordinal. */
 export interface Member {
@@ -23,7 +23,7 @@ export interface Member {
 }
 
 /** What a plan for the pods looks at. */
-export interface ObservedPods {
+interface ObservedPods {
   readonly set: StatefulSet;
   readonly history: Pick<SetHistory, 'current' | 'update'>;
   /** No two of the same ordinal. */
@@ -33,7 +33,7 @@ export interface ObservedPods {
 }
 
 /** What is to be done to the pods now, and which of them are deleted for an update. */
-export interface PodsPlan {
+interface PodsPlan {
   readonly actions: readonly PodAction[];
   readonly leaving: readonly Pod[];
 }
@@ -179,4 +179,29 @@ function stepOfCondemned({ set, now }: ObservedPods, { pod }: Member, needsHealt
   if (pod.metadata.deletionTimestamp !== undefined) return { actions: [], verdict: 'wait' };
   if (needsHealth && (!isRunningAndReady(pod) || isUnavailable(pod, set, now))) return { actions: [], verdict: 'wait' };
   return { actions: [{ kind: 'deletePod', pod }], verdict: 'wait' };
+}
+
+/**
+ * The outdated pods that an update deletes now, highest ordinal first, at or above the partition. `slots` are the pods in range
+ * by index, undefined where one is missing. Without `maxUnavailable`, one goes at a time, and pods above it must be available;
+ * with it, as many as it leaves, counting all pods in range that are not available.
+ */
+function podsToUpdate(
+  set: StatefulSet,
+  updateName: string,
+  slots: readonly (Pod | undefined)[],
+  now: Instant,
+): readonly Pod[] {
+  const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
+  if (type === 'OnDelete') return [];
+  const isOutdated = (pod: Pod | undefined): pod is Pod =>
+    pod !== undefined && pod.metadata.deletionTimestamp === undefined && revisionOf(pod) !== updateName;
+  const isMissing = (pod: Pod | undefined) => pod === undefined || isUnavailable(pod, set, now);
+  const targets = slots.slice(rollingUpdate?.partition ?? 0).reverse();
+  if (rollingUpdate?.maxUnavailable === undefined) {
+    const next = targets.find((pod) => isOutdated(pod) || isMissing(pod));
+    return isOutdated(next) ? [next] : [];
+  }
+  const allowed = Math.max(1, resolveIntOrPercent(rollingUpdate.maxUnavailable, slots.length, 'down'));
+  return targets.filter(isOutdated).slice(0, Math.max(0, allowed - slots.filter(isMissing).length));
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Pod, StatefulSet, StatefulSetStatus } from '@gantry/objects';
-import { isAvailable, isReady } from '../pods/pod-state.ts';
+import { isAvailable, isReady } from '../../libraries/pods/pod-state.ts';
 import type { SetHistory } from './history.ts';
 import { revisionOf } from './identity.ts';
 

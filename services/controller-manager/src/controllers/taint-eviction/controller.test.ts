@@ -1,9 +1,9 @@
 import { formatTime } from '@gantry/base';
-import { NODES, type Pod, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { describe, expect, it } from 'vitest';
+import { NODES, type Pod, PODS } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { describe, expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createTaintEvictionController } from './controller.ts';
 

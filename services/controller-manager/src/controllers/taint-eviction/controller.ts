@@ -7,7 +7,7 @@ import {
   type WatchSpec,
 } from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
-import type { TaintEvictionMeter } from './meter.shell.ts';
+import type { TaintEvictionMeter } from '../../metrics/nodes.ts';
 import {
   type Action,
   changesEviction,

@@ -1,8 +1,8 @@
 import { formatTime } from '@gantry/base';
 import { type Job, JOBS } from '@gantry/objects';
-import { expect, it } from 'vitest';
 import { createMetrics } from '@gantry/service';
-import { createMeters } from '../../meters.ts';
+import { expect, it } from 'vitest';
+import { createMeters } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
 import { createTtlAfterFinishedController } from './controller.ts';

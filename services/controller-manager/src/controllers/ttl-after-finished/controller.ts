@@ -1,7 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
 import { type ControllerSpec, resultOf, watchSelf } from '@gantry/controller-runtime';
 import { JOBS, keyOf } from '@gantry/objects';
-import type { TtlMeter } from './meter.shell.ts';
+import type { TtlMeter } from '../../metrics/workloads.ts';
 import { planCleanup } from './plan.ts';
 
 /** Deletes Jobs some time after their end, with their pods first. */

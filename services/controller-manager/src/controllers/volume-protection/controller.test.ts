@@ -7,17 +7,17 @@ import {
   VOLUME_ATTRIBUTES_CLASSES,
   VOLUME_PROTECTION,
 } from '@gantry/objects';
+import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
+import { controllerReference } from '../../libraries/ownership.ts';
+import { garbageMeter } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from '../garbage-collector/controller.ts';
-import { controllerReference } from '../ownership.ts';
 import {
   attributesProtectionController,
   createClaimProtectionController,
   volumeProtectionController,
 } from './controller.ts';
-import { garbageMeter } from '../garbage-collector/meter.shell.ts';
-import { createMetrics } from '@gantry/service';
 
 const METRICS = createMetrics();
 

@@ -8,7 +8,7 @@ import {
   PODS,
   StatusError,
 } from '@gantry/objects';
-import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/rest-reader.ts';
+import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import type { World } from './world.ts';
 
 /** Annotation of an autoscaler by which a history decides for how many replicas its target has load. */

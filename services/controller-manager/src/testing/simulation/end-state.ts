@@ -15,7 +15,7 @@ import {
   TRACKING_FINALIZER,
 } from '@gantry/objects';
 import { REVISION } from '../../controllers/deployment/annotations.ts';
-import { controllerOf } from '../../controllers/ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
 /** Resources that are not compared: they change for ever, or no user has asked for them: heartbeats, leaders, Events, Nodes. */

@@ -6,8 +6,8 @@ import {
   isReason,
   keyOf,
   type KubeObject,
-  NAMESPACES,
   type Namespace,
+  NAMESPACES,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
@@ -16,7 +16,7 @@ import {
   REPLICA_SETS,
   type Resource,
 } from '@gantry/objects';
-import { controllerOf } from '../../controllers/ownership.ts';
+import { controllerOf } from '../../libraries/ownership.ts';
 import type { Activity } from './activity.ts';
 import type { Nodes } from './nodes.ts';
 import type { NamedOwner, Operation, Step } from './operation.ts';

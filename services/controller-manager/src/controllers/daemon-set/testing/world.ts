@@ -9,8 +9,8 @@ import {
   type PodTemplateSpec,
   type Taint,
 } from '@gantry/objects';
-import { controllerOf, controllerReference } from '../../ownership.ts';
-import { FailedPods } from '../failed-pods.ts';
+import { controllerOf, controllerReference } from '../../../libraries/ownership.ts';
+import { FailedPods } from '../controller.ts';
 import { HASH_LABEL, placementOf, targetNode } from '../placement.ts';
 import { type Action, type ObservedDaemonSet, planDaemonSet } from '../plan.ts';
 

@@ -7,8 +7,8 @@ import type {
   StatefulSet,
   StatefulSetSpec,
 } from '@gantry/objects';
-import { controllerReference } from '../../ownership.ts';
-import { newRevision } from '../../revisions/revision.ts';
+import { controllerReference } from '../../../libraries/ownership.ts';
+import { newRevision } from '../../../libraries/revisions/revision.ts';
 import { newPod } from '../identity.ts';
 
 export const NOW: Instant = Date.parse('2030-01-01T00:00:00Z');

@@ -8,7 +8,7 @@ import {
   type StatefulSet,
   type StatefulSetSpec,
 } from '@gantry/objects';
-import { controllerReference } from '../../ownership.ts';
+import { controllerReference } from '../../../libraries/ownership.ts';
 import type { Action, ClaimChanges } from '../actions.ts';
 import { ordinalOf, revisionOf } from '../identity.ts';
 import { type ObservedStatefulSet, planStatefulSet } from '../plan.ts';

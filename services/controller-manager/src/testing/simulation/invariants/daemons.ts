@@ -1,5 +1,5 @@
-import { type DaemonSet, DAEMON_SETS, type Pod, PODS } from '@gantry/objects';
-import { controllerOf } from '../../../controllers/ownership.ts';
+import { DAEMON_SETS, type DaemonSet, type Pod, PODS } from '@gantry/objects';
+import { controllerOf } from '../../../libraries/ownership.ts';
 import { isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

@@ -1,6 +1,6 @@
 import {
-  ENDPOINT_SLICES,
   type Endpoint,
+  ENDPOINT_SLICES,
   ENDPOINTS,
   type EndpointSlice,
   hasEnded,
@@ -11,7 +11,7 @@ import {
   type Service,
   SERVICES,
 } from '@gantry/objects';
-import { controllerOf } from '../../../controllers/ownership.ts';
+import { controllerOf } from '../../../libraries/ownership.ts';
 import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';

@@ -1,5 +1,5 @@
 import { type Job, JOBS, type Pod, PODS } from '@gantry/objects';
-import { controllerOf } from '../../../controllers/ownership.ts';
+import { controllerOf } from '../../../libraries/ownership.ts';
 import { isOf } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

@@ -10,7 +10,7 @@ import {
   type ReplicaSet,
   resolveIntOrPercent,
 } from '@gantry/objects';
-import { controllerOf } from '../../../controllers/ownership.ts';
+import { controllerOf } from '../../../libraries/ownership.ts';
 import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';

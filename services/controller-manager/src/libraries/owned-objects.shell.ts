@@ -1,0 +1,104 @@
+import { ignoreNotFound, ignoreReasons, type ObjectReader, type ObjectWriter } from '@gantry/client';
+import type { Cache, WatchSpec } from '@gantry/controller-runtime';
+import { equalJson, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
+import { adoptionPatch, controllerOf, releasePatch, type SelectingOwner, selectorOf } from './ownership.ts';
+
+interface WatchOwnedOptions<T extends KubeObject, O extends KubeObject> {
+  /** Whether an update of an object that keeps its controller concerns the owner; every update does when absent. */
+  readonly matters?: (object: T, old: T) => boolean;
+  /** How long a change may wait for more, in milliseconds; `owner` is the controller, if the cache has it. 0 when absent. */
+  readonly delayMs?: (object: T | undefined, old: T | undefined, owner: O | undefined) => number;
+}
+
+/**
+ * Queues the owners of a changed object, before and after the change: the controlling owner of that resource, or every object
+ * of it that selects a new object without a controller, or one whose labels or owners changed.
+ */
+export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
+  resource: Resource<T>,
+  owners: Resource<O>,
+  { matters = () => true, delayMs = () => 0 }: WatchOwnedOptions<T, O> = {},
+): WatchSpec<T> {
+  return {
+    resource,
+    delayMs: (object, old, _now, cache) => {
+      const { namespace = '' } = (object ?? old)?.metadata ?? {};
+      const controller = controllerOf(object ?? old);
+      const owner = controller === undefined ? undefined : cache.get(owners, { namespace, name: controller.name });
+      return delayMs(object, old, owner);
+    },
+    keys: (object, old, cache) => {
+      const controller = controllerOf(object);
+      const before = controllerOf(old);
+      if (object !== undefined && old !== undefined && controller?.uid === before?.uid) {
+        // Most changes are of objects that another kind controls.
+        if (controller !== undefined && controller.kind !== owners.kind) return [];
+        const concerns =
+          controller === undefined ? !equalJson(object.metadata.labels, old.metadata.labels) : matters(object, old);
+        return concerns ? ownersOf(object, owners, cache) : [];
+      }
+      const left = before === undefined ? [] : ownersOf(old, owners, cache);
+      return object === undefined ? left : [...left, ...ownersOf(object, owners, cache)];
+    },
+  };
+}
+
+/** Keys of the owners that `watchOwned` queues for one state of an object. */
+export function ownersOf<O extends SelectingOwner>(
+  object: KubeObject | undefined,
+  owners: Resource<O>,
+  cache: Cache,
+): readonly ObjectKey[] {
+  if (object === undefined) return [];
+  const { namespace = '', labels } = object.metadata;
+  const controller = controllerOf(object);
+  if (controller !== undefined) return controller.kind === owners.kind ? [{ namespace, name: controller.name }] : [];
+  return cache
+    .list(owners, namespace)
+    .filter((owner) => !selectorOf(owner).empty && selectorOf(owner).matches(labels))
+    .map(keyOf);
+}
+
+/** What `claimObjects` chooses from, of the owner's namespace: objects that it controls, and those without a controller. */
+export function claimCandidates<T extends KubeObject>(owner: KubeObject, resource: Resource<T>, cache: Cache): T[] {
+  const { uid = '', namespace = '' } = owner.metadata;
+  return [...cache.controlledBy(resource, namespace, uid), ...cache.withoutController(resource, namespace)];
+}
+
+/**
+ * Whether `owner` may adopt: the store has it, and it is not being deleted. The cache may not show its deletion yet, and the
+ * garbage collector would delete what it adopts then. Its own event queues it again.
+ */
+export async function mayAdopt<O extends KubeObject>(
+  client: Pick<ObjectReader, 'get'>,
+  resource: Resource<O>,
+  owner: NoInfer<O>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const stored = await ignoreNotFound(client.get(resource, keyOf(owner), signal));
+  return stored?.metadata.uid === owner.metadata.uid && stored?.metadata.deletionTimestamp === undefined;
+}
+
+type Patcher = Pick<ObjectWriter, 'patch'>;
+
+/** Writes the owners of an object. One that is gone or has another controller by now is queued by its own event. */
+type WriteOwners = <T extends KubeObject>(
+  client: Patcher,
+  resource: Resource<T>,
+  object: NoInfer<T>,
+  owner: KubeObject,
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** Makes `owner` the controller. */
+export const adopt: WriteOwners = writeOwners(adoptionPatch);
+
+/** Takes `owner` off the object's owners. */
+export const release: WriteOwners = writeOwners(releasePatch);
+
+function writeOwners(patchOf: (object: KubeObject, owner: KubeObject) => object): WriteOwners {
+  return async (client, resource, object, owner, signal) => {
+    const patch = { strategic: patchOf(object, owner) };
+    await ignoreReasons(client.patch(resource, keyOf(object), patch, signal), ['NotFound', 'Invalid']);
+  };
+}

@@ -1,0 +1,105 @@
+import { isNamespaceTerminating, type ObjectClient, type ObjectWrite } from '@gantry/client';
+import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/objects';
+import type { SliceMeter } from '../../metrics/endpoint-slices.ts';
+import type { SliceAction } from './slices.ts';
+
+/** The versions of slices that this process wrote last, so that its own changes queue nothing. */
+export class OwnSlices {
+  readonly #versions = new Map<string, string>();
+
+  /** Whether the version was written here. Forgets a slice whose later version was not. */
+  isOwnWrite({ metadata }: KubeObject): boolean {
+    const { uid = '', resourceVersion = '' } = metadata;
+    const own = this.#versions.get(uid);
+    if (own === undefined) return false;
+    if (own !== resourceVersion) this.#versions.delete(uid);
+    return own === resourceVersion;
+  }
+
+  note({ metadata }: KubeObject): void {
+    this.#versions.set(metadata.uid ?? '', metadata.resourceVersion ?? '');
+  }
+
+  forget({ metadata }: KubeObject): void {
+    this.#versions.delete(metadata.uid ?? '');
+  }
+
+  clear(): void {
+    this.#versions.clear();
+  }
+}
+
+/** What slices are written with. */
+interface SliceHands {
+  readonly client: ObjectClient;
+  readonly own: OwnSlices;
+  readonly meter: Pick<SliceMeter, 'changed'>;
+  /** Whose slices they are, for errors: `Service <namespace>/<name>`. */
+  readonly owner: string;
+}
+
+/**
+ * Carries out actions on slices: creations and updates in one batch, then deletions in another. Rejects with the first error
+ * after all were tried. A slice that is gone already, and a terminating namespace, are not errors.
+ */
+export async function writeSlices(
+  actions: readonly SliceAction[],
+  hands: SliceHands,
+  signal: AbortSignal,
+): Promise<void> {
+  const deletions = actions.filter(({ kind }) => kind === 'delete');
+  await writeAll(
+    actions.filter(({ kind }) => kind !== 'delete'),
+    hands,
+    signal,
+  );
+  await writeAll(deletions, hands, signal);
+}
+
+async function writeAll(actions: readonly SliceAction[], hands: SliceHands, signal: AbortSignal): Promise<void> {
+  if (actions.length === 0) return;
+  const { client, own, meter, owner } = hands;
+  const results = await client.batch(actions.map(writeOf), signal);
+  let failed: StatusError | undefined;
+  actions.forEach((action, index) => {
+    const result = results[index];
+    if (result === undefined) return;
+    if (result.ok) {
+      meter.changed(action.kind);
+      if (action.kind === 'delete') own.forget(action.slice);
+      else own.note(result.object);
+      return;
+    }
+    const error = StatusError.fromStatus(result.status);
+    if (action.kind === 'delete' && error.reason === 'NotFound') return;
+    if (action.kind === 'create' && isNamespaceTerminating(error)) return;
+    failed ??= describedError(error, action, owner);
+  });
+  if (failed !== undefined) throw failed;
+}
+
+/** The error with what failed, in Kubernetes' words. */
+function describedError(
+  { reason, message, code, details }: StatusError,
+  action: SliceAction,
+  owner: string,
+): StatusError {
+  const name = action.kind === 'create' ? '' : `${action.slice.metadata.name ?? ''} `;
+  const described = `failed to ${action.kind} ${name}EndpointSlice for ${owner}: ${message}`;
+  return new StatusError(reason, described, { code, ...(details === undefined ? {} : { details }) });
+}
+
+function writeOf({ kind, slice }: SliceAction): ObjectWrite {
+  const resource = ENDPOINT_SLICES;
+  const key = keyOf(slice);
+  switch (kind) {
+    case 'create':
+      return { verb: 'create', resource, namespace: key.namespace, object: slice };
+    case 'update':
+      return { verb: 'update', resource, key, object: slice };
+    case 'delete': {
+      const { uid } = slice.metadata;
+      return { verb: 'delete', resource, key, ...(uid === undefined ? {} : { options: { preconditions: { uid } } }) };
+    }
+  }
+}

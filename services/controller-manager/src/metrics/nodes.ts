@@ -1,0 +1,155 @@
+import { exponentialBuckets, type Metrics } from '@gantry/service';
+
+/** The nodes of a zone, in numbers. */
+export interface ZoneCount {
+  readonly zone: string;
+  readonly ready: number;
+  readonly notReady: number;
+}
+
+export interface NodeMeter {
+  /** A node got the taint that evicts its pods. */
+  evicted(zone: string): void;
+  /** The health of one node was looked at, and written where it had changed. */
+  updated(seconds: number): void;
+  /** The health of all nodes was looked at once; the sum of their times. */
+  updatedAll(seconds: number): void;
+  /** From now on zones are counted by this function, at each scrape. */
+  count(zones: () => readonly ZoneCount[]): void;
+}
+
+export interface RangeMeter {
+  /** A Node got a range, its host's part of the cluster's range; `tries` were in use before it was found. */
+  allocated(clusterCidr: string, tries: number): void;
+  /** A Node that had a range is gone. */
+  released(clusterCidr: string): void;
+  /** `used` of the `max` parts of the cluster's range are in use by hosts. */
+  uses(clusterCidr: string, used: number, max: number): void;
+  /** Forgets the use: another leader gives ranges. */
+  clear(): void;
+}
+
+export function nodeMeter(metrics: Metrics): NodeMeter {
+  let zones: () => readonly ZoneCount[] = () => [];
+  const gauge = (name: string, help: string, of: (zone: ZoneCount) => number) =>
+    metrics.gauge(`node_collector_${name}`, help, ['zone'], ({ set }) => {
+      for (const one of zones()) set(of(one), { zone: one.zone });
+    });
+  gauge('zone_size', 'Nodes of each zone', ({ ready, notReady }) => ready + notReady);
+  gauge('unhealthy_nodes_in_zone', 'Nodes of each zone that are not ready', ({ notReady }) => notReady);
+  gauge(
+    'zone_health',
+    'Ready nodes of each zone, in percent',
+    ({ ready, notReady }) => (100 * ready) / Math.max(1, ready + notReady),
+  );
+  const evictions = metrics.counter('node_collector_evictions_total', 'Nodes whose pods were evicted', ['zone']);
+  const health = metrics.histogram(
+    'node_collector_update_node_health_duration_seconds',
+    'Time in which the health of one node was looked at and written',
+    [],
+    exponentialBuckets(0.001, 4, 8),
+  );
+  const all = metrics.histogram(
+    'node_collector_update_all_nodes_health_duration_seconds',
+    'Time in which the health of all nodes was looked at and written once',
+    [],
+    exponentialBuckets(0.01, 4, 8),
+  );
+  return {
+    evicted: (zone) => evictions.inc({ zone }),
+    updated: (seconds) => health.observe(seconds),
+    updatedAll: (seconds) => all.observe(seconds),
+    count: (of) => {
+      zones = of;
+    },
+  };
+}
+
+export function rangeMeter(metrics: Metrics): RangeMeter {
+  const labels = ['clusterCIDR'];
+  const name = (end: string) => `node_ipam_controller_${end}`;
+  const allocations = metrics.counter(name('cidrset_cidrs_allocations_total'), 'Ranges given to Nodes', labels);
+  const releases = metrics.counter(name('cidrset_cidrs_releases_total'), 'Ranges of Nodes that are gone', labels);
+  const tried = metrics.histogram(
+    name('cidrset_allocation_tries_per_request'),
+    'Ranges in use that were tried before a free one',
+    labels,
+    exponentialBuckets(1, 5, 5),
+  );
+  let use: { readonly clusterCIDR: string; readonly used: number; readonly max: number } | undefined;
+  // The spelling is Kubernetes'.
+  metrics.gauge(name('cirdset_max_cidrs'), 'Ranges that hosts can get', labels, ({ set }) => {
+    if (use !== undefined) set(use.max, { clusterCIDR: use.clusterCIDR });
+  });
+  metrics.gauge(name('cidrset_usage_cidrs'), 'The share of ranges that hosts have', labels, ({ set }) => {
+    if (use !== undefined) set(use.used / use.max, { clusterCIDR: use.clusterCIDR });
+  });
+  return {
+    allocated: (clusterCIDR, tries) => {
+      allocations.inc({ clusterCIDR });
+      tried.observe(tries, { clusterCIDR });
+    },
+    released: (clusterCIDR) => releases.inc({ clusterCIDR }),
+    uses: (clusterCIDR, used, max) => {
+      use = { clusterCIDR, used, max };
+    },
+    clear: () => {
+      use = undefined;
+    },
+  };
+}
+
+export interface TaintEvictionMeter {
+  /** A pod was deleted so many seconds after its toleration had run out. */
+  deleted(secondsLate: number): void;
+}
+
+/** Kubernetes' buckets, in seconds: from 5 ms to 4 minutes. */
+const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
+
+export function taintEvictionMeter(metrics: Metrics): TaintEvictionMeter {
+  const total = metrics.counter(
+    'taint_eviction_controller_pod_deletions_total',
+    'Pods that were deleted because of a NoExecute taint',
+  );
+  const seconds = metrics.histogram(
+    'taint_eviction_controller_pod_deletion_duration_seconds',
+    'How long after the end of its toleration a pod was deleted',
+    [],
+    BUCKETS,
+  );
+  return {
+    deleted: (secondsLate) => {
+      total.inc();
+      seconds.observe(secondsLate);
+    },
+  };
+}
+
+/** Why a pod is deleted without a grace period. */
+export type ForcedReason = 'terminated' | 'out-of-service' | 'orphaned' | 'unscheduled';
+
+export interface PodGcMeter {
+  /** A pod is deleted without a grace period, or was to be. */
+  forced(namespace: string, reason: ForcedReason, result: 'deleted' | 'failed'): void;
+}
+
+export function podGcMeter(metrics: Metrics): PodGcMeter {
+  const labels = ['namespace', 'reason'];
+  const total = metrics.counter(
+    'pod_gc_collector_force_delete_pods_total',
+    'Pods that were deleted without a grace period',
+    labels,
+  );
+  const errors = metrics.counter(
+    'pod_gc_collector_force_delete_pod_errors_total',
+    'Pods whose deletion without a grace period failed',
+    labels,
+  );
+  return {
+    forced: (namespace, reason, result) => {
+      total.inc({ namespace, reason });
+      if (result === 'failed') errors.inc({ namespace, reason });
+    },
+  };
+}

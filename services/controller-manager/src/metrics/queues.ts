@@ -1,0 +1,91 @@
+import type { QueueObserver, QueueState, ReconcileReport, StaleReport } from '@gantry/controller-runtime';
+import type { Counter, Metrics } from '@gantry/service';
+
+/** Kubernetes' buckets of queues: from 10 ns, each ten times the one before, to 1,000 s. */
+const QUEUE_BUCKETS = Array.from({ length: 12 }, (_, i) => 1e-8 * 10 ** i);
+
+/** What a manager reports its reconciles and queues to. */
+interface ControllerMetrics {
+  readonly onReconcile: (report: ReconcileReport) => void;
+  readonly onStale: (report: StaleReport) => void;
+  readonly observeQueue: (name: string) => QueueObserver;
+}
+
+/**
+ * The metrics of controllers under the names that Kubernetes and controller-runtime give them, with the name of the controller
+ * as label. `queues` is asked at each scrape.
+ */
+export function createControllerMetrics(metrics: Metrics, queues: () => readonly QueueState[]): ControllerMetrics {
+  const seconds = metrics.histogram('controller_runtime_reconcile_time_seconds', 'Time of one reconcile', [
+    'controller',
+    'result',
+  ]);
+  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', ['controller']);
+  const waited = metrics.histogram(
+    'workqueue_queue_duration_seconds',
+    'How long a key waits in the queue before it is worked on',
+    ['name'],
+    QUEUE_BUCKETS,
+  );
+  const worked = metrics.histogram(
+    'workqueue_work_duration_seconds',
+    'How long a key is worked on, until the cache shows what was written',
+    ['name'],
+    QUEUE_BUCKETS,
+  );
+  reportQueues(metrics, queues);
+  return {
+    onReconcile: ({ controller, result, seconds: took }) => {
+      seconds.observe(took, { controller, result });
+      if (result === 'failed') errors.inc({ controller });
+    },
+    onStale: staleReporter(metrics),
+    observeQueue: (name) => {
+      const labels = { name };
+      return { waited: (value) => waited.observe(value, labels), worked: (value) => worked.observe(value, labels) };
+    },
+  };
+}
+
+/** Kubernetes has a metric of its own for each of these; ReplicationControllers share that of ReplicaSets. */
+function staleReporter(metrics: Metrics): ControllerMetrics['onStale'] {
+  const skips = (subsystem: string) =>
+    metrics.counter(
+      `${subsystem}_controller_stale_sync_skips_total`,
+      'Reconciles that were put off until the cache shows what was written before',
+      ['group', 'resource'],
+    );
+  const sets = skips('replicaset');
+  const counters: Readonly<Record<string, Counter>> = {
+    'replica-set': sets,
+    replication: sets,
+    'daemon-set': skips('daemonset'),
+    'stateful-set': skips('statefulset'),
+    job: skips('job'),
+  };
+  return ({ controller, resource: { group, resource } }) => counters[controller]?.inc({ group, resource });
+}
+
+function reportQueues(metrics: Metrics, queues: () => readonly QueueState[]): void {
+  const gauge = (name: string, help: string, of: (queue: QueueState) => number) =>
+    metrics.gauge(name, help, ['name'], ({ set }) => {
+      for (const queue of queues()) set(of(queue), { name: queue.name });
+    });
+  const counter = (name: string, help: string, of: (queue: QueueState) => number) =>
+    metrics.counter(name, help, ['name'], ({ inc }) => {
+      for (const queue of queues()) inc({ name: queue.name }, of(queue));
+    });
+  gauge('workqueue_depth', 'Keys that wait', ({ depth }) => depth);
+  counter('workqueue_adds_total', 'Keys that were added', ({ adds }) => adds);
+  counter('workqueue_retries_total', 'Keys that were added again after a failure', ({ retries }) => retries);
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'How long the keys that are worked on have been, all together',
+    ({ unfinishedSeconds }) => unfinishedSeconds,
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'How long the key that is worked on for longest has been',
+    ({ longestSeconds }) => longestSeconds,
+  );
+}

@@ -1,0 +1,196 @@
+import type { PodFailurePolicyRule } from '@gantry/objects';
+import { exponentialBuckets, type Metrics } from '@gantry/service';
+import type { CreationReason } from '../controllers/job/plan.ts';
+
+type CompletionMode = 'Indexed' | 'NonIndexed';
+
+export interface JobMeter {
+  synced(sync: {
+    readonly mode: CompletionMode;
+    readonly result: 'success' | 'error';
+    readonly action: 'pods_created' | 'pods_deleted' | 'tracking';
+    readonly seconds: number;
+  }): void;
+  /** A Job has ended; `reason` is that of its condition. */
+  finished(mode: CompletionMode, result: 'succeeded' | 'failed', reason: string): void;
+  /** So many more pods are in the counters of a Job's status. */
+  podsFinished(mode: CompletionMode, result: 'succeeded' | 'failed', count: number): void;
+  /** So many more indexes are in the status of an Indexed Job. `limit` says what its failures are counted against. */
+  indexesFinished(status: 'succeeded' | 'failed', limit: 'perIndex' | 'global', count: number): void;
+  /** So many pods were created, or could not be. Kubernetes counts what could not be among what was, too. */
+  podsCreated(reason: CreationReason, status: 'succeeded' | 'failed', count: number): void;
+  /** A rule of a podFailurePolicy decided on a failed pod. */
+  failureHandled(action: PodFailurePolicyRule['action']): void;
+  /** A pod that has ended has the finalizer from now on (`add`), or no longer. */
+  tracked(event: 'add' | 'delete'): void;
+  /** A Job was seen whose `managedBy` names another controller. */
+  managedElsewhere(managedBy: string): void;
+}
+
+/** Users choose these names, and Kubernetes does not bound them. Names after the first 100 share one that no `managedBy` can have. */
+const MAX_MANAGERS = 100;
+const OTHER_MANAGERS = 'other';
+
+const PREFIX = 'job_controller';
+
+/** Names, labels and buckets are those of Kubernetes' `pkg/controller/job/metrics`. */
+export function jobMeter(metrics: Metrics): JobMeter {
+  const counter = (name: string, help: string, labels: string[]) => metrics.counter(`${PREFIX}_${name}`, help, labels);
+  const syncLabels = ['completion_mode', 'result', 'action'];
+  const syncs = counter('job_syncs_total', 'Reconciles of Jobs', syncLabels);
+  const seconds = metrics.histogram(
+    `${PREFIX}_job_sync_duration_seconds`,
+    'Time of one reconcile of a Job',
+    syncLabels,
+    exponentialBuckets(0.004, 2, 15),
+  );
+  const finished = counter('jobs_finished_total', 'Jobs that have ended', ['completion_mode', 'result', 'reason']);
+  const ended = counter('job_pods_finished_total', 'Ended pods that their Jobs have counted', [
+    'completion_mode',
+    'result',
+  ]);
+  const indexes = counter('job_finished_indexes_total', 'Indexes that have ended', ['status', 'backoffLimit']);
+  const created = counter('job_pods_creation_total', 'Pods that were created for Jobs, or could not be', [
+    'reason',
+    'status',
+  ]);
+  const handled = counter('pod_failures_handled_by_failure_policy_total', 'Failed pods on which a rule decided', [
+    'action',
+  ]);
+  const tracked = counter('terminated_pods_tracking_finalizer_total', 'Ended pods that got or lost the finalizer', [
+    'event',
+  ]);
+  const elsewhere = counter('jobs_by_external_controller_total', 'Jobs that another controller runs', [
+    'controller_name',
+  ]);
+  const managers = new Set<string>();
+  return {
+    synced: ({ mode, result, action, seconds: took }) => {
+      const labels = { completion_mode: mode, result, action };
+      syncs.inc(labels);
+      seconds.observe(took, labels);
+    },
+    finished: (mode, result, reason) => finished.inc({ completion_mode: mode, result, reason }),
+    podsFinished: (mode, result, count) => ended.inc({ completion_mode: mode, result }, count),
+    indexesFinished: (status, backoffLimit, count) => indexes.inc({ status, backoffLimit }, count),
+    podsCreated: (reason, status, count) => created.inc({ reason, status }, count),
+    failureHandled: (action) => handled.inc({ action }),
+    tracked: (event) => tracked.inc({ event }),
+    managedElsewhere: (managedBy) => {
+      if (managers.size < MAX_MANAGERS) managers.add(managedBy);
+      elsewhere.inc({ controller_name: managers.has(managedBy) ? managedBy : OTHER_MANAGERS });
+    },
+  };
+}
+
+export interface PodSetMeter {
+  /** A ready pod was chosen for deletion that is so many times as old as the youngest one. */
+  choseAge(ratio: number): void;
+}
+
+/** One metric for ReplicaSets and ReplicationControllers, as in Kubernetes. */
+export function podSetMeter(metrics: Metrics): PodSetMeter {
+  const ratios = metrics.histogram(
+    'replicaset_controller_sorting_deletion_age_ratio',
+    'The age of a pod that was chosen for deletion, as a multiple of that of the youngest one',
+    [],
+    exponentialBuckets(0.25, 2, 6),
+  );
+  return { choseAge: (ratio) => ratios.observe(ratio) };
+}
+
+export interface TtlMeter {
+  /** A Job was deleted so many seconds after its time had run out. */
+  deleted(secondsLate: number): void;
+}
+
+export function ttlMeter(metrics: Metrics): TtlMeter {
+  const seconds = metrics.histogram(
+    'ttl_after_finished_controller_job_deletion_duration_seconds',
+    'How long after its time a finished Job was deleted',
+    [],
+    exponentialBuckets(0.1, 2, 14),
+  );
+  return { deleted: (secondsLate) => seconds.observe(secondsLate) };
+}
+
+export interface CronJobMeter {
+  /** A Job was created so long after its time. */
+  jobCreated(skewSeconds: number): void;
+}
+
+export interface AutoscalerMeter {
+  reconciled(result: {
+    readonly action: 'scale_up' | 'scale_down' | 'none';
+    readonly error: 'spec' | 'internal' | 'none';
+    readonly seconds: number;
+  }): void;
+  /** What one metric asks for was computed; `type` is that of its source. */
+  computed(result: {
+    readonly type: string;
+    readonly action: 'scale_up' | 'scale_down' | 'none';
+    readonly error: 'spec' | 'internal' | 'none';
+    readonly seconds: number;
+  }): void;
+  /** The count that an autoscaler wants; undefined when it is gone. */
+  wants(namespace: string, name: string, replicas: number | undefined): void;
+  /** Forgets all autoscalers: another leader has them. */
+  clear(): void;
+}
+
+export function cronJobMeter(metrics: Metrics): CronJobMeter {
+  const skew = metrics.histogram(
+    'cronjob_controller_job_creation_skew_duration_seconds',
+    'How long after its time a Job of a CronJob was created',
+    [],
+    exponentialBuckets(1, 2, 10),
+  );
+  return { jobCreated: (seconds) => skew.observe(seconds) };
+}
+
+export function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
+  const prefix = 'horizontal_pod_autoscaler_controller';
+  const wanted = new Map<string, { readonly namespace: string; readonly name: string; readonly replicas: number }>();
+  const labels = ['action', 'error'];
+  const total = metrics.counter(`${prefix}_reconciliations_total`, 'Reconciles of autoscalers', labels);
+  const seconds = metrics.histogram(
+    `${prefix}_reconciliation_duration_seconds`,
+    'Time of one reconcile of an autoscaler',
+    labels,
+    exponentialBuckets(0.001, 2, 15),
+  );
+  const metricLabels = [...labels, 'metric_type'];
+  const computations = metrics.counter(
+    `${prefix}_metric_computation_total`,
+    'Computations of what a metric asks for',
+    metricLabels,
+  );
+  const computing = metrics.histogram(
+    `${prefix}_metric_computation_duration_seconds`,
+    'Time in which a metric was read and computed',
+    metricLabels,
+    exponentialBuckets(0.001, 2, 15),
+  );
+  metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers that are followed', [], ({ set }) =>
+    set(wanted.size),
+  );
+  metrics.gauge(`${prefix}_desired_replicas`, 'What autoscalers want', ['namespace', 'hpa_name'], ({ set }) => {
+    for (const { namespace, name, replicas } of wanted.values()) set(replicas, { namespace, hpa_name: name });
+  });
+  return {
+    reconciled: ({ action, error, seconds: took }) => {
+      total.inc({ action, error });
+      seconds.observe(took, { action, error });
+    },
+    computed: ({ type, action, error, seconds: took }) => {
+      const values = { action, error, metric_type: type };
+      computations.inc(values);
+      computing.observe(took, values);
+    },
+    wants: (namespace, name, replicas) => {
+      if (replicas === undefined) wanted.delete(`${namespace}/${name}`);
+      else wanted.set(`${namespace}/${name}`, { namespace, name, replicas });
+    },
+    clear: () => wanted.clear(),
+  };
+}
