@@ -50,7 +50,7 @@ const CLUSTER = {
   testTimeout: 600_000,
   hookTimeout: 600_000,
   expect: { poll: { timeout: 60_000 } },
-  // Of tests that say that they may run together: the conformance suite's and kubectl's.
+  // Of tests that say that they may run together: kubectl's.
   maxConcurrency: 8,
 };
 

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { DEPLOYMENTS, type Ingress, INGRESSES, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issueServerIdentity, type ServerIdentity } from './conformance/test-pki.ts';
+import { issueServerIdentity, type ServerIdentity } from './harness/test-pki.ts';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { echoDeployment, IngressClient } from './harness/ingress-client.ts';

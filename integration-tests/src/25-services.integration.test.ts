@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, type Service, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issueServerIdentity } from './conformance/test-pki.ts';
+import { issueServerIdentity } from './harness/test-pki.ts';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { ServicePods } from './harness/service-pods.ts';

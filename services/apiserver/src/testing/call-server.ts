@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { gunzipSync } from 'node:zlib';
+import type { KubeObject } from '@gantry/objects';
 import type { TestApiServer } from './start-api-server.ts';
 
 export interface Reply {
@@ -72,4 +74,20 @@ function replyOf({ statusCode, headers }: IncomingMessage, bytes: Buffer): Reply
       return json;
     },
   };
+}
+
+/** The events of a watch of the administrator's, as they come; it ends when no more are taken. */
+export async function* watchServer(
+  { admin, pki, restPort: port }: TestApiServer,
+  path: string,
+): AsyncGenerator<{ readonly type: string; readonly object: KubeObject & { readonly [field: string]: unknown } }> {
+  const identity = { ca: pki.ca, cert: admin.cert, key: admin.key };
+  const request = https.get({ host: '127.0.0.1', port, path, agent: false, ...identity });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let rest = '';
+  for await (const data of response) {
+    const lines = `${rest}${data}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.map((line) => JSON.parse(line));
+  }
 }

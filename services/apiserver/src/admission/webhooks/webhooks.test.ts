@@ -289,4 +289,15 @@ rules:
     const name = { 'kubernetes.io/metadata.name': 'default' };
     expect((await deny({ namespaceSelector: { matchLabels: name } })).code).toBe(418);
   });
+
+  it.each(['validating', 'mutating'] as const)('%s ones are asked where all their conditions hold', async (type) => {
+    const asked = (...expressions: string[]) => {
+      const matchConditions = expressions.map((expression, index) => ({ name: `c${index}`, expression }));
+      return withHooks(type, [hook('/deny', { matchConditions })], () => create());
+    };
+    const isConfigMap = 'request.resource.resource == "configmaps"';
+    expect((await asked(isConfigMap)).code).toBe(418);
+    expect((await asked(isConfigMap, '!("system:masters" in request.userInfo.groups)')).code).toBe(201);
+    expect((await asked('object.metadata.name.startsWith("skip")')).code).toBe(201);
+  });
 });

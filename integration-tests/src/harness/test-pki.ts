@@ -48,22 +48,6 @@ export async function issueServerIdentity(names: readonly string[] = []): Promis
   return { ca: authority.toString('pem'), cert: certificate.toString('pem'), key };
 }
 
-/** A request for a certificate, PEM in base64 as a CertificateSigningRequest holds it. */
-export async function certificateRequest(commonName: string): Promise<string> {
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: `CN=${commonName}`,
-    keys: await generate(),
-    signingAlgorithm: ALGORITHM,
-    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: commonName }])],
-  });
-  return Buffer.from(request.toString('pem')).toString('base64');
-}
-
-/** The address of this machine that containers of it reach, too. */
-export function reachableAddress(): string {
-  return addresses().find((address) => address !== '127.0.0.1') ?? '127.0.0.1';
-}
-
 function addresses(): readonly string[] {
   return Object.values(networkInterfaces())
     .flatMap((all) => all ?? [])
