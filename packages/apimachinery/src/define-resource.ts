@@ -1,6 +1,5 @@
 import type { KubeObject, Resource } from '@gantry/objects';
-import type { ResourceDefinition } from './resource-definition.ts';
-import { STORED_VERBS } from './verbs.ts';
+import { type ResourceDefinition, STORED_VERBS } from './resource-definition.ts';
 
 /** The fields of a definition that its resource says. */
 type Named = 'group' | 'version' | 'kind' | 'resource' | 'namespaced';

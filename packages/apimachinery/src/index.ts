@@ -28,7 +28,7 @@ export {
   beginDecoding,
   decodeObject,
 } from './decode/decode-object.ts';
-export { parsePlainBody } from './decode/plain-body.ts';
+export { parsePlainBody } from './decode/decode-object.ts';
 export { varint } from './protobuf/varint.ts';
 export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
@@ -36,7 +36,7 @@ export { parseJson } from './values/exact-number.ts';
 export { carryGivenEmpty, cloneWithEmpty, givenEmpty, separateShares } from './values/given-empty.ts';
 export { type ParsedObject } from './values/json-parser.ts';
 export { normaliseShape } from './values/normalise-shape.ts';
-export { type FieldLabels, fieldLabelsOf } from './field-selectors/field-labels.ts';
+export { type FieldLabels, fieldLabelsOf } from './field-selectors/field-selector.ts';
 export { type FieldRequirement, FieldSelector, parseFieldSelector } from './field-selectors/field-selector.ts';
 export { type ApplyInput, applyConfiguration } from './managed-fields/apply-configuration.ts';
 export { type Comparison, compareFields } from './managed-fields/compare.ts';
@@ -44,7 +44,7 @@ export { FieldSet, type FieldsV1 } from './managed-fields/field-set.ts';
 export { type ManagedKind, type OtherVersion, managedKindOf } from './managed-fields/managed-kind.ts';
 export { findManagedFieldsProblem } from './managed-fields/managers.ts';
 export { MergeRefused, mergeUnowned } from './managed-fields/merge-unowned.ts';
-export { METADATA_AND_SPEC } from './managed-fields/reset-fields.ts';
+export { METADATA_AND_SPEC } from './managed-fields/managed-kind.ts';
 export { type ReplicasPath, SCALE_KIND, ownersFromScale, ownersInScale } from './managed-fields/scale-owners.ts';
 export {
   type ManagedFieldsInput,
@@ -135,4 +135,4 @@ export {
   validateWebhookService,
   validateWebhookUrl,
 } from './validation/webhook-client.ts';
-export { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
+export { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './resource-definition.ts';

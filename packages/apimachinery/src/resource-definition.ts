@@ -1,4 +1,4 @@
-import type { InTurns, Instant } from '@gantry/base';
+import type { Instant, InTurns } from '@gantry/base';
 import type { FieldError, KubeObject, PodTemplateSpec } from '@gantry/objects';
 import type { JsonSchema } from './schema/json-schema.ts';
 import type { SchemaRef } from './schema/type-schema.ts';
@@ -210,3 +210,21 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
 export function hasProtobuf({ publishedSchema, protobuf }: ResourceDefinition): boolean {
   return publishedSchema === undefined || protobuf === 'served';
 }
+
+/** The verbs of an ordinary stored resource. */
+export const STORED_VERBS: readonly Verb[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];
+
+/** The verbs of a subresource that updates a part of its parent. */
+export const PART_VERBS: readonly Verb[] = ['get', 'patch', 'update'];
+
+/** The verbs of a subresource that passes requests on, whatever their method. */
+export const PROXY_VERBS: readonly Verb[] = ['create', 'delete', 'get', 'patch', 'update'];

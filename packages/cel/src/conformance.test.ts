@@ -1,7 +1,7 @@
 import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { describe, expect, it } from 'vitest';
 import { createEnvironment } from './compile/create-environment.ts';
-import { equalValues } from './values/equal.ts';
+import { equalValues } from './values/compare.ts';
 import { ArrayList, EntryMap } from './values/collections.ts';
 import { CelTypeValue, CelUint, type CelValue, isError } from './values/value.ts';
 

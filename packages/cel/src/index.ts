@@ -35,8 +35,8 @@ export type {
   Run,
   StructTypes,
 } from './environment/environment.ts';
-export { Allowance } from './patterns/allowance.ts';
-export { evaluateInTurns } from './evaluate/evaluate-in-turns.ts';
+export { Allowance } from './patterns/pattern-size.ts';
+export { evaluateInTurns } from './environment/environment.ts';
 export { Suspended } from './evaluate/frame.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {
@@ -91,6 +91,6 @@ export {
 export { valueOfJson } from './values/json-value.ts';
 export { jsonOfValue } from './values/to-json.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
-export { parseDurationText, parseTimestampText } from './values/api-formats.ts';
-export { equalValues } from './values/equal.ts';
+export { parseDurationText, parseTimestampText } from './values/timestamp.ts';
+export { equalValues } from './values/compare.ts';
 export { MAX_MATCH_STEPS, matchSteps, patternOf } from './patterns/patterns.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createEnvironment } from './compile/create-environment.ts';
-import { type Bindings, type Evaluation } from './environment/environment.ts';
+import type { Bindings, Evaluation } from './environment/environment.ts';
 import { declareFunction } from './environment/function-declaration.ts';
 import { DYN } from './types.ts';
 import { ArrayList } from './values/collections.ts';
 import { valueOfJson } from './values/json-value.ts';
-import { equalValues } from './values/equal.ts';
-import { LiteralSet } from './values/literal-set.ts';
+import { equalValues, LiteralSet } from './values/compare.ts';
 import { CelDuration, CelTypeValue, CelUint, type CelValue } from './values/value.ts';
 
 const calls: string[] = [];

@@ -1,6 +1,5 @@
-import { type FieldError, type KubeObject, equalJson, formatFieldError } from '@gantry/objects';
+import { equalJson, type FieldError, formatFieldError, type KubeObject } from '@gantry/objects';
 import { isJsonObject, validateAnnotations, validateLabels } from '@gantry/apimachinery';
-import { goType } from './go-type.ts';
 
 /** What a conversion gave for an object, as it is kept; or what is wrong with it, in Kubernetes' words. */
 export type Converted =
@@ -68,4 +67,13 @@ function wrongTexts(name: 'labels' | 'annotations', given: unknown, before: unkn
     name === 'labels' ? validateLabels(texts, 'metadata.labels') : validateAnnotations(texts, 'metadata.annotation');
   const told = [...new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`))];
   return told.length > 1 ? `[${told.join(', ')}]` : told[0];
+}
+
+/** The Go type in which Kubernetes holds a JSON value, as its messages name it. */
+export function goType(value: unknown): string {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value === 'string' ? 'string' : 'map[string]interface {}';
 }

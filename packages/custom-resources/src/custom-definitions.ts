@@ -1,22 +1,26 @@
 import { compileSchemaRules } from './rules/schema-rules.ts';
 import {
-  type CustomResourceDefinition,
-  type CustomResourceDefinitionVersion,
-  type KubeObject,
   apiVersionOf,
   cloneJson,
   compareVersions,
+  type CustomResourceColumnDefinition,
+  type CustomResourceDefinition,
+  type CustomResourceDefinitionVersion,
+  type KubeObject,
   parseApiVersion,
 } from '@gantry/objects';
-import type {
-  CustomCodec,
-  JsonSchema,
-  ResourceDefinition,
-  StorageForm,
-  SubresourceDefinition,
+import {
+  type Column,
+  type CustomCodec,
+  describedAs,
+  formatAge,
+  type JsonSchema,
+  nameColumn,
+  type ResourceDefinition,
+  type StorageForm,
+  type SubresourceDefinition,
 } from '@gantry/apimachinery';
 import { createCodec } from './codec.ts';
-import { customColumns } from './columns.ts';
 import { type CompileRules, CustomRules } from './custom-rules.ts';
 import { parseJsonPath } from './json-path.ts';
 import { resourceType } from './resource-type.ts';
@@ -209,4 +213,51 @@ function renamed(object: KubeObject, from: Version, to: Version): KubeObject {
   if (from === to && object.apiVersion === to.apiVersion) return object;
   const copy = { ...cloneJson(object), apiVersion: to.apiVersion };
   return to.codec.convert(copy) as unknown as KubeObject;
+}
+
+/** The column of definitions that name none. */
+const AGE: Column = {
+  name: 'Age',
+  type: 'date',
+  description: describedAs('meta.v1.ObjectMeta', 'creationTimestamp'),
+  priority: 0,
+  value: (object, now) => formatAge(object.metadata.creationTimestamp, now),
+};
+
+/** The columns that a definition asks for, after the name. */
+function customColumns(definitions: readonly CustomResourceColumnDefinition[]): readonly Column[] {
+  if (definitions.length === 0) return [nameColumn, AGE];
+  return [nameColumn, ...definitions.map(customColumn)];
+}
+
+function customColumn(definition: CustomResourceColumnDefinition): Column {
+  const { name, jsonPath, format, priority = 0 } = definition;
+  const read = parseJsonPath(jsonPath);
+  const type = definition.type as Column['type'];
+  return {
+    name,
+    type,
+    ...(format === undefined ? {} : { format }),
+    description: definition.description ?? `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    priority,
+    value: (object, now) => cell(read(object), type, now),
+  };
+}
+
+function cell(value: unknown, type: Column['type'], now: number): string | number | boolean | null {
+  if (value === undefined) return null;
+  switch (type) {
+    case 'string':
+      if (value === null) return '<nil>';
+      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      if (typeof value !== 'string') return null;
+      return Number.isNaN(Date.parse(value)) ? '<invalid>' : formatAge(value, now);
+  }
 }

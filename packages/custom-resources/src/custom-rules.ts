@@ -1,8 +1,8 @@
 import { append, type InTurns } from '@gantry/base';
-import { type FieldError, type KubeObject, invalid } from '@gantry/objects';
+import { type FieldError, invalid, type KubeObject } from '@gantry/objects';
 import { validateEmbedded } from './embedded.ts';
 import type { JsonSchema } from '@gantry/apimachinery';
-import { goType } from './go-type.ts';
+import { goType } from './converted-object.ts';
 import { validateUniqueItems } from './list-uniqueness.ts';
 import type { CompiledRules } from './rules/schema-rules.ts';
 import { schemaForObjects } from './validated-schema.ts';

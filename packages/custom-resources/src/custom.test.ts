@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatFieldError } from '@gantry/objects';
-import { fillDefaults } from './fill-defaults.ts';
+import { fillDefaults } from './codec.ts';
 import { hasFormat } from './formats.ts';
 import { parseJsonPath } from './json-path.ts';
 import type { JsonSchema } from '@gantry/apimachinery';

@@ -1,7 +1,113 @@
-import { isCidr, isHostname, isIpv4, isIpv6, isMac } from './formats/address.ts';
 import { isEmail } from './formats/email.ts';
-import { isDate, isDateTime, isDuration } from './formats/time.ts';
-import { isUri } from './formats/uri.ts';
+import { isIP } from 'node:net';
+
+const ESCAPE = /%(?![0-9a-fA-F]{2})/;
+/** What may not stand in a host as it is. */
+const NOT_IN_HOST = /[\x00-\x20#/?@\\^`{|}\x7f]/;
+
+/** Whether a text is a URI, or an absolute path, as Go reads what a request asks for. */
+function isUri(text: string): boolean {
+  if (text === '' || /[\x00-\x1f\x7f]/.test(text)) return false;
+  if (text === '*') return true;
+  if (text.startsWith(':')) return false;
+  const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(text)?.[1] ?? '';
+  const [rest = ''] = (scheme === '' ? text : text.slice(scheme.length + 1)).split('?');
+  if (!rest.startsWith('/')) return scheme !== '';
+  if (scheme === '' || !rest.startsWith('//')) return !ESCAPE.test(rest);
+  const end = rest.indexOf('/', 2);
+  const authority = rest.slice(2, end < 0 ? rest.length : end);
+  return isAuthority(scheme.toLowerCase(), authority) && (end < 0 || !ESCAPE.test(rest.slice(end)));
+}
+
+function isAuthority(scheme: string, authority: string): boolean {
+  const at = authority.lastIndexOf('@');
+  const user = at < 0 ? '' : authority.slice(0, at);
+  return /^[\w.~!$&'()*+,;=:%@-]*$/.test(user) && !ESCAPE.test(user) && isHost(scheme, authority.slice(at + 1));
+}
+
+function isHost(scheme: string, host: string): boolean {
+  if (host.startsWith('[')) return isBracketed(host);
+  if (host.includes('[')) return false;
+  const isStrict = scheme === 'http' || scheme === 'https';
+  const colon = isStrict ? host.indexOf(':') : host.lastIndexOf(':');
+  if (colon >= 0 && !/^:\d*$/.test(host.slice(colon))) return false;
+  return isHostText(host);
+}
+
+/** Only what is not ASCII may be escaped in a host, and `%25`, which begins a zone. */
+function isHostText(host: string): boolean {
+  const escapes = [...host.matchAll(/%(..?)?/g)].map(([escape]) => escape);
+  return !NOT_IN_HOST.test(host) && escapes.every((escape) => /^%([89a-fA-F][0-9a-fA-F]|25)$/.test(escape));
+}
+
+function isBracketed(host: string): boolean {
+  const end = host.lastIndexOf(']');
+  if (host.lastIndexOf('[') > 0 || end < 0 || !/^(:\d*)?$/.test(host.slice(end + 1))) return false;
+  const [address = '', zone] = host.slice(1, end).split('%25');
+  return isIP(address) === 6 && (zone === undefined || (zone !== '' && !ESCAPE.test(zone)));
+}
+
+const DATE = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
+const TIME = /^(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)$/;
+const GO_DURATION = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+/** Units by their short names, of which none may follow, and by their long ones, which may go on as they like. */
+const UNIT = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
+
+/** Whether a text is a day of the calendar. */
+function isDate(text: string): boolean {
+  if (!DATE.test(text)) return false;
+  const time = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
+}
+
+/** Whether a text is a date, a `T`, a time of day and a zone. */
+function isDateTime(text: string): boolean {
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  const [, hours = '99', minutes = '99', seconds = '99'] = TIME.exec(time) ?? [];
+  return isDate(date) && hours <= '23' && minutes <= '59' && seconds <= '59';
+}
+
+/** Whether a text is a duration of Go, or has one in it in the way of Scala: a number and a unit, among whatever else. */
+function isDuration(text: string): boolean {
+  if (GO_DURATION.test(text)) return true;
+  return [...text.matchAll(/(?<!\d)\d+\s*([A-Za-zµ]+)/g)].some(([, unit = '']) => UNIT.test(unit));
+}
+
+const HOSTNAME =
+  /^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$/u;
+
+function isHostname(text: string): boolean {
+  return Buffer.byteLength(text) <= 255 && text.split('.').every((part) => part.length <= 63) && HOSTNAME.test(text);
+}
+
+/** Which kind of address a text is; numbers may have zeros before them. */
+function familyOf(text: string): number {
+  return text.includes('%') ? 0 : isIP(text.replace(/(^|[.:])0+(?=\d+(\.|$))/g, '$1'));
+}
+
+/** Addresses of version 6 that end in the form of version 4 count too. */
+function isIpv4(text: string): boolean {
+  return text.includes('.') && familyOf(text) !== 0;
+}
+
+function isIpv6(text: string): boolean {
+  return text.includes(':') && !text.includes('%') && isIP(text) !== 0;
+}
+
+function isCidr(text: string): boolean {
+  const slash = text.indexOf('/');
+  const family = slash < 0 ? 0 : familyOf(text.slice(0, slash));
+  const bits = text.slice(slash + 1);
+  return family !== 0 && /^\d+$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+}
+
+/** Hardware addresses of 6, 8 or 20 bytes. */
+function isMac(text: string): boolean {
+  const pairs = /^[0-9a-f]{2}(?:([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2})*)$/i;
+  const fours = /^[0-9a-f]{4}(?:\.[0-9a-f]{4})+$/i;
+  if (!pairs.test(text) && !fours.test(text)) return false;
+  return [6, 8, 20].includes(text.replace(/[^0-9a-f]/gi, '').length / 2);
+}
 
 const CREDIT_CARD =
   /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11})$/;

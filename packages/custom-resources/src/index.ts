@@ -27,7 +27,7 @@ export { declaredKind } from './admission/declared-kind.ts';
 export { type Converted, readConverted } from './converted-object.ts';
 export { type ConvertRemotely, type CustomHooks, customDefinitions } from './custom-definitions.ts';
 export { type CompileRules } from './custom-rules.ts';
-export { validateNames } from './definition/names.ts';
+export { validateNames } from './definition/spec.ts';
 export { validateDefinitionSpec } from './definition/spec.ts';
 export { isSupportedFormat } from './formats.ts';
 export { kindSchema, type KindSchema } from './kind-schema.ts';

@@ -1,9 +1,9 @@
-import { type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
+import { apiVersionOf, type KubeObject, StatusError } from '@gantry/objects';
 import { decodeProtobuf } from '../protobuf/envelope.ts';
-import { type ResourceDefinition } from '../resource-definition.ts';
+import type { ResourceDefinition } from '../resource-definition.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { schemaNameOf, schemaOf, type SchemaRef } from '../schema/type-schema.ts';
-import { DecodeError, decodeStruct } from '../values/decode-value.ts';
+import { DecodeError, decodeStruct, plainJson } from '../values/decode-value.ts';
 import {
   JsonSyntaxError,
   NumberLiteral,
@@ -11,7 +11,6 @@ import {
   type ParsedObject,
   parseJsonText,
 } from '../values/json-parser.ts';
-import { notRegistered } from './not-registered.ts';
 import { jsonTypeOf } from '../values/scalars.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
@@ -260,4 +259,27 @@ export function keepReset<T extends object>(object: T, document: Readonly<Record
 
 function named(object: KubeObject, { apiVersion, kind }: ExpectedKind): KubeObject {
   return { ...object, apiVersion: object.apiVersion || apiVersion, kind: object.kind || kind };
+}
+
+/** Where the parts of Kubernetes that serve groups of their own have their schemes, as its errors name them. */
+const SCHEMES: Readonly<Record<string, string>> = {
+  'apiextensions.k8s.io': 'k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55',
+  'apiregistration.k8s.io': 'k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28',
+};
+
+const SCHEME = 'pkg/api/legacyscheme/scheme.go:30';
+
+/** That nothing is known under a kind and version, in Kubernetes' words. `served` is the version that would have been right. */
+export function notRegistered(kind: string, apiVersion: string, served: string): string {
+  const scheme = SCHEMES[served.slice(0, Math.max(0, served.indexOf('/')))] ?? SCHEME;
+  return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${scheme}"`;
+}
+
+/**
+ * The value of a request's body as it stands there, in time linear in its length. Throws JsonSyntaxError, YamlSyntaxError, or
+ * StatusError RequestEntityTooLarge.
+ */
+export function parsePlainBody(bytes: Uint8Array, syntax: 'json' | 'yaml'): unknown {
+  const text = utf8.decode(bytes);
+  return plainJson((syntax === 'json' ? parseJsonText(text) : parseYamlText(text)).value);
 }

@@ -1,6 +1,5 @@
 import type { Parsed, ParsedObject } from '../values/json-parser.ts';
-import { Entries, type Key, keyOf } from './yaml-entries.ts';
-import { type Properties, tagged, YamlNodes } from './yaml-nodes.ts';
+import { Entries, type Key, keyOf, type Properties, tagged, YamlNodes } from './yaml-nodes.ts';
 import { resolvePlain } from './yaml-scalar.ts';
 import { YamlText } from './yaml-text.ts';
 

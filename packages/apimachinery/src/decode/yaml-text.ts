@@ -1,8 +1,7 @@
 import { StatusError } from '@gantry/objects';
 import { MAX_VALUES } from '../values/document-limits.ts';
 import { closingQuote, parsedString } from '../values/json-parser.ts';
-import { BlockLines, type Chomping } from './yaml-block-lines.ts';
-import { YamlSyntaxError } from './yaml-scalar.ts';
+import { BlockLines, type Chomping, YamlSyntaxError } from './yaml-scalar.ts';
 
 const TAB = 0x09;
 const LF = 0x0a;

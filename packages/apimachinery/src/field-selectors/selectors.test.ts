@@ -1,11 +1,10 @@
+import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { must } from '@gantry/base';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StructType } from '../schema/type-schema.ts';
-import { StatusError, labelSelectorFrom, parseLabelSelector } from '@gantry/objects';
-import { fieldLabelsOf } from './field-labels.ts';
-import { parseFieldSelector } from './field-selector.ts';
+import { labelSelectorFrom, parseLabelSelector, StatusError } from '@gantry/objects';
+import { fieldLabelsOf, parseFieldSelector } from './field-selector.ts';
 
 interface Item {
   readonly metadata: { readonly name: string; readonly labels?: Record<string, string> };

@@ -3,16 +3,15 @@ import { DecodeError, decodeStruct } from '../values/decode-value.ts';
 import type { ParsedObject } from '../values/json-parser.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import {
-  type JsonObject,
-  type KubeObject,
-  type ManagedFieldsEntry,
-  StatusError,
   apiVersionOf,
   cloneJson,
   equalJson,
+  type JsonObject,
+  type KubeObject,
+  type ManagedFieldsEntry,
   parseApiVersion,
+  StatusError,
 } from '@gantry/objects';
-import { applyConflict } from './apply-conflict.ts';
 import { changeOwners, type Conflict, knownManagers, ownable } from './change-owners.ts';
 import { findMisfits } from './check-values.ts';
 import type { FieldSet } from './field-set.ts';
@@ -24,6 +23,7 @@ import { pruneApplied } from './prune.ts';
 import { isJsonMap, KeylessItem } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 import { recordUpdate } from './update-managed-fields.ts';
+import { formatFieldPath } from './path-element.ts';
 
 export interface ApplyInput {
   readonly of: ManagedKind;
@@ -152,4 +152,33 @@ function describe({ of, config }: ApplyInput): string {
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
   const kind = `${of.group}/${of.version}, Kind=${of.kind}`;
   return `${text(metadata['namespace'])}/${text(metadata['name'])}; ${kind}`;
+}
+
+/** The 409 of an apply that would take fields from others, with a cause for each field. */
+function applyConflict(conflicts: readonly Conflict[]): StatusError {
+  const causes = conflicts.map(({ manager, path }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${describeManager(manager)}`,
+    field: formatFieldPath(path),
+  }));
+  return new StatusError('Conflict', `Apply failed with ${describeConflicts(conflicts)}`, { details: { causes } });
+}
+
+function describeConflicts(conflicts: readonly Conflict[]): string {
+  const [first] = conflicts;
+  if (conflicts.length === 1 && first !== undefined)
+    return `1 conflict: conflict with ${describeManager(first.manager)}: ${formatFieldPath(first.path)}`;
+  const lines: string[] = [];
+  let last: string | undefined;
+  for (const { id, manager, path } of conflicts) {
+    if (id !== last) lines.push(`conflicts with ${describeManager(manager)}:`);
+    last = id;
+    lines.push(`- ${formatFieldPath(path)}`);
+  }
+  return `${conflicts.length} conflicts: ${lines.join('\n')}`;
+}
+
+function describeManager({ manager, operation, apiVersion, subresource }: Manager): string {
+  const through = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  return `${JSON.stringify(manager)}${through}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
 }

@@ -1,9 +1,10 @@
 import type { KubeObject } from '@gantry/objects';
-import { type Comparison, compareFields } from './compare.ts';
+import { compareFields, type Comparison } from './compare.ts';
 import { FieldSet } from './field-set.ts';
-import { typeOf, type ManagedKind, type OtherVersion, versionOf } from './managed-kind.ts';
+import { type ManagedKind, type OtherVersion, typeOf, versionOf } from './managed-kind.ts';
 import type { Manager, Managers } from './managers.ts';
-import { reconcileFields } from './reconcile-fields.ts';
+import { schemaOf, type SchemaRef, type Type } from '../schema/type-schema.ts';
+import { memberType } from './shape.ts';
 
 /** Paths without an owner. */
 const UNOWNED = FieldSet.of(
@@ -95,4 +96,36 @@ export function changeOwners(
     else if (!left.empty) others.set(id, { ...manager, fields: left });
   }
   return { comparison, others, conflicts };
+}
+
+/**
+ * A set of fields under the schema of today: what lies in a part that has become atomic is that part. The very set when nothing
+ * has changed. Schemas with a name never change.
+ */
+function reconcileFields(fields: FieldSet, schema: SchemaRef): FieldSet {
+  if (typeof schema === 'string') return fields;
+  const atomic = new FieldSet();
+  collectAtomic(atomic, [], schemaOf(schema), fields);
+  if (atomic.empty) return fields;
+  return fields.recursiveDifference(atomic).union(atomic);
+}
+
+function collectAtomic(atomic: FieldSet, path: readonly string[], type: Type, below: FieldSet): void {
+  const isAtomic = type.kind === 'list' ? type.listType === 'atomic' : 'atomic' in type && type.atomic;
+  if (isAtomic && path.length > 0) {
+    atomic.insert(path);
+    return;
+  }
+  for (const element of below.elements()) {
+    const deeper = below.below(element);
+    const inner = innerType(type, element);
+    if (deeper !== undefined && !deeper.empty && inner !== undefined)
+      collectAtomic(atomic, [...path, element], inner, deeper);
+  }
+}
+
+function innerType(type: Type, element: string): Type | undefined {
+  if (type.kind === 'list') return type.items;
+  if (type.kind !== 'struct' && type.kind !== 'map') return undefined;
+  return element.startsWith('f:') ? memberType(type, element.slice(2)) : undefined;
 }

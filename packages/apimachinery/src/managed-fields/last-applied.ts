@@ -1,11 +1,11 @@
 import { goJson } from '@gantry/base';
 import { parseJson } from '../values/exact-number.ts';
-import { type JsonObject, type KubeObject, apiVersionOf, LAST_APPLIED_ANNOTATION } from '@gantry/objects';
-import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
+import { apiVersionOf, type JsonObject, type KubeObject, LAST_APPLIED_ANNOTATION } from '@gantry/objects';
+import { MAX_ANNOTATIONS_BYTES } from '../validation/labels.ts';
 import { findMisfits } from './check-values.ts';
 import { compareFields } from './compare.ts';
 import type { FieldSet } from './field-set.ts';
-import { typeOf, type ManagedKind } from './managed-kind.ts';
+import { type ManagedKind, typeOf } from './managed-kind.ts';
 import { isJsonMap, KeylessItem } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 

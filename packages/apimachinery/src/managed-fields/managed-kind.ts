@@ -1,9 +1,9 @@
 import { carryGivenEmpty } from '../values/given-empty.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
-import { type KubeObject, apiVersionOf } from '@gantry/objects';
-import { type ResourceDefinition } from '../resource-definition.ts';
+import { apiVersionOf, type KubeObject } from '@gantry/objects';
+import type { ResetFields, ResourceDefinition } from '../resource-definition.ts';
 import { schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
-import { type FieldFilter, resetFilterOf } from './reset-fields.ts';
+import { FieldSet } from './field-set.ts';
 
 /** Another version of a kind: how objects get there and back. Both give objects that may be shared with what they get. */
 export interface OtherVersion {
@@ -68,4 +68,48 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
   const without = { ...object, metadata };
   carryGivenEmpty(object, without);
   return without;
+}
+
+/** Returns the fields that a write can change, which it may own. The hooks of the kind reset the values of the others. */
+type FieldFilter = (fields: FieldSet) => FieldSet;
+
+const keepAll: FieldFilter = (fields) => fields;
+
+/** Resets metadata and spec: what a status cannot change that is checked as strictly as Kubernetes' newer kinds are. */
+export const METADATA_AND_SPEC: ResetFields = { drop: [['metadata'], ['spec']] };
+const SPEC: ResetFields = { drop: [['spec']] };
+const STATUS: ResetFields = { drop: [['status']] };
+
+/** One filter for each declaration: a filter is a set of paths, and every write needs one. */
+const filters = new WeakMap<ResetFields, FieldFilter>();
+
+function filterOf(reset: ResetFields): FieldFilter {
+  const known = filters.get(reset);
+  if (known !== undefined) return known;
+  const filter = 'drop' in reset ? dropping(reset.drop) : keeping(reset.keep);
+  filters.set(reset, filter);
+  return filter;
+}
+
+function dropping(paths: readonly (readonly string[])[]): FieldFilter {
+  const dropped = FieldSet.of(...paths.map((path) => path.map((field) => `f:${field}`)));
+  return (fields) => fields.recursiveDifference(dropped);
+}
+
+function keeping(patterns: readonly (readonly string[])[]): FieldFilter {
+  const kept = patterns.map((pattern) => pattern.map((field) => (field === '*' ? field : `f:${field}`)));
+  return (fields) => fields.under(kept);
+}
+
+/** The filter of writes to a resource, or through one of its subresources ('' for none). */
+function resetFilterOf({ schema, strategy, subresources }: ResourceDefinition, subresource: string): FieldFilter {
+  if (subresource === '') {
+    const usual = subresources.some(({ name }) => name === 'status') ? STATUS : undefined;
+    const reset = strategy.resetFields ?? usual;
+    return reset === undefined ? keepAll : filterOf(reset);
+  }
+  const own = subresources.find(({ name }) => name === subresource)?.resetFields;
+  if (own !== undefined) return filterOf(own);
+  if (subresource !== 'status') return keepAll;
+  return filterOf(typeof schema === 'string' ? SPEC : METADATA_AND_SPEC);
 }

@@ -1,5 +1,5 @@
 import { append } from '@gantry/base';
-import { type FieldValidation, keepReset } from '../decode/decode-object.ts';
+import { type FieldValidation, keepReset, notRegistered } from '../decode/decode-object.ts';
 import { DecodeError, decodeStruct, type ErrorDialect } from '../values/decode-value.ts';
 import {
   JsonSyntaxError,
@@ -8,11 +8,10 @@ import {
   type ParsedObject,
   parseJsonText,
 } from '../values/json-parser.ts';
-import { notRegistered } from '../decode/not-registered.ts';
 import { jsonTypeOf } from '../values/scalars.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
-import { type JsonObject, type KubeObject, StatusError, apiVersionOf, cloneJson, invalid } from '@gantry/objects';
-import { type ResourceDefinition } from '../resource-definition.ts';
+import { apiVersionOf, cloneJson, invalid, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
+import type { ResourceDefinition } from '../resource-definition.ts';
 import { schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
 import { goFormat } from './go-format.ts';
 import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';

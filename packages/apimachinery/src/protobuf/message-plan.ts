@@ -1,8 +1,8 @@
-import publishedMessages from '../../schemas/protobuf.json' with { type: 'json' };
 import { AssertionError } from '@gantry/base';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { type Field, hasSchema, schemaOf, type StructType } from '../schema/type-schema.ts';
-import { UNPUBLISHED_KINDS, UNPUBLISHED_MESSAGES } from './unpublished-messages.ts';
+
+import publishedMessages from '../../schemas/protobuf.json' with { type: 'json' };
 
 /** How a value of one field goes over the wire. */
 export type Codec =
@@ -207,3 +207,24 @@ export function schemaOfKind({ apiVersion, kind }: KindName): string | undefined
 
 /** Kinds that every group version has: clients name that of the resource which they ask of. */
 const OPTIONS: ReadonlySet<string> = new Set(['CreateOptions', 'DeleteOptions', 'PatchOptions', 'UpdateOptions']);
+
+const HOME = 'k8s.io.api.certificates.v1beta1.';
+const META = 'k8s.io.apimachinery.pkg.apis.meta.v1.';
+
+/** Messages of kinds of Kubernetes whose schemas it does not publish, in the form of schemas/protobuf.json. */
+const UNPUBLISHED_MESSAGES: Readonly<Record<string, Readonly<Record<string, readonly (number | string)[]>>>> = {
+  [`${HOME}ClusterTrustBundle`]: { metadata: [1, `${META}ObjectMeta`], spec: [2, 'ClusterTrustBundleSpec'] },
+  [`${HOME}ClusterTrustBundleList`]: {
+    metadata: [1, `${META}ListMeta`],
+    items: [2, 'ClusterTrustBundle', 'repeated'],
+  },
+  [`${HOME}ClusterTrustBundleSpec`]: { signerName: [1, 'string'], trustBundle: [2, 'string'] },
+};
+
+/** The short names of their schemas, which do not exist, by version and kind. */
+const UNPUBLISHED_KINDS: ReadonlyMap<string, string> = new Map(
+  ['ClusterTrustBundle', 'ClusterTrustBundleList'].map((kind) => [
+    `certificates.k8s.io/v1beta1 ${kind}`,
+    `certificates.v1beta1.${kind}`,
+  ]),
+);

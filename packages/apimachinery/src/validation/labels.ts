@@ -1,16 +1,15 @@
 import { append } from '@gantry/base';
 import {
   type FieldError,
-  type LabelSelector,
-  type LabelSelectorRequirement,
   forbidden,
   invalid,
+  type LabelSelector,
+  type LabelSelectorRequirement,
   labelValue,
   qualifiedName,
   required,
   tooLong,
 } from '@gantry/objects';
-import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
 import { invalidAll } from './errors.ts';
 
 export function validateLabels(labels: Record<string, string> | undefined, path: string): FieldError[] {
@@ -128,3 +127,6 @@ export function formatLabelSelector(selector: LabelSelector | null | undefined):
 function byKey(a: { key: string }, b: { key: string }): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
+
+/** The keys and values of an object's annotations have at most this size together. */
+export const MAX_ANNOTATIONS_BYTES = 262144;

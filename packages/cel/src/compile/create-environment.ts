@@ -1,12 +1,11 @@
 import { must, type Turn } from '@gantry/base';
 import { check } from '../check/checker.ts';
-import { type CheckedExpr } from '../check/checked.ts';
-import { type FunctionDeclaration } from '../environment/function-declaration.ts';
+import type { CheckedExpr } from '../check/checked.ts';
+import type { FunctionDeclaration } from '../environment/function-declaration.ts';
 import { validateLiterals } from './literal-checks.ts';
-import { type Declarations } from '../check/scope.ts';
-import { DeclaredStructs } from './declared-structs.ts';
+import type { Declarations } from '../check/scope.ts';
 import { estimateCost } from '../cost/estimate.ts';
-import { type DeclaredType } from '../declared-type.ts';
+import type { DeclaredType } from '../declared-type.ts';
 import { ConstantFailure, Planner, type Step } from '../evaluate/planner.ts';
 import { CostExceeded, Frame, Suspended } from '../evaluate/frame.ts';
 import { KUBERNETES } from '../library/kubernetes.ts';
@@ -15,15 +14,15 @@ import { Source } from '../source.ts';
 import { parse } from '../syntax/parser.ts';
 import { type CelType, INT, mapOf, STRING } from '../types.ts';
 import { CelError, type CelResult, isError } from '../values/value.ts';
-import {
-  type Bindings,
-  type Compilation,
-  type Environment,
-  type EnvironmentOptions,
-  type Evaluation,
-  type Program,
-  type Run,
-  type StructTypes,
+import type {
+  Bindings,
+  Compilation,
+  Environment,
+  EnvironmentOptions,
+  Evaluation,
+  Program,
+  Run,
+  StructTypes,
 } from '../environment/environment.ts';
 
 /** Creates an environment with Kubernetes' functions. */
@@ -151,4 +150,52 @@ function resolver(bindings: Bindings): (name: string) => CelResult {
     resolved.set(name, result);
     return result;
   };
+}
+
+type Fields = ReadonlyMap<string, DeclaredType>;
+
+/**
+ * The objects in declared types, by name. Those of lazy types are looked for by the path that is their name, so that an environment
+ * costs what its expressions name, not what its schema has: a schema may have rules at each of its levels.
+ */
+class DeclaredStructs {
+  readonly #known = new Map<string, Fields>();
+  readonly #lazy: (readonly [name: string, root: DeclaredType])[] = [];
+
+  constructor(declared: Iterable<DeclaredType>) {
+    for (const type of declared) this.#collect(type);
+  }
+
+  /** The fields of an object; undefined for an unknown name. */
+  fieldsOf(name: string): Fields | undefined {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    for (const [rootName, root] of this.#lazy) {
+      const fields = name.startsWith(`${rootName}.`) ? fieldsAt(root, name.slice(rootName.length + 1)) : undefined;
+      if (fields === undefined) continue;
+      this.#known.set(name, fields);
+      return fields;
+    }
+    return undefined;
+  }
+
+  #collect(type: DeclaredType): void {
+    if (type.element !== undefined) this.#collect(type.element);
+    if (type.type.kind !== 'struct' || this.#known.has(type.type.name)) return;
+    const { fields } = type;
+    if (fields === undefined) return;
+    this.#known.set(type.type.name, fields);
+    if (type.isLazy === true) this.#lazy.push([type.type.name, type]);
+    else for (const field of fields.values()) this.#collect(field);
+  }
+}
+
+/** The fields of the object at a path below a type; undefined where there is none. No name of a field contains a dot. */
+function fieldsAt(root: DeclaredType, path: string): Fields | undefined {
+  let type: DeclaredType | undefined = root;
+  for (const part of path.split('.')) {
+    type = part === '@idx' || part === '@elem' ? type.element : type.fields?.get(part);
+    if (type === undefined) return undefined;
+  }
+  return type.fields;
 }

@@ -1,10 +1,23 @@
-import { type CheckedExpr } from '../check/checked.ts';
-import { type DeclaredType } from '../declared-type.ts';
-import { type Estimate } from '../environment/environment.ts';
-import { type CallExpr, type Comprehension, type Expr } from '../syntax/ast.ts';
+import type { CheckedExpr } from '../check/checked.ts';
+import type { DeclaredType } from '../declared-type.ts';
+import type { Estimate } from '../environment/environment.ts';
+import type { CallExpr, Comprehension, Expr } from '../syntax/ast.ts';
 import { type CelType, listOf, sameType } from '../types.ts';
-import { either, fixed, ONE, plus, priced, times, UNBOUNDED, UNKNOWN, ZERO } from './amounts.ts';
-import { type CallEstimate, type CostNode, kubernetesEstimate, standardEstimate } from './call-estimates.ts';
+import {
+  type CallEstimate,
+  type CostNode,
+  either,
+  fixed,
+  kubernetesEstimate,
+  ONE,
+  plus,
+  priced,
+  standardEstimate,
+  times,
+  UNBOUNDED,
+  UNKNOWN,
+  ZERO,
+} from './call-estimates.ts';
 import { codePoints, LIST_COST, MAP_COST, STRUCT_COST, TRAVERSAL } from './runtime-cost.ts';
 
 /** Estimates the cost of one evaluation. The declared types of the variables bound the sizes of values. */

@@ -1,8 +1,8 @@
 import type { Turn } from '@gantry/base';
-import { type DeclaredType } from '../declared-type.ts';
-import { type FunctionDeclaration } from './function-declaration.ts';
-import { type CelType } from '../types.ts';
-import { type CelResult, type CelValue } from '../values/value.ts';
+import type { DeclaredType } from '../declared-type.ts';
+import type { FunctionDeclaration } from './function-declaration.ts';
+import type { CelType } from '../types.ts';
+import type { CelResult, CelValue } from '../values/value.ts';
 
 /** Message types by name. */
 export interface StructTypes {
@@ -78,4 +78,18 @@ export type Compilation =
 /** Compiles expressions over the same variables. */
 export interface Environment {
   compile(expression: string): Compilation;
+}
+
+/** Evaluates in as many turns as it takes. Yields after the evaluation, too, when the turn is over then. */
+export function* evaluateInTurns(
+  program: Program,
+  turn: Turn,
+  bindings: Bindings,
+): Generator<undefined, Evaluation, undefined> {
+  const run = program.begin(bindings);
+  for (;;) {
+    const result = run.advance(turn);
+    if (result === undefined || turn.isOver()) yield;
+    if (result !== undefined) return result;
+  }
 }

@@ -1,7 +1,7 @@
 import { formatKey } from '../values/collections.ts';
 import { numeric } from '../values/compare.ts';
 import { typeNameOfValue } from '../values/type-name.ts';
-import { CelError, CelList, CelMap, type CelResult, type CelValue } from '../values/value.ts';
+import { CelError, CelList, CelMap, CelOptional, type CelResult, type CelValue, isError } from '../values/value.ts';
 
 const missing = (key: CelValue) => new CelError(`no such key: ${formatKey(key)}`);
 
@@ -21,4 +21,11 @@ export function access(container: CelValue, key: CelValue): CelResult {
   const found = lookUp(container, key);
   if (found !== undefined) return found;
   return container instanceof CelList ? new CelError(`index out of bounds: ${formatKey(key)}`) : missing(key);
+}
+
+/** `container[key]`, also through an optional. */
+export function accessIndex(container: CelValue, key: CelValue): CelResult {
+  if (!(container instanceof CelOptional)) return access(container, key);
+  const found = container.value === undefined ? undefined : lookUp(container.value, key);
+  return isError(found) ? found : new CelOptional(found);
 }

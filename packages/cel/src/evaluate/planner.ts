@@ -1,18 +1,9 @@
-import { type CheckedExpr } from '../check/checked.ts';
+import type { CheckedExpr } from '../check/checked.ts';
 import { callCost, growthCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
-import { type StructTypes } from '../environment/environment.ts';
-import {
-  type CallExpr,
-  type Comprehension,
-  type Expr,
-  type ListExpr,
-  type MapExpr,
-  type Select,
-  type StructExpr,
-} from '../syntax/ast.ts';
+import type { StructTypes } from '../environment/environment.ts';
+import type { CallExpr, Comprehension, Expr, ListExpr, MapExpr, Select, StructExpr } from '../syntax/ast.ts';
 import { ArrayList, EntryMap } from '../values/collections.ts';
-import { NO_SUCH_OVERLOAD } from '../values/compare.ts';
-import { LiteralSet } from '../values/literal-set.ts';
+import { LiteralSet, NO_SUCH_OVERLOAD } from '../values/compare.ts';
 import {
   CelError,
   CelMap,

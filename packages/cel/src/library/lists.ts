@@ -2,8 +2,7 @@ import { declareFunction as declare, type FunctionDeclaration } from '../environ
 import { flattenedSize } from '../cost/result-sizes.ts';
 import { add } from '../values/arithmetic.ts';
 import { ArrayList, elementsOf, entriesOf, EntryMap } from '../values/collections.ts';
-import { compareValues } from '../values/compare.ts';
-import { equalValues } from '../values/equal.ts';
+import { compareValues, equalValues } from '../values/compare.ts';
 import { MAX_ELEMENTS, TOO_MANY_ELEMENTS } from '../values/size-limits.ts';
 import {
   CelDuration,

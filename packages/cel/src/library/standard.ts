@@ -1,12 +1,11 @@
 import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { codePoints } from '../cost/runtime-cost.ts';
 import { add, divide, modulo, multiply, negate, subtract } from '../values/arithmetic.ts';
-import { compareValues, NO_SUCH_OVERLOAD } from '../values/compare.ts';
+import { compareValues, equalValues, NO_SUCH_OVERLOAD } from '../values/compare.ts';
 import { toBool, toBytes, toDouble, toDuration, toInt, toText, toTimestamp, toUint } from '../values/convert.ts';
-import { equalValues } from '../values/equal.ts';
 import { typeNameOfValue } from '../values/type-name.ts';
 import { CelList, CelMap, type CelResult, CelTypeValue, type CelValue, isError } from '../values/value.ts';
-import { accessIndex } from './indexing.ts';
+import { accessIndex } from '../evaluate/access.ts';
 import { matchesPattern } from '../patterns/patterns.ts';
 
 type Row = readonly [id: string, signature: string];

@@ -1,4 +1,16 @@
-import { CelDuration, CelError, CelTimestamp, CelUint, type CelValue } from './value.ts';
+import {
+  CelDuration,
+  CelError,
+  CelList,
+  CelMap,
+  CelOpaque,
+  CelOptional,
+  CelTimestamp,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+  isError,
+} from './value.ts';
 
 export const NO_SUCH_OVERLOAD = new CelError('no such overload');
 const UNORDERED = new CelError('NaN values cannot be ordered');
@@ -43,4 +55,65 @@ function compareStrings(left: string, right: string): number {
     return a < b ? -1 : 1;
   }
   return left.length < right.length ? -1 : 1;
+}
+
+/** Whether two values are equal. Values of different types differ, except numbers, which compare by value. */
+export function equalValues(left: CelValue, right: CelValue): boolean {
+  const [a, b] = [numeric(left), numeric(right)];
+  // JavaScript's == compares bigint with number by value, which === does not.
+  if (a !== undefined && b !== undefined) return !(a < b) && !(a > b) && !Number.isNaN(a) && !Number.isNaN(b);
+  if (left === right) return true;
+  if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false;
+  if (left instanceof CelList) return right instanceof CelList && left.equals(right, equalValues);
+  if (left instanceof CelMap) return right instanceof CelMap && equalMaps(left, right);
+  if (left instanceof Uint8Array) return right instanceof Uint8Array && Buffer.compare(left, right) === 0;
+  if (left instanceof CelDuration) return right instanceof CelDuration && left.nanoseconds === right.nanoseconds;
+  if (left instanceof CelTimestamp) return right instanceof CelTimestamp && left.nanoseconds === right.nanoseconds;
+  if (left instanceof CelTypeValue) return right instanceof CelTypeValue && left.name === right.name;
+  if (left instanceof CelOptional) return right instanceof CelOptional && equalOptionals(left, right);
+  return left instanceof CelOpaque && right instanceof CelOpaque && left.equals(right);
+}
+
+function equalMaps(left: CelMap, right: CelMap): boolean {
+  if (left.size !== right.size) return false;
+  for (const key of left.keys()) {
+    const [ours, theirs] = [left.get(key), right.get(key)];
+    if (ours === undefined || theirs === undefined || isError(ours) || isError(theirs)) return false;
+    if (!equalValues(ours, theirs)) return false;
+  }
+  return true;
+}
+
+function equalOptionals(left: CelOptional, right: CelOptional): boolean {
+  if (left.value === undefined || right.value === undefined) return left.value === right.value;
+  return equalValues(left.value, right.value);
+}
+
+/** Literals to look values up in: `in` over a list of them, in one step. Made once for an expression. */
+export class LiteralSet {
+  readonly #plain: ReadonlySet<unknown>;
+  readonly #bytes: ReadonlySet<string>;
+
+  constructor(literals: readonly CelValue[]) {
+    this.#plain = new Set(literals.map(keyOf).filter((key) => key !== undefined));
+    this.#bytes = new Set(literals.filter((literal) => literal instanceof Uint8Array).map(textOf));
+  }
+
+  /** Whether some literal equals the value: numbers of different types by value, NaN never. */
+  has(value: CelValue): boolean {
+    if (value instanceof Uint8Array) return this.#bytes.size > 0 && this.#bytes.has(textOf(value));
+    const key = keyOf(value);
+    return key !== undefined && this.#plain.has(key);
+  }
+}
+
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
+
+/** Equal values have one key. Undefined for NaN, and for values of which there are no literals. */
+function keyOf(value: CelValue): unknown {
+  const number = numeric(value);
+  if (typeof number === 'number' && Number.isNaN(number)) return undefined;
+  if (typeof number === 'number') return Number.isInteger(number) ? BigInt(number) : number;
+  if (number !== undefined) return number;
+  return value === null || typeof value !== 'object' ? value : undefined;
 }

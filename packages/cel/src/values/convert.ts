@@ -1,6 +1,5 @@
 import { parseGoDuration } from '@gantry/base';
 import { durationOf, intOf, timestampOf, uintOf } from './arithmetic.ts';
-import { formatSeconds } from './duration.ts';
 import { floorDiv, formatRfc3339, parseRfc3339 } from './timestamp.ts';
 import { typeNameOfValue } from './type-name.ts';
 import { CelDuration, CelError, type CelResult, CelTimestamp, CelTypeValue, CelUint, type CelValue } from './value.ts';
@@ -120,4 +119,12 @@ export function toTimestamp(value: CelValue): CelResult {
   if (typeof value === 'bigint') return timestampOf(value * 1_000_000_000n);
   const parsed = typeof value === 'string' ? parseRfc3339(value) : undefined;
   return parsed === undefined ? conversionError(value, 'google.protobuf.Timestamp') : timestampOf(parsed);
+}
+
+/** Formats a duration as seconds with as few digits as possible: `1.5s`. */
+export function formatSeconds(nanoseconds: bigint): string {
+  const sign = nanoseconds < 0n ? '-' : '';
+  const absolute = nanoseconds < 0n ? -nanoseconds : nanoseconds;
+  const fraction = (absolute % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '');
+  return `${sign}${absolute / 1_000_000_000n}${fraction === '' ? '' : `.${fraction}`}s`;
 }

@@ -1,5 +1,5 @@
 import { entriesOf } from './collections.ts';
-import { formatSeconds } from './duration.ts';
+import { formatSeconds } from './convert.ts';
 import { formatRfc3339 } from './timestamp.ts';
 import {
   CelDuration,

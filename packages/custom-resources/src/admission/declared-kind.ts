@@ -1,6 +1,5 @@
 import {
   BYTES,
-  type DeclaredType,
   declaredBool,
   declaredDouble,
   declaredDyn,
@@ -10,9 +9,10 @@ import {
   declaredObject,
   declaredString,
   declaredTimestamp,
+  type DeclaredType,
   MAX_REQUEST_BYTES,
 } from '@gantry/cel';
-import { escapeName } from '../rules/escape-name.ts';
+import { escapeName } from '../rules/declared-schema.ts';
 import type { ScalarKind, StructType, Type } from '@gantry/apimachinery';
 
 const declaredBytes: DeclaredType = { type: BYTES, maxElements: MAX_REQUEST_BYTES - 2, minSerializedSize: 2 };

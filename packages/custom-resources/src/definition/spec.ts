@@ -2,6 +2,7 @@ import { append, type InTurns, type Pieces, type Turn } from '@gantry/base';
 import { Allowance } from '@gantry/cel';
 import { itemsOf, type JsonSchema, valuesOf } from '@gantry/apimachinery';
 import {
+  type CustomResourceDefinitionNames,
   type CustomResourceDefinitionSpec,
   type CustomResourceDefinitionVersion,
   dns1035Label,
@@ -13,7 +14,6 @@ import {
   required,
 } from '@gantry/objects';
 import { validateConversion } from './conversion.ts';
-import { validateNames, validateNamesRequired } from './names.ts';
 import { printedVersion } from './printed.ts';
 import { validateColumns, validateSelectable, validateSubresources } from './version-parts.ts';
 import { type SchemaContext, validateSchema } from './version-schema.ts';
@@ -231,5 +231,42 @@ function validateVersionSet(versions: readonly CustomResourceDefinitionVersion[]
   const first = versions[0]?.name ?? '';
   const label = first === '' ? [] : dns1035Label(first);
   if (label.length > 0) errors.push(invalid('spec.version', first, label.join(',')));
+  return errors;
+}
+
+/** The names that a definition must have. */
+function validateNamesRequired(names: CustomResourceDefinitionNames | undefined): FieldError[] {
+  return (['plural', 'singular', 'kind', 'listKind'] as const)
+    .filter((name) => (names?.[name] ?? '') === '')
+    .map((name) => required(`spec.names.${name}`));
+}
+
+/** The rules on names that are there, asked for or accepted. */
+export function validateNames(names: CustomResourceDefinitionNames | undefined, path: string): FieldError[] {
+  if (names === undefined) return [];
+  const errors: FieldError[] = [];
+  const label = (field: string, value: string | undefined) => {
+    const wrong = (value ?? '') === '' ? [] : dns1035Label(value ?? '');
+    if (wrong.length > 0) errors.push(invalid(`${path}.${field}`, value, wrong.join(',')));
+  };
+  label('plural', names.plural);
+  label('singular', names.singular);
+  for (const field of ['kind', 'listKind'] as const) {
+    const value = names[field] ?? '';
+    const wrong = value === '' ? [] : dns1035Label(value.toLowerCase());
+    const detail = `may have mixed case, but should otherwise match: ${wrong.join(',')}`;
+    if (wrong.length > 0) errors.push(invalid(`${path}.${field}`, value, detail));
+  }
+  const all = (field: string, values: readonly string[] | undefined) => {
+    for (const [i, value] of (values ?? []).entries()) {
+      const wrong = dns1035Label(value);
+      if (wrong.length > 0) errors.push(invalid(`${path}.${field}[${i}]`, value, wrong.join(',')));
+    }
+  };
+  all('shortNames', names.shortNames);
+  if ((names.kind ?? '') !== '' && names.kind === names.listKind) {
+    errors.push(invalid(`${path}.listKind`, names.listKind, 'kind and listKind may not be the same'));
+  }
+  all('categories', names.categories);
   return errors;
 }

@@ -1,20 +1,19 @@
 import {
-  type DeclaredType,
+  BYTES,
   declaredBool,
   declaredDouble,
   declaredInt,
-  declaredList,
   declaredLazily,
+  declaredList,
   declaredMap,
-  BYTES,
+  type DeclaredType,
   DURATION,
   DYN,
   MAX_REQUEST_BYTES,
   STRING,
   TIMESTAMP,
 } from '@gantry/cel';
-import { type JsonSchema, itemsOf, valuesOf } from '@gantry/apimachinery';
-import { escapeName } from './escape-name.ts';
+import { itemsOf, type JsonSchema, valuesOf } from '@gantry/apimachinery';
 
 const TEXT: JsonSchema = { type: 'string' };
 
@@ -132,4 +131,23 @@ function textOf(schema: JsonSchema): DeclaredType {
       return { type: STRING, maxElements: textLength(schema, longest), minSerializedSize: 2 };
     }
   }
+}
+
+const RESERVED = new Set([
+  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import'],
+  ...['let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+]);
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  __: '__underscores__',
+  '.': '__dot__',
+  '-': '__dash__',
+  '/': '__slash__',
+};
+
+/** A property's name as rules write it: `a-b` is `a__dash__b`. Undefined when rules cannot name the property. */
+export function escapeName(name: string): string | undefined {
+  if (RESERVED.has(name)) return `__${name}__`;
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
+  return name.replace(/__|[./-]/g, (found) => ESCAPES[found] ?? found);
 }

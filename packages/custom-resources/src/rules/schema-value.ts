@@ -9,9 +9,8 @@ import {
   parseDurationText,
   parseTimestampText,
 } from '@gantry/cel';
-import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@gantry/apimachinery';
-import { withTypeAndMetadata } from './declared-schema.ts';
-import { escapeName } from './escape-name.ts';
+import { isJsonObject, itemsOf, type JsonSchema, propertyOf, valuesOf } from '@gantry/apimachinery';
+import { escapeName, withTypeAndMetadata } from './declared-schema.ts';
 
 /** A value as rules see it by its schema, read in place. */
 export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
