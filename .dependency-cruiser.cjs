@@ -1,4 +1,4 @@
-// Who may import whom: `npm run check -- imports`. Imports of types count.
+// Who may import whom: `npm run check:imports`. Imports of types count.
 
 const TESTS = '\\.test\\.ts$|/testing/|/testing\\.ts$|^integration-tests/|^bench/';
 const SOME_PACKAGE = '^(proto|packages/[^/]+)/';

@@ -38,6 +38,5 @@ export default defineConfig({
     // The default of one second depends on the speed of the machine.
     expect: { poll: { timeout: 30_000 } },
     isolate: false,
-    reporters: ['default', './deploy/tools/running-tests.ts'],
   },
 });

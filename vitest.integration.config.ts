@@ -57,7 +57,6 @@ const CLUSTER = {
 // The real thing: etcd in containers, Docker, and one cluster started by the project's own scripts.
 export default defineConfig({
   test: {
-    reporters: ['default', './deploy/tools/running-tests.ts'],
     fileParallelism: false,
     sequence: { sequencer: ByName },
     projects: [

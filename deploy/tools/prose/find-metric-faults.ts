@@ -1,4 +1,4 @@
-import type { BrokenReference } from './find-broken-references.ts';
+import type { Fault } from './fault.ts';
 
 /** The first literal of a call that makes a metric, or of one to a local helper that puts a prefix before it. */
 const MADE = /\b(?:counter|gauge|histogram|tallies|each)\(\s*(?:name\(\s*)?['`]([^'`\n]+)['`]/g;
@@ -10,7 +10,7 @@ const ROW = /^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/;
  * Where the tables of metrics and the code differ. `sources` are the texts of the code by their paths. A name that the code puts together
  * is compared by its literal end. Rows begin with the names that they describe.
  */
-export function findMetricFaults(page: string, sources: ReadonlyMap<string, string>): readonly BrokenReference[] {
+export function findMetricFaults(page: string, sources: ReadonlyMap<string, string>): readonly Fault[] {
   const made = new Map([...sources].flatMap(([path, text]) => namesIn(text).map((name) => [name, path] as const)));
   const described = new Map(
     page.split('\n').flatMap((text, index) => {

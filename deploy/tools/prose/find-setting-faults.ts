@@ -1,4 +1,4 @@
-import type { BrokenReference } from './find-broken-references.ts';
+import type { Fault } from './fault.ts';
 
 const ROW = /^\| `(GANTRY_[A-Z_]+)` \| ([^|]+) \| ((?:\\\||[^|])+) \|/;
 /** A read of a variable whose default is a literal: a text, a number, or a list of one text. */
@@ -15,9 +15,9 @@ interface Row {
  * Where the table of variables and the services differ. `configs` are the texts of the services' `config.ts` by the services' names. A
  * row names the services that read a variable (`all`, `all but a, b`, or `a, b`), and each default that stands in them as a literal.
  */
-export function findSettingFaults(page: string, configs: ReadonlyMap<string, string>): readonly BrokenReference[] {
+export function findSettingFaults(page: string, configs: ReadonlyMap<string, string>): readonly Fault[] {
   const rows = rowsOf(page, [...configs.keys()]);
-  const faults: BrokenReference[] = [];
+  const faults: Fault[] = [];
   for (const [service, config] of configs) {
     const read = new Set([...config.matchAll(/'(GANTRY_[A-Z_]+)'/g)].map(([, variable = '']) => variable));
     for (const variable of read) {
