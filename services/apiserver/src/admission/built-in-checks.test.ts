@@ -139,6 +139,12 @@ describe('the checks that are always on', () => {
     await patch('pods', 'p', { spec: requests('800m') }, 'resize');
   });
 
+  it('refuse a pod of a runtime class that there is not', async () => {
+    await expect(pod({ runtimeClassName: 'none' })).rejects.toThrow(
+      'pods "p" is forbidden: pod rejected: RuntimeClass "none" not found',
+    );
+  });
+
   it('count the overhead of a pod that grows', async () => {
     await node();
     await patch('nodes', 'node', { status: { allocatable: { cpu: '1', memory: '1Gi' } } }, 'status');

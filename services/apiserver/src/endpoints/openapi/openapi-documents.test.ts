@@ -33,6 +33,15 @@ test.each(forms)('%s builds only the group versions that changed anew', async (f
   expect(next.get('api/v1')).toBe(documents.get('api/v1'));
 });
 
+test.each(forms)('%s follows a resource that is defined anew', async (form) => {
+  const { documents, texts } = createCounted();
+  await documents[form]();
+  const before = texts();
+  const anew = resources.map((definition) => (openApiPathOf(definition) === CHANGED ? { ...definition } : definition));
+  await documents.following(anew, NONE)[form]();
+  expect(texts()).toBeGreaterThan(before);
+});
+
 test.each(forms)('%s lets other work run between two group versions', async (form) => {
   const { documents } = createCounted();
   let turns = 0;
