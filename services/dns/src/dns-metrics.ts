@@ -1,7 +1,6 @@
 import type { Metrics } from '@gantry/service';
 import type { ForwarderTotals } from './forward/forwarder.ts';
 import type { ResponderTotals } from './respond/responder.ts';
-import type { ServerTotals } from './server/totals.ts';
 
 /** Names of response codes; further ones are shown as numbers. */
 const CODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
@@ -29,4 +28,17 @@ export function showTotals(
     counter.inc({ result: 'asked' }, forwarder.asked);
     counter.inc({ result: 'failed' }, forwarder.failed);
   });
+}
+
+/** Totals since the start: plain numbers, so that a packet costs no look-up of labels. */
+export interface ServerTotals {
+  udp: number;
+  tcp: number;
+  unsent: number;
+  /** By response code. */
+  readonly codes: number[];
+}
+
+export function createServerTotals(): ServerTotals {
+  return { udp: 0, tcp: 0, unsent: 0, codes: [] };
 }

@@ -10,13 +10,11 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import type { Report } from './cluster/reports.ts';
-import { certificateGroups } from './haproxy/certificate-groups.ts';
-import type { ProxyState, Server } from './haproxy/proxy-state.ts';
-import { NOT_FOUND, routeValue, serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
+import { certificateGroups } from './haproxy/certificate-store.ts';
+import { NOT_FOUND, type ProxyState, routeValue, type Server, serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
 import { Slots } from './haproxy/slots.ts';
-import { SERVERS } from './rules/bounds.ts';
-import { fairShare } from './rules/shares.ts';
 import { type Backend, backendId } from './rules/backend.ts';
+import { fairShare, SERVERS } from './rules/bounds.ts';
 import type { SecretContent } from './rules/certificate.ts';
 import { targetsOf } from './rules/endpoints.ts';
 import type { HostOwners } from './rules/hosts.ts';

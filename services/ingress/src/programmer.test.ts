@@ -15,13 +15,13 @@ import {
 } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import { PlannedReader } from './cluster/planned-reader.ts';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
-import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
-import { Programmer, type Programmed } from './programmer.ts';
-import { endpointFilter } from './rules/endpoint-filter.ts';
+import { type Programmed, Programmer } from './programmer.ts';
+import { endpointFilter } from './rules/endpoints.ts';
 import type { HostOwners } from './rules/hosts.ts';
 import { certificateFor, type KeyPair } from './testing/certificates.ts';
 import { ingress, OURS, rule, service, slice } from './testing/objects.ts';

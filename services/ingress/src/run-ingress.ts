@@ -4,16 +4,16 @@ import { createCertificateRequester, createGrpcClient, type GrpcClient, ignoreRe
 import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
 import { type GroupMember, type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
+import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import { HostFile } from './cluster/host-file.ts';
 import { PlannedReader } from './cluster/planned-reader.ts';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
-import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import type { IngressConfig } from './config.ts';
 import { Haproxy } from './haproxy/haproxy.ts';
 import { Programmer, type ProgrammerOptions } from './programmer.ts';
 import { SHIPPED_CLASS } from './rules/classes.ts';
-import { endpointFilter } from './rules/endpoint-filter.ts';
+import { endpointFilter } from './rules/endpoints.ts';
 
 const COMPONENT = 'ingress-controller';
 

@@ -1,3 +1,4 @@
+import type { InformerEvent } from '@gantry/controller-runtime';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -14,9 +15,8 @@ import {
   SERVICES,
   TRIGGER_TIME_ANNOTATION,
 } from '@gantry/objects';
-import type { InformerEvent } from '@gantry/controller-runtime';
 import { HostPortView } from './host-port-view.ts';
-import { planHostRules } from './hosts/host-rules.ts';
+import { planHostRules } from './hosts/other-hosts.ts';
 import { type HostsPlan, type HostSurroundings, planHosts } from './hosts/plan-hosts.ts';
 import { type HealthCheck, planHealthCheck } from './rules/health-checks.ts';
 import { loadBalancerAddresses, nodeAddresses, planLoadBalancerAddresses } from './rules/host-addresses.ts';

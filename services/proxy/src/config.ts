@@ -1,7 +1,7 @@
 import { type AddressRange, defaultClusterCidr, isWithin, parseIpv4, parseIpv4Range } from '@gantry/objects';
 import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
-import { CLOSED_ADDRESS_RANGES } from './rules/closed-ranges.ts';
 import { hostRange } from './rules/host-addresses.ts';
+import { CLOSED_ADDRESS_RANGES } from './rules/transaction.ts';
 
 /** The settings of a proxy; see docs/conventions.md. */
 export interface ProxyConfig {

@@ -14,9 +14,8 @@
  */
 import { runMain } from '@gantry/service';
 import { readProxyConfig } from './config.ts';
-import { removePodPorts } from './host/pod-ports.ts';
-import { removeRules } from './remove-rules.ts';
-import { runProxy } from './run-proxy.ts';
+import { removePodPorts } from './host/bridge-addresses.ts';
+import { removeRules, runProxy } from './run-proxy.ts';
 
 await runMain(async () => {
   const config = readProxyConfig();

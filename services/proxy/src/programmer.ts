@@ -4,9 +4,8 @@ import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
 import type { PolicyView } from './policy/policy-view.ts';
 import type { RuleBook } from './rules/rule-book.ts';
-import { CLIENTS, formatClients, readClients } from './rules/kept-clients.ts';
+import { CLIENTS, type FlowTargets, formatClients, readClients } from './rules/stale-flows.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
-import type { FlowTargets } from './rules/stale-flows.ts';
 
 export interface ProgrammerOptions {
   readonly table: string;

@@ -4,19 +4,20 @@ import { type GroupOutcome, type HealthCheck, type Logger, type Metrics, startSe
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
+import { BridgeAddresses, removeBridgeAddresses } from './host/bridge-addresses.ts';
 import { forgetStaleFlows } from './host/conntrack.ts';
-import { BridgeAddresses } from './host/bridge-addresses.ts';
+import { removeDockerUser } from './host/docker-user.ts';
 import { HealthCheckServer } from './host/health-check-server.ts';
 import { otherHosts, reachOf } from './hosts/other-hosts.ts';
-import { TunnelKeeper, type TunnelMetrics } from './hosts/tunnel-keeper.ts';
+import { removeTunnel, TunnelKeeper, type TunnelMetrics } from './hosts/tunnel-keeper.ts';
 import { tunnelDevice } from './hosts/tunnel.ts';
 import { membersOf } from './members.ts';
 import { openNft } from './nft/nft.ts';
-import { Programmer, type ProgrammerMetrics } from './programmer.ts';
 import { POLICY_RESOURCES, type PolicyReports, PolicyView } from './policy/policy-view.ts';
-import { CLOSED_ADDRESS_RANGES } from './rules/closed-ranges.ts';
+import { Programmer, type ProgrammerMetrics } from './programmer.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
+import { CLOSED_ADDRESS_RANGES } from './rules/transaction.ts';
 
 const COMPONENT = 'kube-proxy';
 
@@ -128,4 +129,16 @@ function tunnelMetrics(metrics: Metrics): TunnelMetrics {
     hosts: metrics.gauge('gantry_proxy_other_hosts', 'Other Docker hosts whose pods are reached'),
     failures: metrics.counter('gantry_proxy_tunnel_failures_total', 'Refused changes of the tunnel to other hosts'),
   };
+}
+
+/** Removes all rules, addresses and routes of the cluster from this host. What is not there is not an error. */
+export async function removeRules(config: ProxyConfig): Promise<void> {
+  const { signal } = new AbortController();
+  // First: without the rules the tunnel would accept packets of all senders.
+  const device = tunnelDevice(config.podBridge);
+  await removeTunnel(device, signal);
+  const nft = await openNft(config.runDir, config.clusterId);
+  await nft.apply(`add table ip ${config.clusterId}\ndelete table ip ${config.clusterId}\n`, signal);
+  await removeDockerUser({ ...config, tunnelDevice: device }, signal);
+  await removeBridgeAddresses({ device: config.podBridge, range: config.ownRange }, signal);
 }

@@ -1,4 +1,4 @@
-import type { Refusal } from './framework/refusal.ts';
+import type { Refusal } from './framework/plugin.ts';
 
 /** The nodes that were not looked at, since the pod alone tells that they do not fit. Preemption does not help there. */
 export interface Exclusion {

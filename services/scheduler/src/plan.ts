@@ -1,12 +1,10 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
 import { AffinityCounts } from './framework/affinity-counts.ts';
-import { CountedNodes } from './framework/counted-nodes.ts';
+import { type FilterPlugin, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
-import { type Refusal, refusalOf } from './framework/refusal.ts';
+import { type ClusterSnapshot, CountedNodes, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
 import { SpreadCounts } from './framework/spread-counts.ts';
-import { type ClusterSnapshot, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
 import { Nominations } from './preemption/nominations.ts';

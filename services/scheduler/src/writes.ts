@@ -1,3 +1,5 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { ObjectWrite, WriteResult } from '@gantry/client';
 import {
   type Binding,
   disruptionTarget,
@@ -8,10 +10,8 @@ import {
   PODS,
   StatusError,
 } from '@gantry/objects';
-import { formatTime, type Instant } from '@gantry/base';
-import type { ObjectWrite, WriteResult } from '@gantry/client';
 import type { PodInfo } from './framework/pod-info.ts';
-import { PREEMPTION_REASON } from './preemption/preempted.ts';
+import { PREEMPTION_REASON } from './preemption/nominations.ts';
 
 /** Assigns a pod, the very one that was decided on, to a node. */
 export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {

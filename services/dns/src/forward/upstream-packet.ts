@@ -1,6 +1,5 @@
 import type { Answer } from 'dns-packet';
-import { parts } from '../wire/dns-packet.ts';
-import { CLASS_IN, HEADER_BYTES, type Query, TYPES } from '../wire/query.ts';
+import { CLASS_IN, HEADER_BYTES, parts, type Query, TYPES } from '../wire/query.ts';
 import { sizeLimit, type Transport, UDP_PAYLOAD } from '../wire/response.ts';
 
 const OPT_BYTES = 11;

@@ -1,9 +1,10 @@
+import { BlockList } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Random } from '@gantry/base';
 import { exchange } from '../forward/exchange.ts';
 import { encodeUpstreamQuery, readReceived } from '../forward/upstream-packet.ts';
+import { CLASS_IN, CODES, HEADER_BYTES, parts, type Query, TYPES } from '../wire/query.ts';
 import { CLUSTER_DOMAIN } from '../zone/cluster-zone.ts';
-import { CLASS_IN, CODES, HEADER_BYTES, type Query, TYPES } from '../wire/query.ts';
-import { parts } from '../wire/dns-packet.ts';
 
 const PORT = 53;
 const NAME = `dns-version.${CLUSTER_DOMAIN}`;
@@ -30,4 +31,13 @@ function versionQuery(): Query {
 /** A server runs, but has not read the zone yet. */
 class NotServingError extends Error {
   override readonly name = 'NotServingError';
+}
+
+/** The address of this process in a range; undefined when it has none there. */
+export function addressWithin(cidr: string): string | undefined {
+  const [network = '', bits = '32'] = cidr.split('/');
+  const range = new BlockList();
+  range.addSubnet(network, Number(bits), 'ipv4');
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return addresses.find(({ family, address }) => family === 'IPv4' && range.check(address, 'ipv4'))?.address;
 }

@@ -1,9 +1,8 @@
-import type { ClusterState } from '../zone/cluster-state.ts';
-import { CLUSTER_DOMAIN, isClusterName, lookUpClusterName, NAME_SERVER } from '../zone/cluster-zone.ts';
-import type { Found, RecordData } from '../zone/record.ts';
-import type { ReverseZone } from '../zone/reverse-zone.ts';
 import { CODES, TYPES } from '../wire/query.ts';
 import { isWritable, type OwnedRecord, type ResponseContent, type Soa } from '../wire/response.ts';
+import type { ClusterState, Found, RecordData } from '../zone/cluster-state.ts';
+import { CLUSTER_DOMAIN, isClusterName, lookUpClusterName, NAME_SERVER } from '../zone/cluster-zone.ts';
+import type { ReverseZone } from '../zone/reverse-zone.ts';
 
 /** Longer chains of Services that are names of others are not followed. */
 const MAX_CHAIN = 8;

@@ -4,9 +4,9 @@ import { createConnection, type Socket } from 'node:net';
 import { ManualClock } from '@gantry/base/testing';
 import type { GroupMember } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createServerTotals, type ServerTotals } from '../dns-metrics.ts';
 import { exchange } from '../forward/exchange.ts';
 import { tcpServer } from './tcp-server.ts';
-import { createServerTotals, type ServerTotals } from './totals.ts';
 import { udpServer } from './udp-server.ts';
 
 /** Repeats a packet; at once, later where it begins with 1, and not where it begins with 2. */

@@ -1,8 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import { once } from 'node:events';
 import type { GroupMember } from '@gantry/service';
+import type { ServerTotals } from '../dns-metrics.ts';
 import type { Responder } from '../respond/responder.ts';
-import type { ServerTotals } from './totals.ts';
 
 /** Where a server listens. */
 export interface ListenOptions {

@@ -1,5 +1,5 @@
-import type { Answer } from 'dns-packet';
-import { parts } from './dns-packet.ts';
+import packet from 'dns-packet';
+import type { Answer, Question } from 'dns-packet';
 
 /** A question with what its response depends on. */
 export interface Query {
@@ -15,7 +15,7 @@ export interface Query {
 }
 
 /** What the client says about itself in an OPT record (RFC 6891). */
-export interface Edns {
+interface Edns {
   readonly udpPayloadSize: number;
   readonly version: number;
   readonly wantsSignatures: boolean;
@@ -24,7 +24,7 @@ export interface Edns {
 }
 
 /** `ignored`: gets no response. `refused`: gets one with this code. */
-export type ReadQuery =
+type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
   | { readonly kind: 'refused'; readonly code: ResponseCode }
   | { readonly kind: 'ignored' };
@@ -113,3 +113,23 @@ function ednsOf(record: Answer): Edns | undefined {
   const { udpPayloadSize, ednsVersion, flag_do: wantsSignatures, options } = record;
   return { udpPayloadSize, version: ednsVersion, wantsSignatures, hasOptions: options.length > 0 };
 }
+
+/** The parts of the library that its types leave out. */
+interface Parts {
+  readonly name: Decoder<string> & Encoder<string>;
+  readonly question: Decoder<Question>;
+  readonly answer: Decoder<Answer> & Encoder<Answer>;
+}
+
+interface Decoder<T> {
+  /** Throws for what is not one. `decode.bytes` is then the length of the last one that was read. */
+  readonly decode: ((bytes: Buffer, offset: number) => T) & { readonly bytes: number };
+}
+
+interface Encoder<T> {
+  readonly encode: ((value: T, bytes: Buffer, offset: number) => unknown) & { readonly bytes: number };
+  readonly encodingLength: (value: T) => number;
+}
+
+/** Reads and writes parts of packets; all offsets are of the whole packet, since names point back into it. */
+export const parts = packet as unknown as Parts;

@@ -1,7 +1,6 @@
 import type { Answer } from 'dns-packet';
-import type { RecordData } from '../zone/record.ts';
-import { parts } from './dns-packet.ts';
-import { HEADER_BYTES, type Query, type ResponseCode } from './query.ts';
+import type { RecordData } from '../zone/cluster-state.ts';
+import { HEADER_BYTES, parts, type Query, type ResponseCode } from './query.ts';
 
 /** The largest response over UDP, the size that passes without fragments (DNS flag day 2020). */
 export const UDP_PAYLOAD = 1232;

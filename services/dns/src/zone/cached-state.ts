@@ -14,8 +14,7 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import type { ClusterState } from './cluster-state.ts';
-import { servedEndpoints } from './endpoints.ts';
-import { clusterAddress } from './service-records.ts';
+import { clusterAddress, servedEndpoints } from './service-records.ts';
 
 /** What the zone is made of. */
 export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];

@@ -1,5 +1,4 @@
-import type { ClusterState } from './cluster-state.ts';
-import { ABSENT, EMPTY, type Found, foundUnlessEmpty } from './record.ts';
+import { ABSENT, type ClusterState, EMPTY, type Found, foundUnlessEmpty } from './cluster-state.ts';
 import { clusterAddress, serviceRecords } from './service-records.ts';
 
 /** The zone of the cluster, Kubernetes' default. */

@@ -1,9 +1,7 @@
 import { SERVICE_NAME_LABEL } from '@gantry/objects';
-import type { ClusterState } from './cluster-state.ts';
+import { ABSENT, type ClusterState, EMPTY, type Found, type RecordData } from './cluster-state.ts';
 import { CLUSTER_DOMAIN } from './cluster-zone.ts';
-import { servedEndpoints } from './endpoints.ts';
-import { ABSENT, EMPTY, type Found, type RecordData } from './record.ts';
-import { isHeadless } from './service-records.ts';
+import { isHeadless, servedEndpoints } from './service-records.ts';
 
 const SUFFIX = '.in-addr.arpa';
 const OCTETS = 4;

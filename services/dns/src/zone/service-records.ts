@@ -1,7 +1,13 @@
 import type { EndpointSlice, Service } from '@gantry/objects';
-import type { ClusterState, ServedEndpoint } from './cluster-state.ts';
-import { servedEndpoints } from './endpoints.ts';
-import { ABSENT, EMPTY, type Found, foundUnlessEmpty, type RecordData } from './record.ts';
+import {
+  ABSENT,
+  type ClusterState,
+  EMPTY,
+  type Found,
+  foundUnlessEmpty,
+  type RecordData,
+  type ServedEndpoint,
+} from './cluster-state.ts';
 
 /** The total weight of the SRV records of one name, shared by its targets as CoreDNS does. */
 const TOTAL_WEIGHT = 100;
@@ -16,7 +22,7 @@ interface ServedPort {
 }
 
 /** A Service and the full name of its records. */
-export interface NamedService {
+interface NamedService {
   readonly service: Service;
   readonly name: string;
 }
@@ -126,4 +132,23 @@ function portRecords(ports: readonly ServedPort[]): readonly RecordData[] {
 
 function keyOf({ metadata }: Service): [string, string] {
   return [metadata.namespace ?? '', metadata.name ?? ''];
+}
+
+/**
+ * The endpoints of a slice that names lead to: those that are ready. A slice of a Service with `publishNotReadyAddresses` says `ready` of
+ * all. Without a condition an endpoint is ready, as the API defines it.
+ */
+export function servedEndpoints(slice: EndpointSlice): readonly ServedEndpoint[] {
+  if (slice.addressType !== 'IPv4') return [];
+  return (slice.endpoints ?? []).flatMap(({ addresses, conditions, hostname }) => {
+    // Consumers use the first address: the others have no meaning.
+    const [address] = addresses;
+    if (address === undefined || conditions?.ready === false) return [];
+    return [{ address, label: endpointLabel(address, hostname) }];
+  });
+}
+
+/** The first label of an endpoint's own name. */
+function endpointLabel(address: string, hostname: string | undefined): string {
+  return hostname === undefined || hostname === '' ? address.replaceAll('.', '-') : hostname.toLowerCase();
 }

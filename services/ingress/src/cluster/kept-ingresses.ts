@@ -1,6 +1,6 @@
 import { formatKey, type Ingress, keyOf } from '@gantry/objects';
+import { fairShare } from '../rules/bounds.ts';
 import { sizeOf } from '../rules/planned-part.ts';
-import { fairShare } from '../rules/shares.ts';
 
 /** How much the Ingresses in the cache may name, as `sizeOf` counts. */
 export interface CacheBounds {

@@ -1,12 +1,11 @@
 import { type Clock, errorMessage, Signal } from '@gantry/base';
 import { ignoreReasons, type ObjectWriter } from '@gantry/client';
 import type { Cache, EventRecorder } from '@gantry/controller-runtime';
-import { type Ingress, INGRESSES, keyOf } from '@gantry/objects';
+import { equalJson, type Ingress, INGRESSES, type IngressLoadBalancerIngress, keyOf } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { Refusal } from '../rules/backend.ts';
-import { planStatus, type PublishedAddress } from '../rules/status.ts';
 
-export interface ReportsOptions {
+interface ReportsOptions {
   readonly client: Pick<ObjectWriter, 'patch'>;
   readonly cache: Cache;
   readonly events: EventRecorder;
@@ -92,4 +91,19 @@ export class Reports {
     }
     return left;
   }
+}
+
+/** Where clients on the host reach the proxy. */
+interface PublishedAddress {
+  readonly address: string;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+/** The Ingress with the status that it should have, or undefined where it has it. */
+function planStatus(ingress: Ingress, { address, httpPort, httpsPort }: PublishedAddress): Ingress | undefined {
+  const ports = [httpPort, httpsPort].map((port) => ({ port, protocol: 'TCP' }));
+  const wanted: IngressLoadBalancerIngress[] = [{ ip: address, ports }];
+  if (equalJson(ingress.status?.loadBalancer?.ingress, wanted)) return undefined;
+  return { ...ingress, status: { ...ingress.status, loadBalancer: { ingress: wanted } } };
 }

@@ -1,5 +1,5 @@
+import type { RunFiles } from './configuration.ts';
 import { type ProxyState, type Server, serverArguments } from './proxy-state.ts';
-import type { RunFiles } from './run-files.ts';
 
 /** A server of a backend, `b3/10.128.4.7_8080_http`. */
 export type ServerPath = string;

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { formatFiles } from './configuration.ts';
+import { formatFiles, runFilesIn } from './configuration.ts';
 import type { ProxyState, Server } from './proxy-state.ts';
-import { runFilesIn } from './run-files.ts';
 
 const files = runFilesIn('/run/x');
 const server: Server = { target: '10.128.4.1:80', protocol: 'https' };

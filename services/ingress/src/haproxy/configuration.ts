@@ -1,13 +1,13 @@
+import { join } from 'node:path';
 import {
   type HostCertificate,
   NOT_FOUND,
   type ProxyState,
+  type Server,
   serverArguments,
   serverName,
-  type Server,
   UNAVAILABLE,
 } from './proxy-state.ts';
-import type { RunFiles } from './run-files.ts';
 
 /** What the configuration says of the cluster and of the ports at which clients see the proxy. */
 export interface Frontend {
@@ -17,8 +17,8 @@ export interface Frontend {
 }
 
 /** The ports in the container. */
-export const HTTP_PORT = 8080;
-export const HTTPS_PORT = 8443;
+const HTTP_PORT = 8080;
+const HTTPS_PORT = 8443;
 const ALPN = 'alpn h2,http/1.1';
 const MAX_CONNECTIONS = 4000;
 /** Of one address: not of a Kubernetes user, since all clients on the host have one address. */
@@ -152,4 +152,30 @@ ${lookUps.join('\n')}
   http-request disable-l7-retry unless { method GET HEAD OPTIONS }
   use_backend %[var(txn.to)]
 `;
+}
+
+/** Paths in the folder of a running HAProxy. */
+export interface RunFiles {
+  readonly configuration: string;
+  readonly exact: string;
+  readonly prefix: string;
+  readonly certificateList: string;
+  /** For commands about what it serves. */
+  readonly socket: string;
+  /** For commands about its process. */
+  readonly masterSocket: string;
+  certificate(name: string): string;
+}
+
+/** The paths below a folder; creates nothing. */
+export function runFilesIn(folder: string): RunFiles {
+  return {
+    configuration: join(folder, 'haproxy.cfg'),
+    exact: join(folder, 'exact.map'),
+    prefix: join(folder, 'prefix.map'),
+    certificateList: join(folder, 'certificates.list'),
+    socket: join(folder, 'haproxy.sock'),
+    masterSocket: join(folder, 'master.sock'),
+    certificate: (name) => join(folder, `${name}.pem`),
+  };
 }

@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Logger } from '@gantry/service';
-import { ask, HaproxyError, untilAnswering } from './ask.ts';
 import { CertificateStore } from './certificate-store.ts';
 import { formatLines, planChange, type ServerPath } from './change.ts';
-import { type Frontend, formatFiles } from './configuration.ts';
-import type { ProxyState } from './proxy-state.ts';
-import { type RunFiles, runFilesIn } from './run-files.ts';
+import { formatFiles, type Frontend, type RunFiles, runFilesIn } from './configuration.ts';
+import { ask, HaproxyError, type ProxyState, untilAnswering } from './proxy-state.ts';
 
 export interface HaproxyOptions {
   /** A folder in memory: keys are written to it. */

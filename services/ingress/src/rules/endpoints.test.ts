@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { slice } from '../testing/objects.ts';
-import { targetsOf } from './endpoints.ts';
-import { endpointFilter } from './endpoint-filter.ts';
+import { endpointFilter, targetsOf } from './endpoints.ts';
 
 const web = { namespace: 'a', service: 'web', port: 'http', protocol: 'http' } as const;
 const mayServe = endpointFilter(['10.128.240.0/24', '10.128.0.9']);

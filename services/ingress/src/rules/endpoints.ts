@@ -1,8 +1,9 @@
-import type { EndpointSlice } from '@gantry/objects';
+import { BlockList, isIPv4 } from 'node:net';
+import { CLOSED_RANGES, type EndpointSlice } from '@gantry/objects';
 import type { Backend } from './backend.ts';
 
 /** An address and port that requests of a backend are sent to, `10.128.4.7:8080`. */
-export type Target = string;
+type Target = string;
 
 /**
  * The endpoints of a backend in all slices of its Service: the ready ones, else those that terminate but still serve. Where an address is
@@ -36,4 +37,14 @@ export function targetsOf(
 
 function isTcp(protocol: string | undefined): boolean {
   return (protocol ?? 'TCP') === 'TCP';
+}
+
+/** Whether an address may be an endpoint: outside of `CLOSED_RANGES`, and of `others`, which are further ranges and addresses. */
+export function endpointFilter(others: readonly string[]): (address: string) => boolean {
+  const closed = new BlockList();
+  for (const range of [...CLOSED_RANGES, ...others]) {
+    const [address = '', bits = '32'] = range.split('/');
+    closed.addSubnet(address, Number(bits), 'ipv4');
+  }
+  return (address) => isIPv4(address) && !closed.check(address, 'ipv4');
 }

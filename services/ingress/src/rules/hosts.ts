@@ -1,13 +1,12 @@
 import type { Ingress } from '@gantry/objects';
+import { type Bound, fairShare, Shares } from './bounds.ts';
 import { isLeftOut } from './planned-part.ts';
-import { ANY_HOST, routeHost, wildcardAbove } from './route-keys.ts';
-import { type Bound, fairShare, Shares } from './shares.ts';
 
 /** Namespaces by the hosts that they have, also where a host is not served. */
 export type HostOwners = ReadonlyMap<string, string>;
 
 /** What decides on the owners of hosts. */
-export interface ObservedHosts {
+interface ObservedHosts {
   /** Oldest first. */
   readonly served: readonly Ingress[];
   /** Those whose class is missing. What they have they keep; they get nothing new. */
@@ -118,4 +117,48 @@ function hostsOf({ spec }: Ingress): readonly string[] {
   const hosts = new Set(named.flatMap((host) => routeHost(host) ?? []));
   if (rules.length === 0 && defaultBackend !== undefined) hosts.add(ANY_HOST);
   return [...hosts];
+}
+
+/** Keys of routes: a host and a path, as HAProxy looks them up. Nothing else of a user's text reaches its files and commands. */
+
+/** The host of rules without a host. */
+export const ANY_HOST = '*';
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const HOST = new RegExp(`^(\\*\\.)?${LABEL}(\\.${LABEL})*$`);
+const MAX_HOST = 253;
+/** What a path in a request consists of by RFC 3986. Other characters arrive there percent-encoded. */
+const PATH = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/;
+const MAX_PATH = 1024;
+
+/** The host of a rule as its routes have it; undefined where it is none. */
+export function routeHost(host: string | undefined): string | undefined {
+  if (host === undefined || host === '') return ANY_HOST;
+  const lower = host.toLowerCase();
+  return lower.length <= MAX_HOST && HOST.test(lower) ? lower : undefined;
+}
+
+/** The wildcard that a host is right below, `*.example.com` of `a.example.com`; undefined where there is none. */
+function wildcardAbove(host: string): string | undefined {
+  const dot = host.indexOf('.');
+  return dot < 0 || host.startsWith('*') ? undefined : `*${host.slice(dot)}`;
+}
+
+/** Whether a path can be that of a request. */
+export function isRoutablePath(path: string): boolean {
+  return path.length <= MAX_PATH && PATH.test(path);
+}
+
+/** The key of requests for exactly this path. */
+export function exactKey(host: string, path: string): string {
+  return `${host}${path}`;
+}
+
+/**
+ * The key that begins host and path of a request, with a `/` behind it, where the prefix matches by path element: `/a` matches `/a` and
+ * `/a/b`, not `/ab`. The longest key that does is the longest prefix.
+ */
+export function prefixKey(host: string, path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end -= 1;
+  return `${host}${path.slice(0, end)}/`;
 }

@@ -1,11 +1,10 @@
 import { formatKey, type Ingress, type IngressBackend, type IngressClass, keyOf, type Service } from '@gantry/objects';
-import { type PlanShares, routeCost, sharesOf } from './bounds.ts';
 import { type Backend, backendId, findBackend, type Refusal } from './backend.ts';
+import { type PlanShares, routeCost, sharesOf } from './bounds.ts';
 import type { SecretContent } from './certificate.ts';
 import { isClassMissing, isServed } from './classes.ts';
-import { type HostOwners, Hosts } from './hosts.ts';
+import { ANY_HOST, exactKey, type HostOwners, Hosts, isRoutablePath, prefixKey, routeHost } from './hosts.ts';
 import { isLeftOut } from './planned-part.ts';
-import { ANY_HOST, exactKey, isRoutablePath, prefixKey, routeHost } from './route-keys.ts';
 
 /** What decides on routes and certificates. */
 export interface ObservedIngresses {

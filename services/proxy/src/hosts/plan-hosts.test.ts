@@ -1,8 +1,8 @@
 import { must } from '@gantry/base';
 import { ENGINE_LABEL, HOST_ADDRESS_ANNOTATION, type Node, parseIpv4Range } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { CLOSED_ADDRESS_RANGES } from '../rules/closed-ranges.ts';
-import { planHostRules } from './host-rules.ts';
+import { CLOSED_ADDRESS_RANGES } from '../rules/transaction.ts';
+import { planHostRules } from './other-hosts.ts';
 import { MAX_HOSTS, planHosts } from './plan-hosts.ts';
 
 const range = (cidr: string) => must(parseIpv4Range(cidr), 'a range');

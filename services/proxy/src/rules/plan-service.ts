@@ -1,10 +1,9 @@
 import { must } from '@gantry/base';
 import { type EndpointSlice, isWithin, parseIpv4Range, type Service } from '@gantry/objects';
-import { clusterEndpoints, hasUsable, HOST, localEndpoints } from './choose-endpoints.ts';
-import { endpointsOf, type RoutedEndpoint } from './endpoints.ts';
+import { clusterEndpoints, endpointsOf, hasUsable, HOST, localEndpoints, type RoutedEndpoint } from './endpoints.ts';
 import type { Container, Element, Fragment } from './fragment.ts';
-import { CLIENTS } from './kept-clients.ts';
 import { type RoutedPort, routedPorts } from './service-port.ts';
+import { CLIENTS } from './stale-flows.ts';
 import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
 /** Set on packets that came for a NodePort or an external address; postrouting masquerades them where they leave this host. */

@@ -1,3 +1,5 @@
+import { must } from '@gantry/base';
+import { CLOSED_RANGES, parseIpv4Range } from '@gantry/objects';
 import type { Container, Element } from './fragment.ts';
 import type { TableChange } from './rule-book.ts';
 
@@ -53,3 +55,6 @@ function formatElements(verb: 'add' | 'delete', table: string, elements: readonl
   }
   return commands;
 }
+
+/** `CLOSED_RANGES` of `@gantry/objects` as numbers. */
+export const CLOSED_ADDRESS_RANGES = CLOSED_RANGES.map((text) => must(parseIpv4Range(text), `the range ${text}`));

@@ -11,16 +11,16 @@ import { createLogger, createMetrics } from '@gantry/service';
 import { ClusterView } from '../cluster-view.ts';
 import { readProxyConfig } from '../config.ts';
 import { keepDockerUser } from '../host/docker-user.ts';
-import { openNft } from '../nft/nft.ts';
-import { PolicyView } from '../policy/policy-view.ts';
-import { Programmer } from '../programmer.ts';
-import { removeRules } from '../remove-rules.ts';
-import { CLOSED_ADDRESS_RANGES } from '../rules/closed-ranges.ts';
-import { RuleBook } from '../rules/rule-book.ts';
-import { tableSkeleton } from '../rules/table.ts';
 import { otherHosts, reachOf } from '../hosts/other-hosts.ts';
 import { TunnelKeeper } from '../hosts/tunnel-keeper.ts';
 import { tunnelDevice } from '../hosts/tunnel.ts';
+import { openNft } from '../nft/nft.ts';
+import { PolicyView } from '../policy/policy-view.ts';
+import { Programmer } from '../programmer.ts';
+import { RuleBook } from '../rules/rule-book.ts';
+import { tableSkeleton } from '../rules/table.ts';
+import { CLOSED_ADDRESS_RANGES } from '../rules/transaction.ts';
+import { removeRules } from '../run-proxy.ts';
 
 /** A transaction that the kernel has accepted. */
 export interface RulesWritten {

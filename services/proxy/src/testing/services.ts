@@ -7,8 +7,8 @@ import {
   type ServicePort,
   type ServiceSpec,
 } from '@gantry/objects';
-import { CLOSED_ADDRESS_RANGES } from '../rules/closed-ranges.ts';
 import type { LocalNode, Topology } from '../rules/topology.ts';
+import { CLOSED_ADDRESS_RANGES } from '../rules/transaction.ts';
 
 /** A host with the pods 10.128.0.0/20, and the control network 10.128.240.0/24. */
 export function topology(...nodes: readonly LocalNode[]): Topology {

@@ -1,7 +1,6 @@
-import type { CountedNodes } from './counted-nodes.ts';
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
-import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
+import type { ClusterSnapshot, CountedNodes, NodeInfo } from './snapshot.ts';
 
 /** The weight of required affinity of pods on nodes for the rank of nodes: hardPodAffinityWeight of Kubernetes' defaults. */
 const REQUIRED_WEIGHT = 1;

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { exampleNode, examplePod, exampleSnapshot } from '../testing/examples.ts';
 import { spreadBy } from '../testing/spread-examples.ts';
-import { CountedNodes } from './counted-nodes.ts';
 import { createPodInfo } from './pod-info.ts';
-import { withPod } from './snapshot.ts';
+import { CountedNodes, withPod } from './snapshot.ts';
 import { SpreadCounts } from './spread-counts.ts';
 
 const NODES = ['a', 'b', 'c'].map((zone) => exampleNode(zone, { labels: { zone } }));

@@ -1,8 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import { domainOf } from './affinity-counts.ts';
-import type { CountedNodes } from './counted-nodes.ts';
 import type { ByValue, DomainCount, PodDifference, PodInfo, Spreading } from './pod-info.ts';
-import type { NodeInfo } from './snapshot.ts';
+import type { CountedNodes, NodeInfo } from './snapshot.ts';
 import { countsFor, eligibility, type PodSpread, type SpreadConstraint } from './topology-spread.ts';
 
 /** The domain with the fewest pods, and the fewest in any other one; `Infinity` where there is none. */

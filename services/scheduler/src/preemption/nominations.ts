@@ -1,3 +1,4 @@
+import type { Pod } from '@gantry/objects';
 import type { PodInfo } from '../framework/pod-info.ts';
 
 const NO_PODS: readonly PodInfo[] = [];
@@ -45,4 +46,13 @@ export class Nominations {
     if (left.length === 0) this.#byNode.delete(nodeName);
     else this.#byNode.set(nodeName, left);
   }
+}
+
+/** The reason of the condition `DisruptionTarget` of a pod that the scheduler preempts. */
+export const PREEMPTION_REASON = 'PreemptionByScheduler';
+
+/** Whether a pod has the condition of pods that the scheduler preempts. */
+export function isMarkedForPreemption({ status }: Pod): boolean {
+  const target = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  return target?.status === 'True' && target.reason === PREEMPTION_REASON;
 }

@@ -1,10 +1,8 @@
+import type { Refusal } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import type { Refusal } from '../framework/refusal.ts';
 import type { NodeInfo } from '../framework/snapshot.ts';
-import { chooseCandidate } from './choose-candidate.ts';
-import type { Nominations } from './nominations.ts';
-import { isMarkedForPreemption } from './preempted.ts';
-import { type Candidate, mayPreempt, type PreemptionRules, selectVictims } from './select-victims.ts';
+import { isMarkedForPreemption, type Nominations } from './nominations.ts';
+import { type Candidate, chooseCandidate, mayPreempt, type PreemptionRules, selectVictims } from './select-victims.ts';
 
 /** How a pod that fits on no node can get room. */
 export type PreemptionPlan =

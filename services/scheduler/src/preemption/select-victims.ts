@@ -1,10 +1,9 @@
 import { addAmounts, subtractAmounts } from '@gantry/objects';
-import type { FilterPlugin } from '../framework/plugin.ts';
+import { type FilterPlugin, refusalOf } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { refusalOf } from '../framework/refusal.ts';
 import type { NodeInfo } from '../framework/snapshot.ts';
 import type { BudgetLedger } from './budget-ledger.ts';
-import { byImportance } from './importance.ts';
+import { isMarkedForPreemption } from './nominations.ts';
 
 /** A node on which a pod fits when its victims are gone. */
 export interface Candidate {
@@ -92,4 +91,54 @@ export function selectVictims(
     awaited,
     violations: violations.length,
   };
+}
+
+/** Added to each priority, so that fewer victims count less though priorities may be negative. */
+const LOWEST_PRIORITY = 2 ** 31;
+
+/**
+ * The best candidate by Kubernetes' criteria: the fewest violations of budgets, the lowest priority of the most important victim, the
+ * lowest sum of priorities, the fewest victims, and victims that were started last. Of equals the first.
+ */
+export function chooseCandidate(candidates: readonly Candidate[]): Candidate | undefined {
+  const ranked = candidates.map((candidate) => ({ candidate, rank: rankOf(candidate) }));
+  const [first] = ranked;
+  if (first === undefined) return undefined;
+  return ranked.reduce((best, one) => (isLess(one.rank, best.rank) ? one : best), first).candidate;
+}
+
+function rankOf({ violations, victims, awaited }: Candidate): readonly number[] {
+  const leaving = [...victims, ...awaited].sort(byImportance);
+  const highest = leaving[0]?.priority ?? -LOWEST_PRIORITY;
+  const sum = leaving.reduce((total, { priority }) => total + priority + LOWEST_PRIORITY, 0);
+  const earliest = Math.min(...leaving.filter(({ priority }) => priority === highest).map(startOf));
+  return [violations, highest, sum, leaving.length, -earliest];
+}
+
+function isLess(rank: readonly number[], other: readonly number[]): boolean {
+  for (const [i, value] of rank.entries()) {
+    const otherValue = other[i] ?? 0;
+    if (value !== otherValue) return value < otherValue;
+  }
+  return false;
+}
+
+/** When a pod was started; one that was not, now. */
+function startOf({ pod }: PodInfo): number {
+  const started = Date.parse(pod.status?.startTime ?? '');
+  return Number.isNaN(started) ? Number.POSITIVE_INFINITY : started;
+}
+
+/**
+ * Orders pods as Kubernetes does, the most important first: by priority, and among equals the one that was started first. Further
+ * equals are in the same order each time, and those that are marked for preemption come last, so that a preemption that was broken off
+ * goes on with the same pods.
+ */
+function byImportance(a: PodInfo, b: PodInfo): number {
+  if (a.priority !== b.priority) return b.priority - a.priority;
+  const [start, otherStart] = [startOf(a), startOf(b)];
+  if (start !== otherStart) return start < otherStart ? -1 : 1;
+  const marked = Number(isMarkedForPreemption(a.pod)) - Number(isMarkedForPreemption(b.pod));
+  if (marked !== 0) return marked;
+  return a.key < b.key ? -1 : 1;
 }

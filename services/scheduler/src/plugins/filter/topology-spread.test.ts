@@ -1,9 +1,8 @@
 import type { Pod, TopologySpreadConstraint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { createPodInfo } from '../../framework/pod-info.ts';
 import type { ClusterChange } from '../../framework/plugin.ts';
-import type { NodeInfo } from '../../framework/snapshot.ts';
-import { CountedNodes } from '../../framework/counted-nodes.ts';
+import { createPodInfo } from '../../framework/pod-info.ts';
+import { CountedNodes, type NodeInfo } from '../../framework/snapshot.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { planAssignments } from '../../plan.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';

@@ -1,7 +1,7 @@
 import { HOSTNAME_LABEL, type TopologySpreadConstraint } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { CountedNodes } from '../../framework/counted-nodes.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
+import { CountedNodes } from '../../framework/snapshot.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
 import { spreadBy } from '../../testing/spread-examples.ts';

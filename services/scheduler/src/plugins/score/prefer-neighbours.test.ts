@@ -1,8 +1,8 @@
 import type { Affinity, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { AffinityCounts } from '../../framework/affinity-counts.ts';
-import { CountedNodes } from '../../framework/counted-nodes.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
+import { CountedNodes } from '../../framework/snapshot.ts';
 import { planAssignments } from '../../plan.ts';
 import { apart, exampleTerm, near, preferApart, preferNear } from '../../testing/affinity-examples.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fairShare, Shares } from './shares.ts';
+import { fairShare, Shares } from './bounds.ts';
 
 describe('the share of each namespace', () => {
   it.each([

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { untilAnswering } from './ask.ts';
+import { untilAnswering } from './proxy-state.ts';
 
 const signal = new AbortController().signal;
 let folder: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { certificateGroups } from './certificate-groups.ts';
+import { certificateGroups } from './certificate-store.ts';
 
 const hostsOf = (certificates: Readonly<Record<string, string>>) =>
   [...certificateGroups(new Map(Object.entries(certificates))).values()].map(({ hosts, pem }) => [

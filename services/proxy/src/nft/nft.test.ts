@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ChangeWatch } from './change-watch.ts';
+import { ChangeWatch } from './nft.ts';
 
 const CASES: readonly (readonly [string, readonly string[], number])[] = [
   ['a flush by another program', ['delete rule ip gantry-a forward handle 7', by('nft')], 1],
