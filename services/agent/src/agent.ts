@@ -26,7 +26,7 @@ import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { HostShares } from './node/host-shares.ts';
 import { NodeStatusManager, ImageList } from './node/node-status-manager.ts';
-import { PodManager } from './pods/pod-manager.ts';
+import { ownWorkers, PodManager } from './pods/pod-manager.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { linuxHostMeter } from './usage/linux-host-meter.ts';
@@ -85,7 +85,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, parts, services, client);
   services.pressure.subscribe(() => node.checkNow());
-  const manager = new PodManager(services);
+  const manager = new PodManager(services, ownWorkers(services));
   const registeredNode = { self, parts, services, node, client, certificates, usage, active: manager };
   // Static pods are known before the engine is listed: those whose files went meanwhile are found by the first list.
   await services.staticFolder.read().catch((error: unknown) => {
@@ -159,7 +159,7 @@ function registeredParts(
     (abort) => heartbeat.run(abort),
     (abort) => node.run(abort),
     (abort) => source.run(abort),
-    (abort) => services.services.run(abort),
+    (abort) => services.linkedServices.run(abort),
     (abort) => mirrors.run(abort),
     (abort) => reclaimer.run(abort),
     (abort) => runCustodian(environment, { self, engine, runtime, services, client, mounts }, abort),
@@ -266,7 +266,7 @@ async function runCustodian(
   });
   const forwarders = new ForwarderKeeper({
     runtime: runtime.forwarders,
-    services: services.services,
+    services: services.linkedServices,
     events: services.events,
     cluster: config.clusterId,
     network: config.podNetwork,

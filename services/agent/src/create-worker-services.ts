@@ -28,7 +28,7 @@ import { Evictions } from './eviction/evictions.ts';
 import { HostTurns } from './eviction/host-turns.ts';
 import { PressureManager } from './eviction/pressure-manager.ts';
 import { StorageEvictor } from './eviction/storage-evictor.ts';
-import type { WorkerServices } from './pods/worker-services.ts';
+import type { EndServices, WorkerServices } from './pods/worker-services.ts';
 import { parseResolvConf } from './spec/dns.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
@@ -79,14 +79,11 @@ function parallelRemovals({ cpus }: EngineInfo, shares: number): number {
   return Math.max(2, Math.ceil((cpus * 1.5) / Math.max(1, shares)));
 }
 
-/** With what runs beside the workers. */
-export type NodeServices = WorkerServices & {
+/** With what runs beside the workers of a node. */
+export type OwnServices = WorkerServices & {
   readonly volumes: PodVolumes;
   /** The pods of the API alone. */
   readonly source: PodSource;
-};
-/** Those of a node of this agent's own, with its static pods. */
-export type OwnServices = NodeServices & {
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
   readonly evictor: StorageEvictor;
@@ -94,7 +91,7 @@ export type OwnServices = NodeServices & {
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
   readonly nodeSource: NodeSource;
-  readonly services: ServiceSource;
+  readonly linkedServices: ServiceSource;
 };
 
 /** The services that the workers of this node's own pods share. */
@@ -139,7 +136,6 @@ export function createWorkerServices(
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   const onWritten = terminationCounter(metrics);
   return {
-    mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
     facts,
     resolver,
@@ -150,7 +146,7 @@ export function createWorkerServices(
     seccomp: new SeccompProfiles(config.seccompDir || join(self.shared.path, 'seccomp')),
     ...limitsOf(config, engine, clock),
     sandboxImage: config.sandboxImage,
-    services: new ServiceSource({ client, clock, random, logger }),
+    linkedServices: new ServiceSource({ client, clock, random, logger }),
     baseEnvironment: apiServerVariables(kubernetes, API_PORT),
     runtime,
     client,
@@ -256,23 +252,30 @@ function nodeEviction(
   return { evictions, evictor, pressure, collector };
 }
 
-/** Services that clean up another node's pods: with that node's pods and folders, otherwise this node's services. */
+/** What ends another node's pods: that node's pods and folders, and otherwise what this node has. */
 export function createCleanupServices(
   services: WorkerServices,
   self: Self,
   client: GrpcClient,
   mounts: HostMounts,
   { node, object, pods: cleaned }: CleanedPods,
-): NodeServices {
+): EndServices & { readonly source: PodSource } {
   const { clock, random, logger } = services;
   const podSource = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
   const pods = onlyThose(podSource, (uid) => isStaticUid(uid) === (cleaned === 'static'));
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
-  const { config: source, facts, resolver, hostFiles, engine } = services;
+  const { config: source, facts, resolver, hostFiles, engine, runtime, addresses, events, removals } = services;
   return {
-    ...services,
-    mode: 'cleanup',
+    facts,
+    runtime,
+    client,
+    addresses,
+    events,
+    removals,
+    clock,
+    random,
+    logger,
     owner: { cluster: services.owner.cluster, node },
     pods,
     source: podSource,

@@ -21,7 +21,7 @@ import { AddressPool } from './pods/address-pool.ts';
 import { Evictions } from './eviction/evictions.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
-import { PodManager } from './pods/pod-manager.ts';
+import { ownWorkers, PodManager } from './pods/pod-manager.ts';
 import { Slots, commandLimits } from './pods/slots.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
@@ -104,7 +104,7 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
   await runTogether(
     [
       (abort) => source.run(abort),
-      (abort) => services.services.run(abort),
+      (abort) => services.linkedServices.run(abort),
       (abort) => reporter.run(abort),
       (abort) => services.gate.run(abort),
       ...names.map((name) => async (abort: AbortSignal) => {
@@ -152,7 +152,11 @@ async function runNode(
     onRecovered: check,
   });
   await runTogether(
-    [(abort) => heartbeat.run(abort), (abort) => node.run(abort), (abort) => new PodManager(services).run(abort)],
+    [
+      (abort) => heartbeat.run(abort),
+      (abort) => node.run(abort),
+      (abort) => new PodManager(services, ownWorkers(services)).run(abort),
+    ],
     signal,
   );
 }
@@ -199,7 +203,6 @@ function sharedServices(
   const pulled = new PulledImages(folder, 'hollow');
   const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
-    mode: 'run',
     // There are no static pods.
     staticGate: gate,
     engine,
@@ -236,7 +239,7 @@ function sharedServices(
       release: async () => undefined,
     },
     config: apiConfigSource(client),
-    services: new ServiceSource({ client, clock, random, logger }),
+    linkedServices: new ServiceSource({ client, clock, random, logger }),
     // No volume shows anything.
     configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
     // Containers use and write nothing.

@@ -251,7 +251,7 @@ describe('a host custodian with an agent that comes back', () => {
     servicesFor = ({ object, pods }) => {
       begun.push({ object, pods });
       const source = new PodSource({ client: server, node: 'host-2', clock, random: () => 0.5, logger: silentLogger });
-      return { ...services, mode: 'cleanup', source };
+      return { ...services, source };
     };
     const finalizers = ['example.com/kept'];
     await server.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a', finalizers } });
@@ -289,7 +289,7 @@ describe('a host custodian with an agent that comes back', () => {
         signal.addEventListener('abort', () => ended.push(pods));
         await hung.promise;
       };
-      return { ...services, mode: 'cleanup', source: Object.assign(source, { run }) };
+      return { ...services, source: Object.assign(source, { run }) };
     };
     const metadata = { name: 'p', namespace: 'a', finalizers: ['example.com/kept'] };
     await server.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { nodeName: 'host-2', containers: [] } });

@@ -19,8 +19,8 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import { numberOf } from '../identity/node-identity.ts';
 import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
-import { PodManager } from '../pods/pod-manager.ts';
-import type { WorkerServices } from '../pods/worker-services.ts';
+import { cleanupWorkers, PodManager } from '../pods/pod-manager.ts';
+import type { EndServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
@@ -48,8 +48,8 @@ export interface CustodianOptions {
   readonly hostName: string;
   readonly statePath: string;
   readonly mounts: HostMounts;
-  /** Worker services for the pods of another node of this host, in cleanup mode. */
-  readonly servicesFor: (node: CleanedPods) => WorkerServices & { readonly source: PodSource };
+  /** What ends the pods of another node of this host. */
+  readonly servicesFor: (node: CleanedPods) => EndServices & { readonly source: PodSource };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -276,7 +276,7 @@ export class Custodian {
     const done = Promise.all([
       services.source.run(both),
       services.gate.run(both),
-      new PodManager(services).run(both),
+      new PodManager(services, cleanupWorkers(services)).run(both),
     ]).then(
       () => undefined,
       (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),

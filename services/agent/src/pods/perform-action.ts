@@ -5,7 +5,7 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { PodAction, StartContainer, Unpause, UpdateContainer, UpdatePodGroup } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
 import { grantedPod } from '../spec/resize.ts';
-import type { ActionContext } from './action-context.ts';
+import type { ActionContext, EndContext } from './action-context.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { checkMemoryDecreases } from './memory-decrease.ts';
 import { mountVolumes } from './mount-volumes.ts';
@@ -15,12 +15,43 @@ import { signalContainer, stopContainer } from './stop-container.ts';
 /** An update that the engine has taken shows within this time. */
 const UPDATE_SHOWN_MS = 5_000;
 
+/** An action that ends something of a pod. */
+type EndAction = Extract<
+  PodAction,
+  {
+    kind:
+      | 'stopContainer'
+      | 'signalContainer'
+      | 'unpause'
+      | 'stopSandbox'
+      | 'removeSandbox'
+      | 'removeContainer'
+      | 'release';
+  }
+>;
+
+/** Whether an action ends something: deleted pods need no other. */
+export function endsSomething(action: PodAction): action is EndAction {
+  switch (action.kind) {
+    case 'mountVolumes':
+    case 'createSandbox':
+    case 'startContainer':
+    case 'updateContainer':
+    case 'updatePodGroup':
+      return false;
+    default:
+      return true;
+  }
+}
+
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
-  const { services, step, memory } = context;
-  const { runtime, removals } = services;
+  if (endsSomething(action)) {
+    await performEnd(action, context);
+    return;
+  }
   // What waits for room takes no effect on what is started meanwhile.
-  const pod = context.pod === undefined ? undefined : grantedPod(context.pod, memory.resize);
+  const pod = context.pod === undefined ? undefined : grantedPod(context.pod, context.memory.resize);
   switch (action.kind) {
     case 'mountVolumes':
       if (pod !== undefined) await mountVolumes(pod, context);
@@ -31,17 +62,25 @@ export async function performAction(action: PodAction, context: ActionContext): 
     case 'startContainer':
       if (pod !== undefined) await start(pod, action, context);
       return;
-    case 'stopContainer':
-      stopContainer(action, context);
-      return;
-    case 'signalContainer':
-      signalContainer(action, context);
-      return;
     case 'updateContainer':
       await updateContainer(action, context);
       return;
     case 'updatePodGroup':
       await updatePodGroup(action, context);
+      return;
+  }
+}
+
+/** Carries out one action that ends something. Every failure rejects. */
+export async function performEnd(action: EndAction, context: EndContext): Promise<void> {
+  const { services, step } = context;
+  const { runtime, removals } = services;
+  switch (action.kind) {
+    case 'stopContainer':
+      stopContainer(action, context);
+      return;
+    case 'signalContainer':
+      signalContainer(action, context);
       return;
     case 'unpause':
       await unpause(action, context);
@@ -82,13 +121,13 @@ async function start(pod: Pod, action: StartContainer, context: ActionContext): 
   }
 }
 
-async function unpause({ id, name }: Unpause, { pod, events, services, step }: ActionContext): Promise<void> {
+async function unpause({ id, name }: Unpause, { pod, events, services, step }: EndContext): Promise<void> {
   await services.runtime.pauses.unpause(id, step);
   if (pod !== undefined) events.unpaused(pod, name);
 }
 
 /** A container that was prepared and is not started has gone. */
-async function forgetPrepared(id: string, { memory }: ActionContext): Promise<void> {
+async function forgetPrepared(id: string, { memory }: EndContext): Promise<void> {
   for (const [name, prepared] of memory.prepared) {
     if (prepared.id !== id) continue;
     memory.prepared.delete(name);
@@ -130,12 +169,12 @@ async function updatePodGroup({ resources }: UpdatePodGroup, context: ActionCont
 }
 
 /** Keeps the sandbox's address out of use for a while after its end. */
-function restAddress(sandboxId: string, { state, services }: ActionContext): void {
+function restAddress(sandboxId: string, { state, services }: EndContext): void {
   services.addresses.rest(state?.sandboxes.find(({ id }) => id === sandboxId)?.address ?? '');
 }
 
 /** Removes the pod's folders, its control group and, by its uid, its object. */
-async function release({ uid, pod, memory, services, step }: ActionContext): Promise<void> {
+async function release({ uid, pod, memory, services, step }: EndContext): Promise<void> {
   const { volumes, client, runtime, owner, logger } = services;
   await Promise.all(memory.disposals);
   await volumes.release(uid);

@@ -5,7 +5,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode } from '../testing/start-node.ts';
-import { PodManager } from './pod-manager.ts';
+import { ownWorkers, PodManager } from './pod-manager.ts';
 
 const MIB = 2 ** 20;
 const whole = (cpu: string, memory: string): ResourceRequirements => ({
@@ -179,7 +179,7 @@ it('a group that cannot be removed holds up neither the end of its pod nor the e
   };
   const node = await startNode({ wrap });
   await node.hollow.podGroups.updatePodGroup({ owner: OWNER, uid: 'left' }, {});
-  const manager = new PodManager(node.services);
+  const manager = new PodManager(node.services, ownWorkers(node.services));
   void manager.run(node.stop.signal);
   const { metadata } = await node.put(pod({ resources: SMALL }));
   await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
@@ -200,7 +200,7 @@ it('a group that an agent has left without a pod is removed, and no other', asyn
   ]) {
     await node.hollow.podGroups.updatePodGroup(one, {});
   }
-  void new PodManager(node.services).run(node.stop.signal);
+  void new PodManager(node.services, ownWorkers(node.services)).run(node.stop.signal);
   await soon(node, () => node.hollow.podGroups.listPodGroups(OWNER)).toEqual([uid]);
   expect(await node.hollow.podGroups.listPodGroups(other)).toEqual(['theirs']);
   await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');

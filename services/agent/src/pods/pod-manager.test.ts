@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
-import { PodManager } from './pod-manager.ts';
+import { ownWorkers, PodManager } from './pod-manager.ts';
 
 /** How often containers are listed: those of all pods, and those of one. */
 interface Lists {
@@ -74,7 +74,7 @@ async function manage(count: number): Promise<{ readonly node: TestNode; readonl
     await node.put(pod({ containers: [container('main', { livenessProbe: probe })] }, {}, { name: `pod-${index}` }));
   }
   await soon(node, () => node.pods.list().length).toBe(count);
-  void new PodManager(node.services).run(node.stop.signal);
+  void new PodManager(node.services, ownWorkers(node.services)).run(node.stop.signal);
   const running = () => node.client.all(PODS).filter(({ status }) => status?.phase === 'Running').length;
   await soon(node, running).toBe(count);
   return { node, lists };

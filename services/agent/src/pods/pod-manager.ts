@@ -1,15 +1,37 @@
 import { backoffMs, errorMessage, pause } from '@gantry/base';
 import { isStaticPod } from '../spec/static-pod.ts';
+import { CleanupWorker } from './cleanup-worker.ts';
+import type { PodSteps } from './pod-steps.ts';
 import { PodWorker } from './pod-worker.ts';
-import type { WorkerServices } from './worker-services.ts';
+import type { EndServices, WorkerServices } from './worker-services.ts';
 
 const RELIST_MS = 60_000;
 const RECONNECT = { initialMs: 200, maxMs: 5_000 };
 
+/** Which workers a manager has, and what notifies them beside the API and the engine. */
+export interface PodWorkers {
+  readonly create: (uid: string, isFollowed: () => boolean) => PodSteps;
+  readonly changes: readonly { readonly subscribe: (listener: (uid: string) => void) => () => void }[];
+}
+
+/** The workers of a node's own pods. */
+export function ownWorkers(services: WorkerServices): PodWorkers {
+  return {
+    create: (uid, isFollowed) => new PodWorker(uid, services, isFollowed),
+    changes: [services.evictions, services.configs],
+  };
+}
+
+/** The workers that clean up for an agent that is gone. */
+export function cleanupWorkers(services: EndServices): PodWorkers {
+  return { create: (uid, isFollowed) => new CleanupWorker(uid, services, isFollowed), changes: [] };
+}
+
 /** One worker per pod that exists in the API or in the engine, notified by both. A slow relist covers lost events. */
 export class PodManager {
-  readonly #services: WorkerServices;
-  readonly #workers = new Map<string, PodWorker>();
+  readonly #services: EndServices;
+  readonly #kind: PodWorkers;
+  readonly #workers = new Map<string, PodSteps>();
   readonly #running = new Set<Promise<void>>();
   readonly #listeners = new Set<(uid: string) => void>();
   /** Pods of which the engine has something, or has reported a change; each with the number of the last list then. */
@@ -20,22 +42,21 @@ export class PodManager {
   /** Whether the engine has nothing of a pod that is not in `#reported`. */
   #isComplete = false;
 
-  constructor(services: WorkerServices) {
+  constructor(services: EndServices, kind: PodWorkers) {
     this.#services = services;
+    this.#kind = kind;
   }
 
   /** Runs until `signal` is aborted; the pods' containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#services.pods.subscribe((uid) => this.#notify(uid, signal));
-    const unevict = this.#services.evictions.subscribe((uid) => this.#workers.get(uid)?.notify());
-    const unwatch = this.#services.configs.subscribe((uid) => this.#workers.get(uid)?.notify());
+    const ends = this.#kind.changes.map((each) => each.subscribe((uid) => this.#workers.get(uid)?.notify()));
     for (const pod of this.#services.pods.list()) this.#notify(pod.metadata.uid ?? '', signal);
     try {
       await Promise.all([this.#followEngine(signal), this.#relistSlowly(signal)]);
     } finally {
       unsubscribe();
-      unwatch();
-      unevict();
+      for (const end of ends) end();
       await Promise.all(this.#running);
     }
   }
@@ -65,7 +86,7 @@ export class PodManager {
   }
 
   #start(uid: string, signal: AbortSignal): void {
-    const worker = new PodWorker(uid, this.#services, () => this.#isFollowing);
+    const worker = this.#kind.create(uid, () => this.#isFollowing);
     this.#workers.set(uid, worker);
     // Most pods are new, and no other process makes containers for this node: the first step needs no list.
     if (this.#isComplete && !this.#reported.has(uid)) worker.relisted(undefined, worker.epoch);

@@ -1,8 +1,9 @@
-import { allEnded, anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
+import { type AfterStep, PodSteps } from './pod-steps.ts';
+import { allEnded, errorMessage } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
-import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
+import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
@@ -14,52 +15,35 @@ import { podStatus } from '../status/pod-status.ts';
 import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
 import { performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
-import { PodEvents } from './pod-events.ts';
 import { gateOf } from './pod-gate.ts';
 import { ResizeEvents } from './resize-events.ts';
-import { PodObservation, stateWith, addressOf, networkOf } from './pod-observation.ts';
+import { stateWith, addressOf, networkOf } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
-import { createWorkerMemory, disposeLater } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
 import { volumesKey } from './mount-volumes.ts';
 import { maxRestartDelay } from '../spec/restart-policy.ts';
 
-const FAILURE_BACKOFF = { initialMs: 500, maxMs: 10_000 };
 /** The content of volumes is read again this often, beside changes that are noticed: tokens run out. */
 const VOLUME_REFRESH_MS = 60_000;
 
 /**
  * Makes one pod's containers match its object: reads, plans and acts until the plan is empty, then sleeps until it is
- * notified. The reason of a notification matters for one thing only: whether the engine is asked again. It ends when neither object
- * nor containers are left.
+ * notified. It ends when neither object nor containers are left.
  */
-export class PodWorker {
-  readonly #uid: string;
+export class PodWorker extends PodSteps {
   readonly #services: WorkerServices;
-  readonly #isFollowed: () => boolean;
-  readonly #memory = createWorkerMemory();
-  readonly #events: PodEvents;
   readonly #resizes: ResizeEvents;
   readonly #messages: TerminationMessages;
-  readonly #observation = new PodObservation();
   readonly #deadline: PodDeadline;
   readonly #probes: ProbeRunner;
-  readonly #work = new Signal();
-  /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
-  readonly #hurry = new Signal();
-  #wish = '';
-  #goal: PodGoal = 'run';
-  #step = new AbortController();
 
   /** `isFollowed` says whether the engine's changes are reported to `engineChanged`. */
   constructor(uid: string, services: WorkerServices, isFollowed: () => boolean) {
+    super(uid, services, isFollowed);
     const { runtime, clock, random, events, volumes, pods, probes } = services;
-    this.#uid = uid;
     this.#services = services;
-    this.#isFollowed = isFollowed;
     this.#deadline = new PodDeadline(clock, () => this.notify());
-    this.#events = new PodEvents(events);
     this.#resizes = new ResizeEvents(events);
     this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
     this.#probes = new ProbeRunner({
@@ -68,7 +52,7 @@ export class PodWorker {
       clock,
       random,
       onFindings: (name, findings) => {
-        this.#memory.probes.set(name, findings);
+        this.memory.probes.set(name, findings);
         this.notify();
       },
       onOutcome: (container, kind, outcome) => {
@@ -77,155 +61,76 @@ export class PodWorker {
       },
       onFailure: (container, kind, message) => {
         const pod = pods.get(uid);
-        if (pod !== undefined) this.#events.unhealthy(pod, container, kind, message);
+        if (pod !== undefined) this.events.unhealthy(pod, container, kind, message);
       },
       onWarning: (container, kind, message) => {
         const pod = pods.get(uid);
-        if (pod !== undefined) this.#events.probeWarning(pod, container, kind, message);
+        if (pod !== undefined) this.events.probeWarning(pod, container, kind, message);
       },
     });
   }
 
-  /** The pod may have changed in the engine. */
-  engineChanged(): void {
-    this.outdate();
-    this.notify();
+  /** Also when it is evicted, or its time is over. */
+  protected override isEnding(pod: Pod | undefined): boolean {
+    const isOver = super.isEnding(pod) || this.#services.evictions.evictionOf(this.uid) !== undefined;
+    return isOver || this.#deadline.watch(pod) === 'over';
   }
 
-  /** What was found out about the pod is not used any more. */
-  outdate(): void {
-    this.#observation.outdate();
+  protected override stop(): void {
+    const { probes, usage, evictor, evictions, admission, configs } = this.#services;
+    this.#probes.stop();
+    this.#deadline.cancel();
+    probes.metrics.forget(this.uid);
+    usage.observe(this.uid, undefined);
+    evictor.forget(this.uid);
+    evictions.forget(this.uid);
+    admission.forget(this.uid);
+    configs.follow(this.uid, undefined);
   }
 
-  /**
-   * Something else than the engine may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time
-   * is over.
-   */
-  notify(): void {
-    const { pods, evictions } = this.#services;
-    const pod = pods.get(this.#uid);
-    const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
-    const isEnding = isLeaving || evictions.evictionOf(this.#uid) !== undefined || this.#deadline.watch(pod) === 'over';
-    if (this.#goal === 'run' && isEnding) this.#step.abort();
-    if (wishOf(pod) !== this.#wish) this.#hurry.notify();
-    this.#work.notify();
-  }
-
-  /** Changes whenever what was found out about the pod may be out of date: see `relisted`. */
-  get epoch(): number {
-    return this.#observation.epoch;
-  }
-
-  /** Uses this pod's part of a list of all pods, so that the pod is not listed again. `epoch` was read before the list began. */
-  relisted(state: PodState | undefined, epoch: number): void {
-    if (this.#observation.keep(state, epoch) === 'outdated') this.engineChanged();
-    else this.#work.notify();
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#loop(signal);
-    } finally {
-      this.#probes.stop();
-      this.#services.probes.metrics.forget(this.#uid);
-      this.#deadline.cancel();
-      const { prepared, disposals } = this.#memory;
-      for (const container of prepared.values()) disposeLater(this.#memory, container);
-      await Promise.all(disposals);
-      if (this.#services.mode === 'run') {
-        this.#services.usage.observe(this.#uid, undefined);
-        this.#services.evictor.forget(this.#uid);
-        this.#services.evictions.forget(this.#uid);
-        this.#services.admission.forget(this.#uid);
-        this.#services.configs.follow(this.#uid, undefined);
-      }
-    }
-  }
-
-  async #loop(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger } = this.#services;
-    let failures = 0;
-    while (!signal.aborted) {
-      this.#step = new AbortController();
-      try {
-        using step = anySignal(signal, this.#step.signal);
-        const outcome = await this.#once(step, signal);
-        failures = 0;
-        if (outcome === 'ended') return;
-        if (outcome !== 'again') await this.#work.wait(clock, outcome.requeueAt - clock.now(), signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (this.#step.signal.aborted) continue;
-        failures += 1;
-        logger.warn({ pod: this.#uid, reason: errorMessage(error) }, 'a step of a pod failed');
-        await this.#hurry.wait(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
-      }
-    }
-  }
-
-  async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, clock, mode, evictions, admission } = this.#services;
-    // Everything that was notified of until now is read below.
-    this.#work.clear();
-    this.#hurry.clear();
-    this.#wish = wishOf(pods.get(this.#uid));
-    const listed = await this.#look(step);
-    const pod = pods.get(this.#uid);
+  protected async once(step: AbortSignal, signal: AbortSignal): Promise<AfterStep> {
+    const { pods, clock, evictions, admission } = this.#services;
+    const listed = await this.look(step);
+    const pod = pods.get(this.uid);
     this.#deadline.watch(pod);
-    const state = interpretEnds(pod, listed, this.#memory.killed);
-    for (const id of killedIn(listed, state)) this.#memory.killed.add(id);
-    forgetEnded(this.#memory, state);
+    const state = interpretEnds(pod, listed, this.memory.killed);
+    for (const id of killedIn(listed, state)) this.memory.killed.add(id);
+    forgetEnded(this.memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
-    const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
-    // Cleaning up for another node only deletes.
-    if (pod !== undefined && mode === 'run') this.#memory.rejection = await admission.judge(pod, state, step);
+    const messages = await this.#messages.read(this.uid, state?.containers ?? [], specs, step);
+    if (pod !== undefined) this.memory.rejection = await admission.judge(pod, state, step);
     const { allocatable } = this.#services.facts;
-    if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), allocatable, state);
-    this.#memory.predecessor = await this.#predecessor(pod, state, step);
-    this.#memory.eviction = evictions.evictionOf(this.#uid);
-    this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';
-    this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
+    if (pod !== undefined) this.memory.resize = judgeResize(pod, pods.list(), allocatable, state);
+    this.memory.predecessor = await this.#predecessor(pod, state, step);
+    this.memory.eviction = evictions.evictionOf(this.uid);
+    this.memory.remains = evictions.isReclaimed(this.uid) ? 'reclaimed' : 'kept';
+    this.memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     if (pod !== undefined) this.#noteRestartOfAll(pod, state?.containers ?? []);
-    const plan = computePodActions(pod, state, this.#memory, clock.now());
-    this.#goal = plan.goal;
+    const plan = computePodActions(pod, state, this.memory, clock.now());
+    this.goal = plan.goal;
     if (plan.goal === 'end' && state?.containers.some((container) => container.state === 'running') !== true)
-      this.#services.volumes.end(this.#uid);
-    if (mode === 'run') {
-      this.#services.usage.observe(this.#uid, state);
-      this.#services.evictor.observe(this.#uid, state);
-      this.#services.configs.follow(this.#uid, plan.goal === 'run' ? pod : undefined);
-      this.#syncProbes(pod, state, signal);
-      if (pod !== undefined) this.#report(pod, state, plan, messages);
-    }
+      this.#services.volumes.end(this.uid);
+    this.#services.usage.observe(this.uid, state);
+    this.#services.evictor.observe(this.uid, state);
+    this.#services.configs.follow(this.uid, plan.goal === 'run' ? pod : undefined);
+    this.#syncProbes(pod, state, signal);
+    if (pod !== undefined) this.#report(pod, state, plan, messages);
     const actions = this.#permitted(pod, plan);
     if (actions.length === 0) {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await gateOf(this.#uid, this.#services).pass(step);
-    if (pods.get(this.#uid) !== pod) return 'again';
+    await gateOf(this.uid, this.#services).pass(step);
+    if (pods.get(this.uid) !== pod) return 'again';
     try {
       const report = (next: PodState) => {
-        if (mode === 'run' && pod !== undefined) this.#report(pod, next, plan, messages);
+        if (pod !== undefined) this.#report(pod, next, plan, messages);
       };
       await this.#perform(pod, state, actions, report, step, signal);
     } finally {
-      this.#observation.outdate();
+      this.outdate();
     }
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
-  }
-
-  /** What the engine has of the pod now. */
-  async #look(step: AbortSignal): Promise<PodState | undefined> {
-    const { kept } = this.#observation;
-    if (kept !== undefined && this.#isFollowed()) return kept.state;
-    const { runtime, owner } = this.#services;
-    // A list of all pods that began before may be older than this one.
-    this.#observation.outdate();
-    const { epoch } = this.#observation;
-    const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step);
-    this.#observation.keep(listed, epoch);
-    return listed;
   }
 
   /** Whether the engine has something of another pod of the same name: that of the file as it was before. */
@@ -241,20 +146,19 @@ export class PodWorker {
 
   #maxRestartDelayMs(pod: Pod | undefined): number {
     const { ms, fault } = maxRestartDelay(pod, this.#services.maxRestartDelayMs);
-    if (pod !== undefined && fault !== undefined) this.#events.invalidAnnotation(pod, fault);
+    if (pod !== undefined && fault !== undefined) this.events.invalidAnnotation(pod, fault);
     return ms;
   }
 
   #noteRestartOfAll(pod: Pod, containers: readonly ContainerState[]): void {
-    const before = this.#memory;
-    this.#memory.restartedIds = restartedIds(pod, containers, before.restartedIds);
-    this.#memory.restartDelays = restartDelays(pod, containers, before.restartDelays, before.maxRestartDelayMs);
+    const before = this.memory;
+    this.memory.restartedIds = restartedIds(pod, containers, before.restartedIds);
+    this.memory.restartDelays = restartDelays(pod, containers, before.restartDelays, before.maxRestartDelayMs);
   }
 
-  /** Cleaning up for another node only deletes. An object that finalizers keep is released once. */
-  #permitted(pod: Pod | undefined, { goal, actions }: PodPlan): readonly PodAction[] {
-    if (this.#services.mode !== 'run' && goal !== 'delete') return [];
-    const isReleased = pod !== undefined && this.#memory.releasedFor === pod.metadata.deletionTimestamp;
+  /** An object that finalizers keep is released once. */
+  #permitted(pod: Pod | undefined, { actions }: PodPlan): readonly PodAction[] {
+    const isReleased = pod !== undefined && this.memory.releasedFor === pod.metadata.deletionTimestamp;
     return actions.filter((action) => action.kind !== 'release' || !isReleased);
   }
 
@@ -266,20 +170,20 @@ export class PodWorker {
       const startedAt = running.startedAt ?? running.createdAt;
       return [{ container, containerId: running.id, startedAt, ...networkOf(pod, state, this.#services.facts) }];
     });
-    this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
-    if (this.#goal !== 'run' && targets.length === 0) this.#services.probes.metrics.forget(this.#uid);
+    this.#probes.sync(targets, this.goal === 'run' ? 'running' : 'ending', signal);
+    if (this.goal !== 'run' && targets.length === 0) this.#services.probes.metrics.forget(this.uid);
   }
 
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {
     const { reporter, facts, clock, engine } = this.#services;
-    this.#events.waiting(pod, state, plan, this.#memory);
-    if (plan.goal === 'run') this.#resizes.observe(pod, state, this.#memory);
-    const { rejection } = this.#memory;
-    if (rejection !== undefined && plan.goal === 'end' && !hasEnded(pod)) this.#events.rejected(pod, rejection);
+    this.events.waiting(pod, state, plan, this.memory);
+    if (plan.goal === 'run') this.#resizes.observe(pod, state, this.memory);
+    const { rejection } = this.memory;
+    if (rejection !== undefined && plan.goal === 'end' && !hasEnded(pod)) this.events.rejected(pod, rejection);
     const { recursiveReadOnly } = engine;
     const common = { nodeAddress: facts.nodeAddress, messages, recursiveReadOnly };
-    const observation = { pod, state, plan, memory: this.#memory, ...common };
-    reporter.report(this.#uid, podStatus(observation, clock.now()));
+    const observation = { pod, state, plan, memory: this.memory, ...common };
+    reporter.report(this.uid, podStatus(observation, clock.now()));
   }
 
   async #perform(
@@ -290,7 +194,7 @@ export class PodWorker {
     step: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
-    const [uid, services, memory, events] = [this.#uid, this.#services, this.#memory, this.#events];
+    const [uid, services, memory, events] = [this.uid, this.#services, this.memory, this.events];
     const notify = () => this.engineChanged();
     const sandboxRuns = (sandbox: SandboxState) => {
       if (pod !== undefined) report(stateWith(pod, services.owner, state, sandbox));
@@ -302,24 +206,17 @@ export class PodWorker {
 
   async #refreshVolumes(pod: Pod | undefined, state: PodState | undefined, step: AbortSignal): Promise<void> {
     const { volumes, configs, clock, logger } = this.#services;
-    if (pod === undefined || this.#goal !== 'run' || this.#memory.volumes !== 'ready') return;
-    const key = volumesKey(pod, configs.changesOf(this.#uid));
-    const isOld = clock.monotonicMs() - this.#memory.volumesSyncedMs >= VOLUME_REFRESH_MS;
-    if (!isOld && key === this.#memory.volumesKey) return;
-    this.#memory.volumesSyncedMs = clock.monotonicMs();
-    this.#memory.volumesKey = key;
+    if (pod === undefined || this.goal !== 'run' || this.memory.volumes !== 'ready') return;
+    const key = volumesKey(pod, configs.changesOf(this.uid));
+    const isOld = clock.monotonicMs() - this.memory.volumesSyncedMs >= VOLUME_REFRESH_MS;
+    if (!isOld && key === this.memory.volumesKey) return;
+    this.memory.volumesSyncedMs = clock.monotonicMs();
+    this.memory.volumesKey = key;
     try {
       await volumes.sync(pod, addressOf(state), step);
     } catch (error) {
       step.throwIfAborted();
-      logger.warn({ pod: this.#uid, reason: errorMessage(error) }, 'volumes keep their old content');
+      logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'volumes keep their old content');
     }
   }
-}
-
-/** What the API asks for that a worker in its back-off must not miss. */
-function wishOf(pod: Pod | undefined): string {
-  if (pod === undefined) return 'gone';
-  const { deletionTimestamp = '', deletionGracePeriodSeconds = '' } = pod.metadata;
-  return `${deletionTimestamp}/${deletionGracePeriodSeconds}`;
 }

@@ -26,6 +26,7 @@ import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
+import { CleanupWorker } from './cleanup-worker.ts';
 import { PodWorker } from './pod-worker.ts';
 import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
@@ -69,14 +70,13 @@ describe('the worker of a pod', () => {
   });
 
   /** Starts the worker of the one pod. */
-  const start = (mode: WorkerServices['mode'] = 'run') => {
+  const start = (Worker: typeof PodWorker | typeof CleanupWorker = PodWorker) => {
     const facts = nodeFacts(1000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
     const source = apiConfigSource(server);
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };
     const pulled = new PulledImages(join(folder, 'images'), 'n');
     const services: WorkerServices = {
-      mode,
       owner: OWNER,
       facts,
       resolver: RESOLVER,
@@ -88,7 +88,7 @@ describe('the worker of a pod', () => {
       processLimit: 'unlimited',
       sandboxImage: 'pause',
       baseEnvironment: {},
-      services: { inNamespaces: async () => [], run: async () => undefined },
+      linkedServices: { inNamespaces: async () => [], run: async () => undefined },
       runtime,
       client: server,
       pods,
@@ -137,7 +137,7 @@ describe('the worker of a pod', () => {
       random: () => 0.5,
       logger: silentLogger,
     };
-    const worker = new PodWorker(uidOf(pods), services, () => false);
+    const worker = new Worker(uidOf(pods), services, () => false);
     const stopNotifying = pods.subscribe(() => worker.notify());
     running = Promise.all([running, worker.run(stop.signal).finally(stopNotifying)]);
   };
@@ -207,7 +207,7 @@ describe('the worker of a pod', () => {
   });
 
   it('starts nothing in place of a dead agent', async () => {
-    start('cleanup');
+    start(CleanupWorker);
     await clock.advance(1000);
     // It has not even come to its gate.
     expect(looks).toBe(0);

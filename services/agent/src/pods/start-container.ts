@@ -222,7 +222,7 @@ async function variablesOf(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const { namespace = '' } = pod.metadata;
-  const linked = await services.services.inNamespaces(
+  const linked = await services.linkedServices.inNamespaces(
     [API_NAMESPACE, namespace],
     // A static pod does not wait for the API server, which it may be.
     isStaticPod(pod) ? 'now' : 'listed',

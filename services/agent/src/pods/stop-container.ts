@@ -6,7 +6,7 @@ import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf, containerNamed } from '../spec/pod-containers.ts';
 import { formatPod } from '../spec/pod-names.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
-import type { ActionContext } from './action-context.ts';
+import type { EndContext } from './action-context.ts';
 import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
 import { networkOf } from './pod-observation.ts';
 
@@ -19,7 +19,7 @@ const MIN_GRACE_SECONDS = 2;
  * Begins to stop a container, and does not wait for its end: that is an event of the engine. A stop that is repeated with less
  * grace replaces the one before, whose hook ends.
  */
-export function stopContainer(action: StopContainer, context: ActionContext): void {
+export function stopContainer(action: StopContainer, context: EndContext): void {
   const { pod, memory, events, services } = context;
   const { id, graceSeconds, preStop, signalled, afterwards } = action;
   if (afterwards === 'started-again') noteResized(action, context);
@@ -48,14 +48,14 @@ export function stopContainer(action: StopContainer, context: ActionContext): vo
 }
 
 /** Where exit code 0 would end the container, it is reported as a kill: by that the next agent knows that it is to be started again. */
-function noteResized({ id, name }: StopContainer, { pod, memory }: ActionContext): void {
+function noteResized({ id, name }: StopContainer, { pod, memory }: EndContext): void {
   memory.resized.add(id);
   const item = pod === undefined ? undefined : allContainersOf(pod).find(({ container }) => container.name === name);
   if (pod !== undefined && item !== undefined && !shouldRestart(pod, item, 0)) memory.killed.add(id);
 }
 
 /** Signals a container that waited for its turn. */
-export function signalContainer({ id }: SignalContainer, context: ActionContext): void {
+export function signalContainer({ id }: SignalContainer, context: EndContext): void {
   const stop = context.memory.stopping.get(id);
   if (stop !== undefined) run(id, stop, context, () => sendSignal(id, stop, context));
 }
@@ -77,12 +77,7 @@ export function forgetEnded(
   }
 }
 
-function run(
-  id: string,
-  stop: ContainerStop,
-  context: ActionContext,
-  work: (signal: AbortSignal) => Promise<void>,
-): void {
+function run(id: string, stop: ContainerStop, context: EndContext, work: (signal: AbortSignal) => Promise<void>): void {
   const { uid, memory, services, signal, notify } = context;
   const { clock, logger } = services;
   const finish = async () => {
@@ -103,7 +98,7 @@ function run(
   });
 }
 
-async function sendSignal(id: string, stop: ContainerStop, { services, signal }: ActionContext): Promise<void> {
+async function sendSignal(id: string, stop: ContainerStop, { services, signal }: EndContext): Promise<void> {
   stop.phase = 'signal';
   await services.runtime.containers.stopContainer(id, secondsLeft(stop.killAt, services.clock.now()), signal);
 }
@@ -117,7 +112,7 @@ async function runPreStop(
   pod: Pod,
   { id, name, graceSeconds }: StopContainer,
   preStop: NonNullable<StopContainer['preStop']>,
-  { state, events, services, uid }: ActionContext,
+  { state, events, services, uid }: EndContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, facts, clock, logger } = services;

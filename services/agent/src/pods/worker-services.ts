@@ -29,12 +29,28 @@ import type { Slots } from './slots.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 import type { NodeAdmission } from './node-admission.ts';
 
-/** What the workers of one node share. */
-export interface WorkerServices {
-  /** `cleanup`: in place of a dead agent. Only deleted pods are acted on, and nothing is reported. */
-  readonly mode: 'run' | 'cleanup';
+/** What ends a pod: the workers of a node have it, and those that clean up for an agent that is gone. */
+export interface EndServices {
   readonly owner: Owner;
   readonly facts: NodeFacts;
+  readonly runtime: Runtime;
+  readonly client: ObjectClient;
+  readonly pods: PodView;
+  readonly gate: FreshnessGate;
+  /** The same for static pods. */
+  readonly staticGate: FreshnessGate;
+  readonly volumes: Pick<PodVolumes, 'release'>;
+  readonly addresses: Pick<AddressPool, 'rest'>;
+  readonly events: EventRecorder;
+  /** Bounds how many containers are removed at once. */
+  readonly removals: Slots;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What makes a pod's volumes, sandbox and containers. */
+interface StartServices {
   readonly resolver: NodeResolver;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
@@ -45,42 +61,38 @@ export interface WorkerServices {
   readonly processLimit: ContainerSpec['processLimit'];
   readonly sandboxImage: string;
   readonly baseEnvironment: Readonly<Record<string, string>>;
-  readonly services: Pick<ServiceSource, 'inNamespaces' | 'run'>;
-  readonly runtime: Runtime;
-  readonly client: ObjectClient;
-  readonly pods: PodView;
-  readonly gate: FreshnessGate;
-  /** The same for static pods. */
-  readonly staticGate: FreshnessGate;
-  readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
-  /** Hears which containers of a pod run. */
-  readonly usage: Pick<UsageSampler, 'observe'>;
+  /** The Services that variables of containers name. */
+  readonly linkedServices: Pick<ServiceSource, 'inNamespaces' | 'run'>;
   readonly volumes: Pick<
     PodVolumes,
     'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release'
   >;
   readonly config: ConfigSource;
-  readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
-  readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
-  /** Which pods the node takes. */
-  readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
-  /** Follows what volumes show of the API. */
-  readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly imageVolumes: ImageVolumes;
   /** Who the users of images are. */
   readonly imageUsers: ImageUsers;
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;
-  readonly events: EventRecorder;
   /** Bounds how many containers are created and started at once. */
   readonly starts: Slots;
-  /** Bounds how many containers are removed at once. */
-  readonly removals: Slots;
+}
+
+/** What a running pod is measured and judged by, and reported to. */
+interface ObserveServices {
+  readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
+  /** Hears which containers of a pod run. */
+  readonly usage: Pick<UsageSampler, 'observe'>;
+  readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
+  readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
+  /** Which pods the node takes. */
+  readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
+  /** Follows what volumes show of the API. */
+  readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly probes: ProbeTools;
   /** The longest delay before a restart of a container. */
   readonly maxRestartDelayMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
+
+/** What the workers of a node's own pods share. */
+export interface WorkerServices extends Omit<EndServices, 'volumes' | 'addresses'>, StartServices, ObserveServices {}

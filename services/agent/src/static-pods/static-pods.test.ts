@@ -1,6 +1,6 @@
 import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { expect, it, onTestFinished } from 'vitest';
-import { PodManager } from '../pods/pod-manager.ts';
+import { ownWorkers, PodManager } from '../pods/pod-manager.ts';
 import { pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type NodeOptions, type TestNode } from '../testing/start-node.ts';
 import { MirrorPods } from './mirror-pods.ts';
@@ -19,7 +19,7 @@ async function startAgent(options: NodeOptions = {}) {
   const node = await startNode(options);
   const { services, stop, clock, pods } = node;
   await node.client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
-  const manager = new PodManager(services);
+  const manager = new PodManager(services, ownWorkers(services));
   const { client, logger, random } = services;
   const mirrors = new MirrorPods({ client, node: 'n', pods, active: manager, clock, random, logger });
   const end = new AbortController();
@@ -90,7 +90,7 @@ it('runs while the API server is away, and its next agent goes on with it', asyn
   const { startTime } = first.pods.get(ONE)?.status ?? {};
   await first.kill();
   const next = await startNode({ world: first });
-  const manager = new PodManager(next.services);
+  const manager = new PodManager(next.services, ownWorkers(next.services));
   const ended = manager.run(next.stop.signal);
   // Its files are not read yet: what runs from them stays.
   await next.clock.advance(5_000);

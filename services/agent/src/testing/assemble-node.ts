@@ -154,7 +154,6 @@ export function assembleNode(host: NodeHost): AssembledNode {
     logger,
   });
   const services: WorkerServices = {
-    mode: 'run',
     owner,
     facts,
     resolver: RESOLVER,
@@ -166,7 +165,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     processLimit: 'unlimited',
     sandboxImage: host.sandboxImage,
     baseEnvironment: {},
-    services: linked,
+    linkedServices: linked,
     runtime,
     client,
     pods,

@@ -6,7 +6,7 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { type Container, type Pod, PODS, type PodSpec } from '@gantry/objects';
 import { expect } from 'vitest';
 import { linuxMounts } from '../../mounts/linux-mounts.ts';
-import { PodManager } from '../../pods/pod-manager.ts';
+import { ownWorkers, PodManager } from '../../pods/pod-manager.ts';
 import type { NodePressure } from '../../spec/node-pressure.ts';
 import { type AssembledNode, assembleNode } from '../../testing/assemble-node.ts';
 import { container, nodeOf, pod } from '../../testing/pods.ts';
@@ -79,7 +79,7 @@ export async function startEngineNode(engine: OwnEngine, options: EngineNodeOpti
     pressures,
   });
   await node.volumes.prepare();
-  const managing = new PodManager(node.services).run(node.stop.signal);
+  const managing = new PodManager(node.services, ownWorkers(node.services)).run(node.stop.signal);
   const find = (name: string) => api.all(PODS).find(({ metadata }) => metadata.name === name);
   return {
     ...node,
