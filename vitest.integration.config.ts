@@ -1,44 +1,30 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const file = (name: string) => `integration-tests/src/${name}.integration.test.ts`;
-
 /**
- * Files that stop no container of the cluster, make no Nodes and change nothing that pods of other namespaces notice, and wait for pods
- * more than they compute: several run at the same time. The longest come first.
+ * `journeys` has files that stop no container of the cluster, make no Nodes and change nothing that pods of other namespaces notice, and
+ * wait for pods more than they compute: several run at the same time. `together` has those that make objects of the cluster, such as
+ * Nodes, and leave its containers alone: all of them run at the same time. All others have the cluster to themselves.
  */
-const JOURNEYS = [
-  '25-policy',
-  '23-statefulset',
-  '02-rollout',
-  '24-resources',
-  '23-daemonset',
-  '24-lifecycle',
-  '03-repair',
-  '24-hooks-and-probes',
-  '24-volume-files',
-  '25-affinity',
-  '24-rare-fields',
-  '24-restart-all',
-].map(file);
+const JOURNEYS = 'integration-tests/src/journeys/*.integration.test.ts';
+const TOGETHER = 'integration-tests/src/together/*.integration.test.ts';
 /** One computes while the other waits. With more of them, machines with two processors answer late. */
 const JOURNEYS_AT_ONCE = 2;
 
 /** They wait for containers, leases and packets most of the time. */
 const PARTS_AT_ONCE = 2;
 
-/** Files that make objects of the cluster, such as Nodes, and leave its containers alone: all run at the same time. */
-const TOGETHER = ['15-kubectl', '16-clients', '18-count'].map(file);
-
 /** `npm run hosts`: it starts a Docker engine of its own, with a network namespace, which not every machine lets a program do. */
-const HOSTS = file('26-hosts');
+const HOSTS = 'integration-tests/src/26-hosts.integration.test.ts';
 const withHosts = process.env['GANTRY_SEVERAL_HOSTS'] === '1';
 
-/** In the order of their names: what a cluster needs first is tested first. Journeys are in the order of their list. */
+/** In the order of their names: what a cluster needs first is tested first. Of those that run at the same time, the largest come first. */
 class ByName extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => JOURNEYS.findIndex((name) => moduleId.endsWith(`/${name}`));
-    return files.toSorted((one, other) => rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1));
+    const bySize = await super.sort(files);
+    const isOfAll = ({ project }: TestSpecification) => project.name === 'cluster';
+    const byName = bySize.filter(isOfAll).toSorted((one, other) => (one.moduleId < other.moduleId ? -1 : 1));
+    return [...byName, ...bySize.filter((file) => !isOfAll(file))];
   }
 }
 
@@ -83,7 +69,7 @@ export default defineConfig({
           ...CLUSTER,
           name: 'cluster',
           include: ['integration-tests/src/**/*.integration.test.ts'],
-          exclude: [...JOURNEYS, ...TOGETHER, ...(withHosts ? [] : [HOSTS])],
+          exclude: [JOURNEYS, TOGETHER, ...(withHosts ? [] : [HOSTS])],
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
@@ -94,7 +80,7 @@ export default defineConfig({
         test: {
           ...CLUSTER,
           name: 'cluster-journeys',
-          include: JOURNEYS,
+          include: [JOURNEYS],
           fileParallelism: true,
           maxWorkers: JOURNEYS_AT_ONCE,
           sequence: { groupOrder: 3 },
@@ -106,9 +92,9 @@ export default defineConfig({
         test: {
           ...CLUSTER,
           name: 'cluster-together',
-          include: TOGETHER,
+          include: [TOGETHER],
           fileParallelism: true,
-          maxWorkers: TOGETHER.length,
+          maxWorkers: 3,
           sequence: { groupOrder: 4 },
         },
       },

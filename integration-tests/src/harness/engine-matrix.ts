@@ -29,6 +29,8 @@ const CORE = [
   '22-refused-pods',
   '23-volumes',
   '24-hooks-and-probes',
+  '24-host',
+  '24-images',
   '24-lifecycle',
   '24-pod-resources',
   '24-resize',

@@ -1,10 +1,10 @@
 /** Fields of a pod's specification that few pods use, on real containers. */
 import { PODS } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { namespacePods } from './harness/namespace-pods.ts';
-import { scriptPod } from './harness/script-pod.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { namespacePods } from '../harness/namespace-pods.ts';
+import { scriptPod } from '../harness/script-pod.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;

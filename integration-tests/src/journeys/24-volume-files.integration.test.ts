@@ -1,9 +1,9 @@
 /** What the files of volumes are, on real containers: the types of hostPath, and keys, paths and modes of what the API has. */
 import { CONFIG_MAPS, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { namespacePods } from './harness/namespace-pods.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { namespacePods } from '../harness/namespace-pods.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;

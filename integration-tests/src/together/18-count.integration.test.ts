@@ -3,9 +3,9 @@ import { must, seededRandom } from '@gantry/base';
 import { testSeed } from '@gantry/base/testing';
 import type { HttpClient } from '@gantry/client';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { CLIENTS, configMap, connectClients, pathOf } from './harness/many-clients.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { CLIENTS, configMap, connectClients, pathOf } from '../harness/many-clients.ts';
 
 const cluster = new Cluster();
 const clients = connectClients(cluster, 'count');

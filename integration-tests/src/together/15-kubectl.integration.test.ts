@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { kubectlOf } from './harness/kubectl-versions.ts';
-import { differences, parseTranscript } from './harness/transcript.ts';
-import { playTranscript } from './harness/transcript-player.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { kubectlOf } from '../harness/kubectl-versions.ts';
+import { differences, parseTranscript } from '../harness/transcript.ts';
+import { playTranscript } from '../harness/transcript-player.ts';
 
 const [OLDEST, NEWEST] = [27, 36];
 const BETWEEN = [29, 31, 33];

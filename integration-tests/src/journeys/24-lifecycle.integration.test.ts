@@ -1,9 +1,9 @@
 /** The lives of containers on a real engine: hooks, sidecars, ephemeral containers, restarts and ends. */
 import { type Container as PodContainer, type ContainerStatus, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { issueServerIdentity } from './harness/test-pki.ts';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { issueServerIdentity } from '../harness/test-pki.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';

@@ -1,8 +1,8 @@
 import type { NetworkPolicySpec } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { ServicePods } from './harness/service-pods.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { ServicePods } from '../harness/service-pods.ts';
 
 const cluster = new Cluster();
 /** Far more than it takes: on a machine that does much else, programs take a minute to start. */

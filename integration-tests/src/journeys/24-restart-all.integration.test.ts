@@ -1,8 +1,8 @@
 /** Restart rules by which the exit of one container restarts all containers of its pod, in place. */
 import { type Container, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 120_000;

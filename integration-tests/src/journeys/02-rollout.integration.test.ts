@@ -1,8 +1,8 @@
 import { type Deployment, DEPLOYMENTS, type Pod, PODS, REPLICATION_CONTROLLERS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { recordWatch, untilSeen } from './harness/recorded-watch.ts';
+import { Cluster, isReady, nginxDeployment } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { recordWatch, untilSeen } from '../harness/recorded-watch.ts';
 
 const cluster = new Cluster();
 

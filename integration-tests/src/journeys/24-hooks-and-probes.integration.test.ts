@@ -1,8 +1,8 @@
 /** Hooks, init containers and sidecars that fail, and what probes wait for, on real containers. */
 import { type Container as PodContainer, type ContainerStatus, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';

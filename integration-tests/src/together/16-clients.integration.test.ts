@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { connect, JAVASCRIPT_PROOFS } from './clients/javascript.ts';
-import { Cluster } from './harness/cluster.ts';
-import { runProgram } from './harness/process.ts';
+import { connect, JAVASCRIPT_PROOFS } from '../clients/javascript.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { runProgram } from '../harness/process.ts';
 
 const TIMEOUT_MS = 600_000;
 const cluster = new Cluster();

@@ -1,7 +1,7 @@
 import { CONTROLLER_REVISIONS, DAEMON_SETS, type DaemonSet, type Pod } from '@gantry/objects';
 import { beforeAll, expect, test } from 'vitest';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const ROLLOUT_MS = 180_000;
 const LABEL = 'tests.gantry.dev/daemon';

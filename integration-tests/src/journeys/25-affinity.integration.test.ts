@@ -1,8 +1,8 @@
 /** Pods that have to be near each other, apart, or spread evenly, on a cluster of two nodes. */
 import type { Pod } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 120_000;

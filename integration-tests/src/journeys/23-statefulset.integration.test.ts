@@ -10,9 +10,9 @@ import {
   type StatefulSetSpec,
 } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
-import { recordWatch, untilSeen } from './harness/recorded-watch.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { recordWatch, untilSeen } from '../harness/recorded-watch.ts';
 
 const cluster = new Cluster();
 const ROLLOUT_MS = 180_000;

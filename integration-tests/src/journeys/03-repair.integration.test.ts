@@ -1,7 +1,7 @@
 import { DEPLOYMENTS, equalJson, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster, isReady, nginxDeployment } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';
