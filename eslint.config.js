@@ -43,7 +43,7 @@ const AMBIENT = [
 ];
 /** Of tests: each runs. */
 const EVERY_TEST = ['describe', 'it', 'test'].flatMap((object) =>
-  ['only', 'skip', 'todo', 'fails'].map((property) => ({ object, property, message: 'Every test runs.' })),
+  ['only', 'skip', 'todo'].map((property) => ({ object, property, message: 'Every test runs.' })),
 );
 const TIMERS = ['setTimeout', 'setInterval'].map((name) => ({
   name,

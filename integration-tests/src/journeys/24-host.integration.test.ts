@@ -1,6 +1,4 @@
 /** What pods get of their node and its host: paths, volumes that follow the API, shares, bounds of the disk. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { LEASES, PODS, quantityMilli, quantityValue } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from '../harness/cluster.ts';
@@ -9,7 +7,6 @@ import { namespacePods } from '../harness/namespace-pods.ts';
 import { scriptPod } from '../harness/script-pod.ts';
 import { recordWatch } from '../harness/recorded-watch.ts';
 
-const run = promisify(execFile);
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
 

@@ -1,6 +1,4 @@
 /** Pulls of images: credentials, sharing, progress, with a registry of the test. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { EVENTS, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from '../harness/cluster.ts';
@@ -8,7 +6,6 @@ import { eventually } from '../harness/eventually.ts';
 import { namespacePods } from '../harness/namespace-pods.ts';
 import { startRegistry } from '../harness/registry.ts';
 
-const run = promisify(execFile);
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
 
