@@ -2,8 +2,8 @@
  * What every other package may use, and what makes code testable without sleeps: time, randomness and identity are arguments.
  *
  * - `clock`: `Clock`, waiting (`sleep`, `pause`), and times as Kubernetes writes them
- * - `signal`: `Signal`, by which one control loop is notified of work
- * - `repeat-on-signal`: such a loop, with delays after failures
+ * - `signal`: `Signal`, by which one loop is notified of work
+ * - `control-loop`: `ControlLoop`, which runs rounds when notified, at intervals and after failures
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
  * - `go-duration`, `go-json`: durations and JSON as Go writes them
@@ -33,11 +33,11 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
+export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
 export { goJson } from './go-json.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
-export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';
 export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
 export { CrowdError, type Source, Starts, type WaitingLimits } from './starts.ts';

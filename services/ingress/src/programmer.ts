@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, pause, type Random, Signal } from '@gantry/base';
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
@@ -37,7 +37,7 @@ const WAIT_MS = { none: Number.POSITIVE_INFINITY, soon: 0, later: 2000 };
 /** How often to look for slots that have rested. */
 const SLOT_MS = 10_000;
 const SECRETS_MS = 3000;
-const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 /** Keeps HAProxy in step with the cluster: one change at a time, of all that has happened since the last one. */
 export class Programmer {
@@ -61,13 +61,20 @@ export class Programmer {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
     await this.#awaitSecrets(signal);
-    const onFailure = (error: unknown) => {
-      if (!this.#isProgrammed) throw error;
-      metrics.failures.inc();
-      logger.error({ reason: errorMessage(error) }, 'HAProxy was not changed');
-    };
-    const options = { work: this.#work, backoff: BACKOFF, clock, random, onFailure };
-    await repeatOnSignal(options, (stop) => this.#programAndRest(stop), signal);
+    const loop = new ControlLoop({
+      round: () => this.#programAndRest(signal),
+      work: this.#work,
+      retry: RETRY,
+      retryOn: 'time',
+      onError: (error) => {
+        if (!this.#isProgrammed) throw error;
+        metrics.failures.inc();
+        logger.error({ reason: errorMessage(error) }, 'HAProxy was not changed');
+      },
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
   /** Returns after how many milliseconds to program again without a change. */

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal, withDeadline } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, pause, type Random, Signal, withDeadline } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { FlowTargets } from './rules/stale-flows.ts';
 
@@ -13,7 +13,7 @@ export interface FlowCleanerOptions {
 const DEADLINE_MS = 30_000;
 /** Each round reads all connections of the host: a burst of changes must not make it read them in a loop. */
 const PAUSE_MS = 1000;
-const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+const RETRY = { initialMs: 200, maxMs: 10_000 };
 /**
  * How long a Service is looked at again that has lost an endpoint of TCP, and how often: a pod that terminates has half a minute by
  * default, and may reset connections until its end. The kernel remembers each of them for ten seconds.
@@ -52,13 +52,16 @@ export class FlowCleaner {
   /** Looks at flows until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
-    const onFailure = (error: unknown) =>
-      logger.error({ reason: errorMessage(error) }, 'clients keep endpoints that are gone');
-    await repeatOnSignal(
-      { work: this.#work, backoff: BACKOFF, clock, random, onFailure },
-      async () => await this.#cleanAll(signal),
-      signal,
-    );
+    const loop = new ControlLoop({
+      round: () => this.#cleanAll(signal),
+      work: this.#work,
+      retry: RETRY,
+      retryOn: 'time',
+      onError: (error) => logger.error({ reason: errorMessage(error) }, 'clients keep endpoints that are gone'),
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
   async #cleanAll(signal: AbortSignal): Promise<number> {

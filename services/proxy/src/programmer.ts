@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random, Signal } from '@gantry/base';
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
@@ -35,7 +35,7 @@ export interface ProgrammerMetrics {
 
 /** Kernels before 6.2 know a chain as used for a moment after the last element that leads to it is gone. */
 const STALE_MS = 1000;
-const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 /**
  * Brings the wanted table into the kernel: at first as a whole, then what changes, each time in one transaction. After a failure or
@@ -82,18 +82,25 @@ export class Programmer {
   /** Programs until the signal is aborted. The caches must have been listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
-    const onFailure = (error: unknown) => {
-      this.#isFailing = true;
-      this.#isReplacing = true;
-      metrics.failures.inc();
-      logger.error({ reason: errorMessage(error) }, 'rules were refused');
-    };
-    const step = async () => {
-      await this.#program(signal);
-      this.#isFailing = false;
-      return this.#staleChains.size > 0 ? STALE_MS : Number.POSITIVE_INFINITY;
-    };
-    await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
+    const loop = new ControlLoop({
+      round: async () => {
+        await this.#program(signal);
+        this.#isFailing = false;
+        return this.#staleChains.size > 0 ? STALE_MS : Infinity;
+      },
+      work: this.#work,
+      retry: RETRY,
+      retryOn: 'time',
+      onError: (error) => {
+        this.#isFailing = true;
+        this.#isReplacing = true;
+        metrics.failures.inc();
+        logger.error({ reason: errorMessage(error) }, 'rules were refused');
+      },
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
   async #program(signal: AbortSignal): Promise<void> {

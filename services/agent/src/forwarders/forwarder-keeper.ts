@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Service } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -32,7 +32,7 @@ export interface ForwarderKeeperOptions {
 
 /** Forwarders that others removed or stopped are missed after this time; a port that was in use is tried again then. */
 const LOOK_EVERY_MS = 10_000;
-const BACKOFF = { initialMs: 1000, maxMs: 30_000 };
+const RETRY = { initialMs: 1000, maxMs: 30_000 };
 
 /**
  * Keeps a container for each Service of type LoadBalancer that leads from its ports on the loopback of the engine's host to the address of
@@ -40,7 +40,6 @@ const BACKOFF = { initialMs: 1000, maxMs: 30_000 };
  */
 export class ForwarderKeeper {
   readonly #options: ForwarderKeeperOptions;
-  readonly #work = new Signal();
   /** What was wanted at the last look, and when it was, monotonic. */
   #looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
   /** Forwarders whose ports could not be had, with the time until when they are not tried again. */
@@ -55,21 +54,21 @@ export class ForwarderKeeper {
   /** Keeps them until the signal is aborted; they stay then, for the next agent that leads. */
   async lead(signal: AbortSignal): Promise<void> {
     const { services, clock, random, logger, image } = this.#options;
-    const unsubscribe = image === undefined ? () => undefined : services.subscribe(this.#work.notify);
     this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
-    const onFailure = (error: unknown) => {
-      this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
-      logger.warn({ reason: errorMessage(error) }, 'forwarders of Services were not brought up to date');
-    };
-    const step = async () => {
-      await this.#keep(signal);
-      return image === undefined ? Number.POSITIVE_INFINITY : LOOK_EVERY_MS;
-    };
-    try {
-      await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
-    } finally {
-      unsubscribe();
-    }
+    const loop = new ControlLoop({
+      subscribe: (notify) => (image === undefined ? [] : [services.subscribe(notify)]),
+      round: () => this.#keep(signal),
+      intervalMs: image === undefined ? Infinity : LOOK_EVERY_MS,
+      retry: RETRY,
+      retryOn: 'time',
+      onError: (error) => {
+        this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
+        logger.warn({ reason: errorMessage(error) }, 'forwarders of Services were not brought up to date');
+      },
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
   async #keep(signal: AbortSignal): Promise<void> {

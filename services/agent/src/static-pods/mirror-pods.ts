@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, type Random, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random } from '@gantry/base';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import { formatKey, keyOf, NODES, PODS } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -26,54 +26,48 @@ export interface MirrorPodsOptions {
 /** Keeps a mirror in the API for each static pod of a node. The pods run whether or not that succeeds. */
 export class MirrorPods {
   readonly #options: MirrorPodsOptions;
-  readonly #work = new Signal();
 
   constructor(options: MirrorPodsOptions) {
     this.#options = options;
   }
 
-  /**
-   * Works until `signal` is aborted. Needs the Node's object. It is no `repeatOnSignal`: a change of one pod does not wait for the delay
-   * after another one's failure.
-   */
+  /** Works until `signal` is aborted. Needs the Node's object. */
   async run(signal: AbortSignal): Promise<void> {
     const { pods, active, clock, random } = this.#options;
-    const unsubscribe = pods.subscribe(this.#work.notify);
-    const unfollow = active.onEnded(this.#work.notify);
-    let failures = 0;
-    try {
-      while (!signal.aborted) {
-        this.#work.clear();
-        failures = (await this.#reconcile(signal)) === 'done' ? 0 : failures + 1;
-        await this.#work.wait(clock, failures === 0 ? Infinity : backoffMs(RETRY, failures, random), signal);
-      }
-    } finally {
-      unsubscribe();
-      unfollow();
-    }
+    const loop = new ControlLoop({
+      subscribe: (notify) => [pods.subscribe(notify), active.onEnded(notify)],
+      round: () => this.#reconcile(signal),
+      retry: RETRY,
+      // Each failure has been logged with its pod.
+      onError: () => undefined,
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
-  async #reconcile(signal: AbortSignal): Promise<'done' | 'failed'> {
+  /** A failure for one pod does not keep the others waiting. Throws the first failure. */
+  async #reconcile(signal: AbortSignal): Promise<void> {
     const { pods, active, logger } = this.#options;
     const actions = planMirrors(pods.statics(), pods.mirrors(), (uid) => active.isActive(uid));
     const deleted = new Set(
       actions.flatMap((action) => (action.kind === 'delete' ? [formatKey(keyOf(action.mirror))] : [])),
     );
-    let outcome: 'done' | 'failed' = 'done';
+    const failures: unknown[] = [];
     for (const action of actions) {
       // Its place is taken until the watch shows that the one before is gone.
       if (action.kind === 'create' && deleted.has(formatKey(keyOf(action.pod)))) continue;
       try {
         await this.#perform(action, signal);
       } catch (error) {
-        if (signal.aborted) return 'failed';
-        outcome = 'failed';
+        signal.throwIfAborted();
+        failures.push(error);
         const { metadata } = action.kind === 'create' ? action.pod : action.mirror;
         const { namespace, name } = metadata;
         logger.warn({ namespace, name, reason: errorMessage(error) }, `${action.kind} of a mirror pod failed`);
       }
     }
-    return outcome;
+    if (failures.length > 0) throw failures[0];
   }
 
   async #perform(action: MirrorAction, signal: AbortSignal): Promise<void> {

@@ -1,12 +1,11 @@
 import { findResource } from '@gantry/kinds';
 import { CONFIG_MAPS, type ConfigMap, equalJson, type KubeObject } from '@gantry/objects';
-import { type Clock, errorMessage, must } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, must } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import { FRONT_PROXY, USER_HEADERS } from './front-proxy.ts';
 import type { LoopbackClient } from '../loops/loopback-client.ts';
-import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface AuthenticationConfigOptions {
   readonly cache: WatchCache;
@@ -36,8 +35,10 @@ export function authenticationConfig(options: AuthenticationConfigOptions): Grou
       frontProxy.subscribe(notify),
       cache.resource(CONFIG_MAPS).observe(notify),
     ],
-    whenReady: (signal) => cache.whenReady(signal),
-    reconcile: (signal) => reconcile(options, signal),
+    round: async (signal) => {
+      await cache.whenReady(signal);
+      await reconcile(options, signal);
+    },
     onError: (error) => logger.info({ reason: errorMessage(error) }, `writing ${NAMESPACE}/${NAME} failed, retrying`),
   });
 }

@@ -1,5 +1,5 @@
 import { type EndpointSlice, ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '@gantry/objects';
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import type { ServiceObjects } from '../webhooks/index.ts';
@@ -11,10 +11,10 @@ import {
   type StoredApiService,
 } from './api-service-index.ts';
 import { checkDiscovery } from './fetch-remote.ts';
+import { LEADS_AGAIN_MS } from '../loops/kubernetes-endpoints/peer-registry.ts';
 import type { LoopbackClient } from '../loops/loopback-client.ts';
 import { failedDiscovery, type Finding, judgeBacking, LOCAL, PASSED, withAvailability } from './plan-availability.ts';
 import type { RemoteServers } from './remote-servers.ts';
-import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface AvailabilityOptions {
   readonly cache: WatchCache;
@@ -65,9 +65,10 @@ class AvailabilityController {
       intervalMs: EVERY_MS,
       retry: { initialMs: RETRY_FIRST_MS, maxMs: EVERY_MS },
       subscribe: (notify) => OBSERVED.map((resource) => cache.resource(resource).observe(notify)),
-      whenReady: (signal) => cache.whenReady(signal),
-      leads,
-      reconcile: async (signal) => this.#start(signal) - clock.monotonicMs(),
+      round: async (signal) => {
+        await cache.whenReady(signal);
+        return (await leads(signal)) ? this.#start(signal) - clock.monotonicMs() : LEADS_AGAIN_MS;
+      },
       onError: (error) =>
         logger.warn({ reason: errorMessage(error) }, 'checking the availability of APIs failed, retrying'),
     });

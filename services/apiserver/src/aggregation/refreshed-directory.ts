@@ -1,9 +1,8 @@
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { ApiServiceIndex, RemoteApi } from './api-service-index.ts';
 import { fetchDocuments, type RemoteDirectory, type RemoteDocuments, STALE } from './remote-documents.ts';
 import type { RemoteServers } from './remote-servers.ts';
-import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface RefreshedDirectoryOptions {
   readonly index: ApiServiceIndex;
@@ -45,7 +44,7 @@ export class RefreshedDirectory implements RemoteDirectory {
       intervalMs: REFRESH_MS,
       retry: { initialMs: RETRY_FIRST_MS, maxMs: REFRESH_MS },
       subscribe: (notify) => [index.observe(notify)],
-      reconcile: async (signal) => this.#start(signal) - clock.monotonicMs(),
+      round: async (signal) => this.#start(signal) - clock.monotonicMs(),
       onError: (error) => logger.warn({ reason: errorMessage(error) }, 'asking extension servers failed, retrying'),
     });
   }

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
@@ -6,7 +6,6 @@ import { cachedDefinitions, DEFINITIONS } from '../custom-resources/serve-defini
 import { API_SERVICES, type ApiServiceIndex } from './api-service-index.ts';
 import type { LoopbackClient } from '../loops/loopback-client.ts';
 import { planRegistrations, type Registration } from './plan-registrations.ts';
-import { ControlLoop } from '../loops/control-loop.ts';
 
 export interface RegistrationOptions {
   /** The built-in resources. */
@@ -34,8 +33,8 @@ export function registrationController(options: RegistrationOptions): GroupMembe
     intervalMs: EVERY_MS,
     retry: { initialMs: RETRY_MS, maxMs: EVERY_MS },
     subscribe: (notify) => [DEFINITIONS, API_SERVICES].map((resource) => cache.resource(resource).observe(notify)),
-    whenReady: (signal) => cache.whenReady(signal),
-    reconcile: async (signal) => {
+    round: async (signal) => {
+      await cache.whenReady(signal);
       await Promise.all(planned(options).map((one) => carryOut(options.client, one, signal)));
     },
     onError: (error) => logger.warn({ reason: errorMessage(error) }, 'registering APIs failed, retrying'),

@@ -1,11 +1,10 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { CUSTOM_RESOURCE_CLEANUP, definitionCondition, setDefinitionCondition } from '@gantry/kinds';
 import type { CustomResourceDefinition, KubeObject } from '@gantry/objects';
-import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, pause, Signal } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import { DELETE_AS_USUAL, EVERYTHING, type RegistryWriter, deleteBody } from '../registry/index.ts';
-import { ControlLoop } from '../loops/control-loop.ts';
 import { type LoopbackClient, loopbackContext } from '../loops/loopback-client.ts';
 import { planDefinition } from './plan-definition.ts';
 import { cachedDefinitions, DEFINITIONS, definitionsOf, type ServingHooks } from './serve-definitions.ts';
@@ -48,11 +47,12 @@ class DefinitionController {
     this.loop = new ControlLoop({
       name: 'custom-resource-definitions',
       clock,
-      intervalMs: Infinity,
       retry: { initialMs: RETRY_MS, maxMs: RETRY_MAX_MS },
       subscribe: (notify) => [cache.resource(DEFINITIONS).observe(notify)],
-      whenReady: (signal) => cache.whenReady(signal),
-      reconcile: (signal) => this.#reconcile(signal),
+      round: async (signal) => {
+        await cache.whenReady(signal);
+        await this.#reconcile(signal);
+      },
       onError: (error) =>
         logger.warn({ reason: errorMessage(error) }, 'reconciling resource definitions failed, retrying'),
     });

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, type Random, repeatOnSignal, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, pause, type Random, Signal } from '@gantry/base';
 import type { Counter, Gauge, Logger } from '@gantry/service';
 import { followProgram, runProgram } from '../host/run-program.ts';
 import type { HostsPlan, RefusedHost } from './plan-hosts.ts';
@@ -8,7 +8,7 @@ import { type Tunnel, tunnelRoutes, VXLAN_OVERHEAD } from './tunnel.ts';
 
 /** Changes are reported by the kernel; this is for reports that were lost. */
 const RECHECK_MS = 30_000;
-const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 export interface TunnelKeeperOptions {
   readonly device: string;
@@ -52,17 +52,27 @@ export class TunnelKeeper {
 
   /** Until the signal is aborted. The tunnel stays. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, metrics } = this.#options;
-    const onFailure = (error: unknown) => {
-      metrics.failures.inc();
-      logger.error({ reason: errorMessage(error) }, 'pods of other hosts are not reached: the tunnel was not written');
-    };
-    const step = async () => {
-      if (this.#wanted === undefined) return Number.POSITIVE_INFINITY;
-      await this.#ensure(this.#wanted, signal);
-      return this.#options.tunnel === undefined ? Number.POSITIVE_INFINITY : RECHECK_MS;
-    };
-    await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
+    const { clock, random, logger, metrics, tunnel } = this.#options;
+    const loop = new ControlLoop({
+      round: async () => {
+        if (this.#wanted === undefined) return Infinity;
+        await this.#ensure(this.#wanted, signal);
+        return tunnel === undefined ? Infinity : RECHECK_MS;
+      },
+      work: this.#work,
+      retry: RETRY,
+      retryOn: 'time',
+      onError: (error) => {
+        metrics.failures.inc();
+        logger.error(
+          { reason: errorMessage(error) },
+          'pods of other hosts are not reached: the tunnel was not written',
+        );
+      },
+      clock,
+      random,
+    });
+    await loop.run(signal);
   }
 
   /**

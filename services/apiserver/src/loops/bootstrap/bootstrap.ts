@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, formatTime, must, type Random } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, formatTime, must, type Random } from '@gantry/base';
 import {
   EVENTS,
   isReason,
@@ -18,7 +18,6 @@ import type { GroupMember, Logger } from '@gantry/service';
 import { createAllocators, type Duplicate } from '../../allocators/index.ts';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
-import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
@@ -60,8 +59,8 @@ export function bootstrapLoop(options: BootstrapOptions): GroupMember {
         if (state === 'done' && STANDING_NAMESPACES.some((name) => !isCached(cache, name))) notify();
       }),
     ],
-    whenReady: (signal) => cache.whenReady(signal),
-    reconcile: async (signal) => {
+    round: async (signal) => {
+      await cache.whenReady(signal);
       if (state === 'done') {
         await ensureNamespaces(client, signal);
         return;

@@ -1,9 +1,8 @@
-import { type Clock, errorMessage, type Instant } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Instant } from '@gantry/base';
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { Event, KubeObject } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../../cache/index.ts';
-import { ControlLoop } from '../control-loop.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 
 /** How long Kubernetes keeps Events. */
@@ -27,9 +26,10 @@ export function eventSweeper(options: EventSweeperOptions): GroupMember {
     name: 'event-sweeper',
     clock,
     intervalMs: EVERY_MS,
-    retry: { initialMs: EVERY_MS, maxMs: EVERY_MS },
-    whenReady: (signal) => cache.whenReady(signal),
-    reconcile: (signal) => sweep(options, signal),
+    round: async (signal) => {
+      await cache.whenReady(signal);
+      await sweep(options, signal);
+    },
     onError: (error) => logger.warn({ reason: errorMessage(error) }, 'deleting old events failed, retrying'),
   });
 }

@@ -1,10 +1,9 @@
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { KubeObject, ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../../cache/index.ts';
 import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
 import { FLOW_GROUP, flowStandingObjects } from '../bootstrap/standing-objects.ts';
-import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 import { withDangling } from './plan-dangling.ts';
 
@@ -33,9 +32,9 @@ export function flowObjects(options: FlowObjectsOptions): GroupMember {
     clock,
     intervalMs: INTERVAL_MS,
     retry: RETRY,
-    whenReady: (signal) => cache.whenReady(signal),
     subscribe: (notify) => [SCHEMAS, LEVELS].map((resource) => cache.resource(resource).observe(notify)),
-    reconcile: async (signal) => {
+    round: async (signal) => {
+      await cache.whenReady(signal);
       await ensureStandingObjects(client, flowStandingObjects(), signal);
       await judgeSchemas(options, signal);
     },

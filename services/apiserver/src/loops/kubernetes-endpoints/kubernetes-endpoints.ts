@@ -1,4 +1,4 @@
-import { errorMessage, must, type Clock } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, must } from '@gantry/base';
 import {
   ENDPOINT_SLICES,
   ENDPOINTS,
@@ -10,7 +10,6 @@ import {
   SKIP_MIRROR_LABEL,
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 import type { PeerAddress, PeerRegistry } from './peer-registry.ts';
 
@@ -39,8 +38,8 @@ export function kubernetesEndpoints(options: KubernetesEndpointsOptions): GroupM
     clock,
     intervalMs: EVERY_MS,
     retry: { initialMs: RETRY_MS, maxMs: EVERY_MS },
-    whenReady,
-    reconcile: async (signal) => {
+    round: async (signal) => {
+      await whenReady(signal);
       const isDone = await reconcile(options.client, await peers.list(signal), signal);
       return isDone ? EVERY_MS : RETRY_MS;
     },

@@ -1,6 +1,5 @@
-import { AssertionError, type Clock } from '@gantry/base';
+import { AssertionError, type Clock, ControlLoop } from '@gantry/base';
 import { type Etcd, isEtcdError, prefixEnd } from '@gantry/etcd';
-import { ControlLoop } from '../control-loop.ts';
 
 /** Where an apiserver is reached, as the endpoints of `default/kubernetes` name it. */
 export interface PeerAddress {
@@ -17,6 +16,9 @@ export interface PeerRegistry {
   /** Whether this process is the first of the list. For work of one apiserver that is harmless when two do it. */
   isFirst(signal: AbortSignal): Promise<boolean>;
 }
+
+/** How soon a process that is not the first of the list asks again whether it is. */
+export const LEADS_AGAIN_MS = 5000;
 
 const ROOT = '/gantry/apiservers/';
 const TTL_MS = 15_000;
@@ -53,11 +55,9 @@ export function createPeerRegistry(options: PeerRegistryOptions): PeerRegistry {
     return kvs.map((kv) => parseAddress(kv.key, kv.value)).toSorted(byAddress);
   };
   const loop = new ControlLoop({
-    name: 'peer-registry',
     clock,
     intervalMs: TTL_MS / 3,
-    retry: { initialMs: TTL_MS / 3, maxMs: TTL_MS / 3 },
-    reconcile: hold,
+    round: hold,
     onError: (error) => {
       if (isEtcdError(error, 'lease-gone')) lease = undefined;
       onError(error);

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, formatDay, type Instant, parseDay } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, formatDay, type Instant, parseDay } from '@gantry/base';
 import {
   type ConfigMap,
   NAMESPACES,
@@ -12,7 +12,6 @@ import { isRecent, type LegacyTokenUses } from '../../auth/authn/legacy-tokens.t
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
 import type { StandingObject } from '../bootstrap/standing-objects.ts';
-import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 
 const INTERVAL_MS = 60_000;
@@ -37,14 +36,14 @@ export function legacyTokenTracking({
   clock,
   logger,
 }: LegacyTokenOptions): readonly GroupMember[] {
-  const shared = { clock, retry: RETRY, whenReady: (signal: AbortSignal) => cache.whenReady(signal) };
   const isThere = (): boolean =>
     cache.resource(NAMESPACES).get(objectKey(NAMESPACES, '', TOKEN_TRACKING.namespace)) !== undefined;
   return [
     new ControlLoop({
-      ...shared,
       name: 'legacy-token-tracking',
+      clock,
       intervalMs: INTERVAL_MS,
+      retry: RETRY,
       // At the first start of a cluster, bootstrap is about to create the namespace.
       subscribe: (notify) => {
         let wasThere = isThere();
@@ -55,18 +54,22 @@ export function legacyTokenTracking({
         };
         return [cache.resource(NAMESPACES).observe(look)];
       },
-      reconcile: async (signal) => {
+      round: async (signal) => {
+        await cache.whenReady(signal);
         if (isThere()) await ensureStandingObjects(client, [trackingSince(clock.now())], signal);
       },
       onError: (error) =>
         logger.warn({ reason: errorMessage(error) }, 'the ConfigMap of token tracking is missing, retrying'),
     }),
     new ControlLoop({
-      ...shared,
       name: 'legacy-token-uses',
-      intervalMs: Infinity,
+      clock,
+      retry: RETRY,
       subscribe: (notify) => [uses.observe(notify)],
-      reconcile: (signal) => writeLastUses(uses, client, clock, signal),
+      round: async (signal) => {
+        await cache.whenReady(signal);
+        await writeLastUses(uses, client, clock, signal);
+      },
       onError: (error) =>
         logger.warn({ reason: errorMessage(error) }, 'the last use of a token was not written, retrying'),
     }),

@@ -65,12 +65,14 @@ describe('addresses of Services', () => {
   let running: Promise<unknown>;
   let areEventsRefused: boolean;
   let areRangesRefused: boolean;
+  let isLeader: boolean;
 
   beforeEach(async () => {
     h = await createHarness();
     stopping = new AbortController();
     areEventsRefused = false;
     areRangesRefused = false;
+    isLeader = true;
     const loopback = createLoopbackClient(h.registry);
     const client: LoopbackClient = {
       ...loopback,
@@ -85,7 +87,7 @@ describe('addresses of Services', () => {
           ? Promise.reject(StatusError.unavailable('the store is away'))
           : loopback.update(ref, object, subresource, signal),
     };
-    const leads = () => Promise.resolve(true);
+    const leads = () => Promise.resolve(isLeader);
     const member = serviceAddresses({
       cache: h.deps.cache,
       client,
@@ -131,6 +133,17 @@ describe('addresses of Services', () => {
     const { items } = await h.settle(h.registry.list(h.context(), definition, { ...EVERYTHING, namespace }));
     return items.map(({ object }) => object as Event & KubeObject);
   };
+
+  it('are kept by the apiserver that leads, which is asked again every five seconds', async () => {
+    isLeader = false;
+    const range = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: { name: 'more' } };
+    await create('servicecidrs', { ...range, spec: { cidrs: ['10.1.0.0/24'] } });
+    await h.clock.advance(4000);
+    expect(await found('servicecidrs', 'more')).not.toHaveProperty('metadata.finalizers');
+    isLeader = true;
+    await h.clock.advance(5000);
+    expect(await found('servicecidrs', 'more')).toHaveProperty('metadata.finalizers');
+  });
 
   it('report once that a range cannot be said to be ready, until it can', async () => {
     areRangesRefused = true;

@@ -1,11 +1,11 @@
 import { type Event, EVENTS, type KubeObject, SERVICES } from '@gantry/objects';
-import { type Clock, errorMessage, formatTime } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 import { rangeEvent, serviceEvent, type ServiceWarning } from '../service-event.ts';
-import { ControlLoop } from '../control-loop.ts';
+import { LEADS_AGAIN_MS } from '../kubernetes-endpoints/peer-registry.ts';
 import { planAddresses, type StoredAddress } from './plan-addresses.ts';
 import { planRanges, type RangeAction, type StoredRange } from './plan-ranges.ts';
 
@@ -35,9 +35,10 @@ export function serviceAddresses(options: ServiceAddressesOptions): GroupMember 
     intervalMs: EVERY_MS,
     retry: { initialMs: RETRY_MS, maxMs: EVERY_MS },
     subscribe: (notify) => OBSERVED.map((resource) => cache.resource(resource).observe(notify)),
-    whenReady: (signal) => cache.whenReady(signal),
-    leads,
-    reconcile: (signal) => reconcile(options, signal),
+    round: async (signal) => {
+      await cache.whenReady(signal);
+      return (await leads(signal)) ? await reconcile(options, signal) : LEADS_AGAIN_MS;
+    },
     onError: (error) => logger.warn({ reason: errorMessage(error) }, "keeping Services' addresses failed, retrying"),
   });
 }

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random } from '@gantry/base';
+import { backoffMs, type Clock, ControlLoop, errorMessage, pause, type Random } from '@gantry/base';
 import {
   createElection,
   electionKeyOf,
@@ -11,7 +11,6 @@ import {
   prefixEnd,
 } from '@gantry/etcd';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
-import { ControlLoop } from '../control-loop.ts';
 import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
 /** What is maintained, how often, and who hears of it. */
@@ -86,7 +85,6 @@ async function isAnyFull(etcd: Etcd, signal: AbortSignal): Promise<boolean> {
 function laneKeeper({ etcd, clock, process, onError }: MaintenanceOptions): ControlLoop {
   let lease: string | undefined;
   return new ControlLoop({
-    name: 'commit-lanes',
     clock,
     intervalMs: ALIVE_TTL_MS / 3,
     retry: RETRY,
@@ -94,7 +92,7 @@ function laneKeeper({ etcd, clock, process, onError }: MaintenanceOptions): Cont
       if (isEtcdError(error, 'lease-gone')) lease = undefined;
       onError?.(errorMessage(error));
     },
-    reconcile: async (signal) => {
+    round: async (signal) => {
       const call = { signal, timeoutMs: CALL_TIMEOUT_MS };
       if (lease !== undefined) {
         await etcd.leases.keepAlive(lease, call);
@@ -141,12 +139,10 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
   const schedule = new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs());
   await pause(clock, stepMs, signal);
   const rounds = new ControlLoop({
-    name: 'etcd-maintenance',
     clock,
     intervalMs: stepMs,
-    retry: { initialMs: stepMs, maxMs: stepMs },
     onError: (error) => onError?.(errorMessage(error)),
-    reconcile: async () => {
+    round: async () => {
       const isFull = await isAnyFull(etcd, signal);
       if (!schedule.isDue(clock.monotonicMs(), isFull)) return;
       previousRevision = await runMaintenanceRound(options, previousRevision, signal);
