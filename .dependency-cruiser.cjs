@@ -1,4 +1,5 @@
 // Who may import whom: `npm run check:imports`. Imports of types count.
+const { globSync } = require('node:fs');
 
 const TESTS = '\\.test\\.ts$|/testing/|/testing\\.ts$|^integration-tests/|^bench/';
 const SOME_PACKAGE = '^(proto|packages/[^/]+)/';
@@ -59,6 +60,42 @@ const BETWEEN_WORKSPACES = [
     'Only its adapter imports it.',
     { pathNot: '^services/agent/src/docker/|^integration-tests/|^bench/' },
     { path: '/dockerode/' },
+  ),
+];
+
+/** Workspaces by the names of their packages. */
+const WORKSPACES = new Map(
+  globSync('{proto,deploy,bench,integration-tests,packages/*,services/*}/package.json').map((file) => {
+    const { name, dependencies = {} } = require(`./${file}`);
+    return [name, { folder: file.replace('/package.json', ''), dependencies }];
+  }),
+);
+
+const DECLARED = [
+  forbid(
+    'declared-packages',
+    "The workspace's package.json names what it imports. All workspaces see the packages of the root.",
+    { pathNot: `${TESTS}|/tools/` },
+    { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+  ),
+  forbid(
+    'by-name',
+    'Another workspace is imported by the name of its package.',
+    { path: '^((?:services|packages)/[^/]+|proto|deploy|integration-tests|bench)/' },
+    { path: '^(proto|deploy|integration-tests|bench|packages|services)/', pathNot: '^$1/', dependencyTypes: ['local'] },
+  ),
+  ...[...WORKSPACES.values()].map(({ folder, dependencies }) =>
+    forbid(
+      `declared-by-${folder.replaceAll('/', '-')}`,
+      "The workspace's package.json names the workspaces that it imports.",
+      { path: `^${folder}/`, pathNot: `${TESTS}|/tools/` },
+      {
+        path: '^(proto|deploy|packages|services)/',
+        pathNot: [folder, ...Object.keys(dependencies).flatMap((name) => WORKSPACES.get(name)?.folder ?? [])]
+          .map((allowed) => `^${allowed}/`)
+          .join('|'),
+      },
+    ),
   ),
 ];
 
@@ -165,12 +202,13 @@ module.exports = {
       { pathNot: TESTS },
       { path: TESTS },
     ),
+    ...DECLARED,
     ...BETWEEN_WORKSPACES,
     ...WITHIN_WORKSPACES,
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/dist/|/dist-tools/' },
+    exclude: { path: '^(?!node_modules/).*/(dist|dist-tools)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {

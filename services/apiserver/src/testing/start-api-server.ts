@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Activities, type Clock, formatTime, systemClock, systemRandom, systemUid } from '@gantry/base';
@@ -113,7 +114,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     }),
   });
   const signals = new EventEmitter();
-  const ended = runGroup(members, { clock, logger, signals }).finally(() => rm(bootstrapDir, { recursive: true }));
+  const ended = runGroup(members, { clock, logger, signals }).finally(() => rmSync(bootstrapDir, { recursive: true }));
   const [restPort, grpcPort] = await Promise.all([rest.promise, grpc.promise]);
   const isReady = async () => (await health.ready()).length === 0;
   const client = createLoopbackClient(registry);

@@ -10,8 +10,9 @@ function endOf(steps: readonly Step[]): readonly string[] {
   const world = new World();
   const endState = followEndState(world);
   steps.forEach(([resource, name, content], index) => {
-    const metadata = { name, namespace: 'n', uid: name, ...(content as Partial<KubeObject> | undefined)?.metadata };
-    const object = content && ({ apiVersion: 'v1', kind: resource.kind, ...content, metadata } as KubeObject);
+    const given: Partial<KubeObject> | undefined = content;
+    const metadata = { name, namespace: 'n', uid: name, ...given?.metadata };
+    const object = given && { apiVersion: 'v1', kind: resource.kind, ...given, metadata };
     world.take({ resource, name: `n/${name}`, resourceVersion: (index + 1) * 256, object });
   });
   return endState();
