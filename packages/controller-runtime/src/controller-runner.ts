@@ -69,7 +69,7 @@ export class ControllerRunner {
     this.spec = spec;
     this.#options = options;
     const { clock, random, meter } = options;
-    this.#queue = new WorkQueue({ clock, random, ...(meter === undefined ? {} : { meter }) });
+    this.#queue = new WorkQueue({ clock, random, meter });
     this.#watches = Map.groupBy(spec.watches, ({ resource }) => resourceId(resource));
   }
 

@@ -156,13 +156,5 @@ function isUnreachable(error: unknown): boolean {
 /** The reference of an Event to its object. */
 export function referenceTo(about: KubeObject, fieldPath?: string): ObjectReference {
   const { namespace, name, uid, resourceVersion } = about.metadata;
-  return {
-    kind: about.kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
-    ...(uid === undefined ? {} : { uid }),
-    apiVersion: about.apiVersion,
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...(fieldPath === undefined ? {} : { fieldPath }),
-  };
+  return { kind: about.kind, namespace, name, uid, apiVersion: about.apiVersion, resourceVersion, fieldPath };
 }

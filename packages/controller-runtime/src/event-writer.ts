@@ -58,7 +58,7 @@ function compose(
     involvedObject: about,
     reason,
     message,
-    source: { component, ...(host === undefined ? {} : { host }) },
+    source: { component, host },
     firstTimestamp: formatTime(first),
     lastTimestamp: formatTime(at),
     count,

@@ -73,11 +73,7 @@ export class Informers {
       const id = resourceId(resource);
       if (this.#builtIn.has(id)) continue;
       const { namespace, labelSelector, fieldSelector } = resource;
-      const selection = {
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      };
+      const selection = { namespace, labelSelector, fieldSelector };
       this.#builtIn.set(id, new FollowedResource({ ...options, resource, selection, byUid: this.#byUid }));
     }
     this.cache = this.#createCache();

@@ -86,11 +86,7 @@ class ControllerManager implements Manager {
       ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource)),
       ...(controllers.some(({ served }) => served !== undefined) ? [CUSTOM_RESOURCE_DEFINITIONS, API_SERVICES] : []),
     ];
-    this.#directory = new ResourceDirectory({
-      ...(aggregated === undefined ? {} : { discover: aggregated.discover }),
-      clock,
-      random,
-    });
+    this.#directory = new ResourceDirectory({ discover: aggregated?.discover, clock, random });
     this.#client = this.#createClient();
     this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
     this.#informers.subscribe((event) => this.#take(event));
@@ -206,10 +202,10 @@ class ControllerManager implements Manager {
       clock,
       random,
       log,
-      ...(onReconcile === undefined ? {} : { onReconcile }),
-      ...(onStale === undefined ? {} : { onStale }),
-      ...(activities === undefined ? {} : { activities }),
-      ...(meter === undefined ? {} : { meter }),
+      onReconcile,
+      onStale,
+      activities,
+      meter,
     });
     try {
       await runner.run(stop, signal);

@@ -137,12 +137,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #selection(): { namespace?: string; labelSelector?: string; fieldSelector?: string; metadataOnly?: boolean } {
     const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      ...(metadataOnly === undefined ? {} : { metadataOnly }),
-    };
+    return { namespace, labelSelector, fieldSelector, metadataOnly };
   }
 }
 

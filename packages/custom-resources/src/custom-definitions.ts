@@ -237,7 +237,7 @@ function customColumn(definition: CustomResourceColumnDefinition): Column {
   return {
     name,
     type,
-    ...(format === undefined ? {} : { format }),
+    format,
     description: definition.description ?? `Custom resource definition column (in JSONPath format): ${jsonPath}`,
     priority,
     value: (object, now) => cell(read(object), type, now),

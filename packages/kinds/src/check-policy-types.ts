@@ -58,10 +58,7 @@ function expressionsOn(
   const { group, version } = parseApiVersion(paramKind?.apiVersion ?? '');
   const params = paramKind === undefined ? undefined : declaredAs(group, version, paramKind.kind ?? '', crds);
   const scope = { params: paramKind !== undefined, authorizer: true, patches: false };
-  const expressions = new AdmissionExpressions(scope, true, {
-    object: type,
-    ...(params === undefined ? {} : { params }),
-  });
+  const expressions = new AdmissionExpressions(scope, true, { object: type, params });
   for (const variable of variables) {
     const compiled = expressions.compile(variable.expression, []);
     expressions.declare(variable.name, compiled.ok ? compiled.program.resultType : DYN);

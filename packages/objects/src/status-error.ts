@@ -59,18 +59,15 @@ export class StatusError extends Error {
       metadata: {},
       status: 'Failure',
       message: this.message,
-      ...(this.reason === '' ? {} : { reason: this.reason }),
-      ...(this.details === undefined ? {} : { details: this.details }),
+      reason: this.reason || undefined,
+      details: this.details,
       code: this.code,
     };
   }
 
   static fromStatus(status: Status): StatusError {
     const reason = status.reason !== undefined && status.reason in STATUS_CODES ? (status.reason as StatusReason) : '';
-    return new StatusError(reason, status.message ?? '', {
-      ...(status.code === undefined ? {} : { code: status.code }),
-      ...(status.details === undefined ? {} : { details: status.details }),
-    });
+    return new StatusError(reason, status.message ?? '', { code: status.code, details: status.details });
   }
 
   static badRequest(message: string): StatusError {
@@ -132,12 +129,7 @@ export class StatusError extends Error {
     const texts = [...told];
     const list = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
     return new StatusError('Invalid', `${qualified(group, kind)} "${name}" is invalid: ${list}`, {
-      details: {
-        ...(name === '' ? {} : { name }),
-        ...(group === '' ? {} : { group }),
-        ...(kind === '' ? {} : { kind }),
-        causes,
-      },
+      details: { name: name || undefined, group: group || undefined, kind: kind || undefined, causes },
     });
   }
 
@@ -161,7 +153,7 @@ export class StatusError extends Error {
 }
 
 function details(of: GroupResource, name: string): StatusDetails {
-  return { ...(name === '' ? {} : { name }), ...(of.group === '' ? {} : { group: of.group }), kind: of.resource };
+  return { name: name || undefined, group: of.group || undefined, kind: of.resource };
 }
 
 /** Whether `error` is a StatusError with this reason. */

@@ -20,6 +20,6 @@ export async function replaceFile(
   // What a writer that was killed has left would keep its mode, and a link would be followed.
   await rm(temporary, { force: true });
   // Flushed before it is renamed: a name that is on the disk leads to the whole content.
-  await writeFile(temporary, content, { flag: 'wx', flush: true, ...(mode === undefined ? {} : { mode }) });
+  await writeFile(temporary, content, { flag: 'wx', flush: true, mode });
   await rename(temporary, path);
 }

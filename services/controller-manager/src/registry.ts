@@ -65,7 +65,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createNodeLifecycleController({
       graceMs: options.nodeGraceMs,
       meter: options.meters.nodes,
-      ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
+      rates: options.evictionRates,
     }),
     createPersistentVolumeController(options.meters.volumes),
     createNodeIpamController({ ranges: options.nodeRanges, meter: options.meters.ranges }),

@@ -19,7 +19,7 @@ export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {
   const object: Binding = {
     apiVersion: 'v1',
     kind: 'Binding',
-    metadata: { namespace, name, ...(uid === '' ? {} : { uid }) },
+    metadata: { namespace, name, uid: uid || undefined },
     target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
   };
   return { verb: 'create', resource: PODS, namespace, name, object, subresource: 'binding' };
@@ -82,7 +82,7 @@ function refusalConditions({ metadata, status }: Pod, message: string, now: Inst
     status: 'False',
     reason: 'Unschedulable',
     message,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    observedGeneration: generation,
   };
   if (current !== undefined && saysSame(current, told)) return [];
   const lastTransitionTime = current?.status === 'False' ? current.lastTransitionTime : undefined;

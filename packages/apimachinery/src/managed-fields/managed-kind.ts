@@ -34,7 +34,7 @@ export function managedKindOf(
 ): ManagedKind {
   const { group, version, kind, schema } = definition;
   const reset = resetFilterOf(definition, subresource);
-  return { group, version, kind, schema, subresource, reset, ...(inVersion === undefined ? {} : { inVersion }) };
+  return { group, version, kind, schema, subresource, reset, inVersion };
 }
 
 const SAME = (object: KubeObject) => object;

@@ -19,10 +19,10 @@ export type Managers = ReadonlyMap<string, Manager>;
 /** What tells entries apart: appliers of one name are one, whatever the version they apply. Sorts as Kubernetes sorts. */
 export function identify(of: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
   return JSON.stringify({
-    ...(of.manager === '' ? {} : { manager: of.manager }),
+    manager: of.manager || undefined,
     operation: of.operation,
     ...(of.operation === 'Apply' || of.apiVersion === '' ? {} : { apiVersion: of.apiVersion }),
-    ...(of.subresource === '' ? {} : { subresource: of.subresource }),
+    subresource: of.subresource || undefined,
   });
 }
 
@@ -97,13 +97,13 @@ function write(of: Manager): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource, time, fields, read: source } = of;
   if (source !== undefined && source.fields === fields && source.entry.time === time) return source.entry;
   return {
-    ...(manager === '' ? {} : { manager }),
+    manager: manager || undefined,
     operation,
     apiVersion,
-    ...(time === undefined ? {} : { time }),
+    time,
     fieldsType: 'FieldsV1',
     fieldsV1: fields.toJson(),
-    ...(subresource === '' ? {} : { subresource }),
+    subresource: subresource || undefined,
   };
 }
 

@@ -332,5 +332,5 @@ function readOperation(item: Parsed): JsonPatchOperation {
   if (typeof op !== 'string' || typeof path !== 'string' || (from !== undefined && typeof from !== 'string'))
     throw rejected();
   if ((op === 'add' || op === 'replace') && value === undefined) throw rejected();
-  return { op, path, ...(from === undefined ? {} : { from }), value };
+  return { op, path, from, value };
 }

@@ -106,14 +106,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
 /** Keys in the order in which Kubernetes prints them. */
 function printedOwner(reference: OwnerReference): OwnerReference {
   const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference;
-  return {
-    apiVersion,
-    kind,
-    name,
-    uid,
-    ...(controller === undefined ? {} : { controller }),
-    ...(blockOwnerDeletion === undefined ? {} : { blockOwnerDeletion }),
-  };
+  return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
 }
 
 function validateOwnerReference(reference: OwnerReference, path: string): FieldError[] {

@@ -167,7 +167,7 @@ function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMate
   return createHttpsAgent({
     maxCachedSessions: 10,
     secureContext: createSecureContext({ ca, cert, key }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
+    servername: serverName,
   });
 }
 

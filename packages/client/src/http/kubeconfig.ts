@@ -24,10 +24,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Reads a kubeconfig file; relative paths in it are relative to it. */
 export function readKubeconfig(file: string, context?: string): HttpTarget {
-  return parseKubeconfig(readFileSync(file, 'utf8'), {
-    ...(context === undefined ? {} : { context }),
-    folder: dirname(file),
-  });
+  return parseKubeconfig(readFileSync(file, 'utf8'), { context, folder: dirname(file) });
 }
 
 /** The target of a context, by default the current one. Throws StatusError BadRequest naming what is missing. */
@@ -49,15 +46,7 @@ export function parseKubeconfig(text: string, options: { context?: string; folde
     (tokenFile === undefined ? undefined : readFileSync(resolve(folder, tokenFile), 'utf8').trim());
   const serverName = textOf(cluster, 'tls-server-name');
   const namespace = textOf(context, 'namespace');
-  return {
-    server: server.replace(/\/$/, ''),
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(token === undefined ? {} : { token }),
-    ...(serverName === undefined ? {} : { serverName }),
-    ...(namespace === undefined ? {} : { namespace }),
-  };
+  return { server: server.replace(/\/$/, ''), ca, cert, key, token, serverName, namespace };
 }
 
 function asFields(value: unknown, what: string): Fields {

@@ -198,7 +198,7 @@ export class AdmissionExpressions {
       },
       functions: patches ? [...AUTHORIZER_FUNCTIONS, ...PATCH_FUNCTIONS] : AUTHORIZER_FUNCTIONS,
       ...(patches ? { structs: PATCH_STRUCTS } : {}),
-      ...(allowance === undefined ? {} : { allowance }),
+      allowance,
     });
   }
 }

@@ -62,8 +62,8 @@ export function toWireRange(request: RangeRequest): object {
   return {
     key: Buffer.from(request.key),
     ...(request.rangeEnd === undefined ? {} : { range_end: Buffer.from(request.rangeEnd) }),
-    ...(request.revision === undefined ? {} : { revision: request.revision }),
-    ...(request.limit === undefined ? {} : { limit: request.limit }),
+    revision: request.revision,
+    limit: request.limit,
     ...(request.fields === 'keys' ? { keys_only: true } : {}),
     ...(request.fields === 'count' ? { count_only: true } : {}),
   };

@@ -8,8 +8,8 @@ function prepareForCreate(object: SelfSubjectReview, { now, user }: StrategyCont
   const extra = Object.entries(user.extra).map(([key, values]): [string, string[]] => [key, [...values]]);
   object.status = {
     userInfo: {
-      ...(user.name === '' ? {} : { username: user.name }),
-      ...(user.uid === '' ? {} : { uid: user.uid }),
+      username: user.name || undefined,
+      uid: user.uid || undefined,
       ...(user.groups.length === 0 ? {} : { groups: [...user.groups] }),
       ...(extra.length === 0 ? {} : { extra: Object.fromEntries(extra) }),
     },

@@ -151,13 +151,7 @@ function printRules(rules: ScalingRules | undefined): object | null {
 }
 
 function printCondition({ type, status, lastTransitionTime, reason, message }: Condition): object {
-  return {
-    type,
-    status,
-    lastTransitionTime: lastTransitionTime ?? null,
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
-  };
+  return { type, status, lastTransitionTime: lastTransitionTime ?? null, reason, message };
 }
 
 function parseBehavior(text: string | undefined): Behavior | undefined {

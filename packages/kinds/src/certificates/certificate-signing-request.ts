@@ -62,10 +62,10 @@ function prepareForCreate(object: CertificateSigningRequest, { user }: StrategyC
   object.spec = {
     request,
     signerName,
-    ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
-    ...(usages === undefined ? {} : { usages }),
-    ...(user.name === '' ? {} : { username: user.name }),
-    ...(user.uid === '' ? {} : { uid: user.uid }),
+    expirationSeconds,
+    usages,
+    username: user.name || undefined,
+    uid: user.uid || undefined,
     ...(user.groups.length === 0 ? {} : { groups: [...user.groups] }),
     ...(extra.length === 0 ? {} : { extra: Object.fromEntries(extra) }),
   };

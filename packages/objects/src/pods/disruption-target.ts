@@ -17,6 +17,6 @@ export function disruptionTarget(
     reason,
     message,
     lastTransitionTime: since ?? formatTime(now),
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    observedGeneration: generation,
   };
 }

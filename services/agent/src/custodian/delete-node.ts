@@ -30,5 +30,5 @@ export function versionOf(object: KubeObject | undefined): {
   readonly resourceVersion?: string;
 } {
   const { uid, resourceVersion } = object?.metadata ?? {};
-  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return { uid, resourceVersion };
 }

@@ -92,8 +92,8 @@ export class NodeAccess {
     const spec = {
       user: username,
       groups,
-      ...(uid === undefined ? {} : { uid }),
-      ...(extra === undefined ? {} : { extra }),
+      uid,
+      extra,
       resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: node },
     };
     const lookUp: Lookup<boolean> = async (deadline) => {

@@ -51,7 +51,7 @@ function nodeStats(summarized: Summarized): object {
       availableBytes: Math.max(0, capacityBytes - memoryBytes),
       usageBytes: memoryUsageBytes,
       // Page faults would fall whenever a container ends.
-      ...(memory === undefined ? {} : { rssBytes: memory.rssBytes }),
+      rssBytes: memory?.rssBytes,
       workingSetBytes: memoryBytes,
     },
     ...(parts === 'all' ? hostStats(time, summarized) : {}),
@@ -100,7 +100,7 @@ function podMemory(containers: readonly ContainerStats[]): Parameters<typeof mem
   return {
     memoryBytes: sum(containers.map(({ memoryBytes }) => memoryBytes)),
     memoryUsageBytes: sum(containers.map(({ memoryUsageBytes }) => memoryUsageBytes)),
-    ...(memory === undefined ? {} : { memory }),
+    memory,
   };
 }
 

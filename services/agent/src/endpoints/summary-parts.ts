@@ -27,7 +27,7 @@ export function fileSystem(time: string, disk: HostReading['disk'], usedBytes?: 
     time,
     availableBytes,
     capacityBytes,
-    ...(usedBytes === undefined ? {} : { usedBytes }),
+    usedBytes,
     // A file system may make inodes on demand.
     ...(inodes === 0 ? {} : { inodesFree: freeInodes, inodes, inodesUsed: inodes - freeInodes }),
   };

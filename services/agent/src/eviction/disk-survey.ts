@@ -130,6 +130,6 @@ function candidateOf(pod: Pod, { usage, count }: Account): Candidate {
     containers: [...containers].map(([name, storageBytes]) => ({ name, storageBytes })),
     volumeBytes: [...emptyDirs.values()].reduce((sum, bytes) => sum + bytes, files),
     inodes,
-    ...(count === undefined ? {} : { count }),
+    count,
   };
 }

@@ -60,7 +60,7 @@ export function parseThresholds({
       const minReclaim = reclaims.get(signal);
       const graceMs = graceOf(signal);
       if (value === undefined) return [];
-      return [{ signal, value, graceMs, ...(minReclaim === undefined ? {} : { minReclaim }) }];
+      return [{ signal, value, graceMs, minReclaim }];
     });
   const softGraceOf = (signal: SignalName): number => {
     const graceMs = graces.get(signal);

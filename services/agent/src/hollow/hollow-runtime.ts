@@ -457,8 +457,8 @@ function initialState(id: string, spec: ContainerSpec, imageId: string, now: Ins
     createdAt: now,
     restartDelayMs: spec.restartDelayMs,
     resources: spec.resources,
-    ...(spec.terminationMessagePath === undefined ? {} : { terminationMessagePath: spec.terminationMessagePath }),
-    ...(spec.security.processUser === undefined ? {} : { processUser: spec.security.processUser }),
+    terminationMessagePath: spec.terminationMessagePath,
+    processUser: spec.security.processUser,
   };
 }
 

@@ -27,7 +27,7 @@ export async function tryProgram(
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe', ...fds],
     killSignal: 'SIGKILL',
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    timeout: timeoutMs,
   });
   const { promise, resolve, reject } = Promise.withResolvers<readonly [number | null, NodeJS.Signals | null]>();
   const leave = (afterMs: number) => {

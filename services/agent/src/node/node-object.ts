@@ -254,8 +254,8 @@ function stamp(draft: ConditionDraft, old: readonly NodeCondition[], now: Instan
       before?.status === draft.status && before.lastTransitionTime !== undefined
         ? before.lastTransitionTime
         : formatTime(now),
-    ...(draft.reason === undefined ? {} : { reason: draft.reason }),
-    ...(draft.message === undefined ? {} : { message: draft.message }),
+    reason: draft.reason,
+    message: draft.message,
   };
 }
 

@@ -61,7 +61,7 @@ export function parseTaints(entries: readonly string[]): readonly Taint[] {
     check(entry, [...qualifiedName(key), ...labelValue(value ?? '')]);
     const identity = `${key}:${effect}`;
     if (taints.has(identity)) throw refused(entry, 'is the second taint with its key and effect');
-    taints.set(identity, { key, effect, ...(value === undefined ? {} : { value }) });
+    taints.set(identity, { key, effect, value });
   }
   return [...taints.values()];
 }

@@ -118,6 +118,6 @@ export class PlanDraft {
 
   finish(goal: PodGoal): PodPlan {
     const { actions, waiting } = this;
-    return { goal, actions, waiting, ...(this.#requeueAt === undefined ? {} : { requeueAt: this.#requeueAt }) };
+    return { goal, actions, waiting, requeueAt: this.#requeueAt };
   }
 }

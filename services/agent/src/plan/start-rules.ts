@@ -84,7 +84,7 @@ export function planStart(
         ? (observed.memory.restartDelays.get(container.name) ?? 0)
         : // With another image the back-off begins anew, as kubelet's.
           nextRestartDelayMs(definition === 'changed' ? undefined : latest, observed.memory.maxRestartDelayMs),
-    ...(preparedId === undefined ? {} : { preparedId }),
+    preparedId,
   });
   return 'starts';
 }

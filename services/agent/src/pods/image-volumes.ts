@@ -59,7 +59,7 @@ export class ImageVolumes {
     const { volumes, runtime, owner } = services;
     const folder = await volumes.imageFolder(pod, name);
     if (folder.state === 'mounted') return;
-    const wanted = { name, image: reference, ...(pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy }) };
+    const wanted = { name, image: reference, imagePullPolicy: pullPolicy };
     const image = await ensureImage(wanted, context, signal);
     const { uid = '', namespace = '', name: podName = '' } = pod.metadata;
     const identity = { uid, namespace, name: podName };

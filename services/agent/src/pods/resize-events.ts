@@ -85,7 +85,7 @@ function messageOf(prefix: string, { metadata, spec }: Pod, error?: string): str
     ...(initContainers === undefined || initContainers.length === 0 ? {} : { initContainers }),
     containers: of(spec?.containers),
     generation: metadata.generation ?? 0,
-    ...(error === undefined ? {} : { error }),
+    error,
   };
   return `${prefix}: ${JSON.stringify(summary)}`;
 }
@@ -96,6 +96,6 @@ function sorted({ limits, requests, claims }: NonNullable<Container['resources']
   return {
     ...(limits === undefined ? {} : { limits: byName(limits) }),
     ...(requests === undefined ? {} : { requests: byName(requests) }),
-    ...(claims === undefined ? {} : { claims }),
+    claims,
   };
 }

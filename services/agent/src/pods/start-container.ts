@@ -246,11 +246,7 @@ async function securityOf(
   const profile = localhostProfileName(pod, container);
   const localhostProfile = profile === undefined ? undefined : await services.seccomp.read(profile);
   const imageUser = await services.imageUsers.find(pod, container, image, services, signal);
-  return {
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(localhostProfile === undefined ? {} : { localhostProfile }),
-    ...(imageUser === undefined ? {} : { imageUser }),
-  };
+  return { runtime, localhostProfile, imageUser };
 }
 
 /** The container's postStart hook, if it has one. Its failure is not the start's: the container runs, and is to be stopped. */

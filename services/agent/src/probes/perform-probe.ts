@@ -24,7 +24,7 @@ const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...tar
   guard?.check(host);
   const port = portNumber(action.port, container);
   return new Promise((resolve) => {
-    const socket = connect({ host, port, signal, ...(guard === undefined ? {} : { lookup: guard.lookup }) });
+    const socket = connect({ host, port, signal, lookup: guard?.lookup });
     socket.on('connect', () => {
       socket.destroy();
       resolve(SUCCESS);

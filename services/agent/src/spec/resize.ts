@@ -165,6 +165,6 @@ function grantedContainer(pod: Pod, container: Container): Container {
   if (requests === undefined) return container;
   return {
     ...container,
-    resources: { ...(resources?.limits === undefined ? {} : { limits: resources.limits }), requests },
+    resources: { limits: resources?.limits, requests },
   };
 }

@@ -61,7 +61,7 @@ function sharesOf(milliCpu: number): number {
 function limitsOf(milliCpu: number, memoryBytes: number): Pick<ResourceLimits, 'cpuQuotaMicros' | 'memoryBytes'> {
   return {
     ...(milliCpu === 0 ? {} : { cpuQuotaMicros: Math.max(MIN_QUOTA_MICROS, milliCpu * 100) }),
-    ...(memoryBytes === 0 ? {} : { memoryBytes }),
+    memoryBytes: memoryBytes || undefined,
   };
 }
 

@@ -35,7 +35,7 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     attempt,
     image: image.id,
     imageLabels: image.labels,
-    ...(runtime === undefined ? {} : { runtime }),
+    runtime,
     ipc: pod.spec?.hostIPC === true ? 'host' : 'own',
     // An engine without profiles refuses one.
     seccomp: engine.seccomp === 'default-profile' ? 'own' : 'engine-default',
@@ -46,6 +46,6 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [dottedSysctl(name), value])),
     oomScoreAdj: sandboxOomScore(privilege),
     graceSeconds: graceSecondsOf(pod),
-    ...(resources === undefined ? {} : { resources }),
+    resources,
   };
 }

@@ -41,10 +41,10 @@ export function mirrorOf({ apiVersion, kind, metadata, spec }: Pod, node: { name
     metadata: {
       name,
       namespace,
-      ...(labels === undefined ? {} : { labels }),
+      labels,
       annotations: { ...annotations, [MIRROR_ANNOTATION]: annotations?.[HASH_ANNOTATION] ?? '' },
       ownerReferences: [owner],
     },
-    ...(spec === undefined ? {} : { spec }),
+    spec,
   };
 }

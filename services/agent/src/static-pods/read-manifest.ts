@@ -84,7 +84,7 @@ function named({ metadata, spec, ...rest }: Pod, uid: string, { node, now }: Omi
       name: `${metadata.name ?? ''}-${node.toLowerCase()}`,
       namespace: (metadata.namespace ?? '') === '' ? 'default' : (metadata.namespace ?? ''),
       uid,
-      ...(labels === undefined ? {} : { labels }),
+      labels,
       annotations: {
         ...annotations,
         [HASH_ANNOTATION]: uid,

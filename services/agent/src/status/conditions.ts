@@ -60,9 +60,9 @@ function stamp(
     status: draft.status,
     ...(before !== undefined && 'lastProbeTime' in before ? { lastProbeTime: before.lastProbeTime } : {}),
     lastTransitionTime: kept ?? formatTime(now),
-    ...(draft.reason === undefined ? {} : { reason: draft.reason }),
-    ...(draft.message === undefined ? {} : { message: draft.message }),
-    ...(observed === undefined ? {} : { observedGeneration: observed }),
+    reason: draft.reason,
+    message: draft.message,
+    observedGeneration: observed,
   };
 }
 

@@ -116,7 +116,7 @@ function ephemeralStatus(
     restartCount: 0,
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
-    ...(id === undefined ? {} : { containerID: id }),
+    containerID: id,
     ...userOf(current),
     ...mountsOf(observed),
   };
@@ -133,10 +133,7 @@ function stateOf(observed: ContainerObservation, current: ContainerState | undef
   const { waiting, previous, initialReason } = observed;
   if (current?.state === 'running')
     return { running: { startedAt: formatTime(current.startedAt ?? current.createdAt) } };
-  if (waiting !== undefined)
-    return {
-      waiting: { ...(waiting.message === undefined ? {} : { message: waiting.message }), reason: waiting.reason },
-    };
+  if (waiting !== undefined) return { waiting: { message: waiting.message, reason: waiting.reason } };
   if (current?.state === 'exited') return { terminated: terminatedState(current, observed) };
   if (current === undefined && previous?.state?.terminated !== undefined) return previous.state;
   return { waiting: { reason: initialReason } };
@@ -183,13 +180,7 @@ function resourcesOf(observed: ContainerObservation, running: ContainerState | u
   const isApplied =
     equalJson(resourceLimits(pod, container), running.resources) && !restartsForRequest(container, previous, running);
   const before = isApplied || previous?.containerID !== containerId(running) ? undefined : previous.resources;
-  return {
-    ...(requests === undefined ? {} : { allocatedResources: requests }),
-    resources: before ?? {
-      ...(limits === undefined ? {} : { limits }),
-      ...(requests === undefined ? {} : { requests }),
-    },
-  };
+  return { allocatedResources: requests, resources: before ?? { limits, requests } };
 }
 
 /** Of the newest attempt, running or not, as by the kubelet. */

@@ -87,11 +87,7 @@ export class UsageSampler {
       uid,
       containers: [...names].map(([id, name]) => {
         const { memoryBytes, processes } = this.#samples.get(id)?.last ?? {};
-        return {
-          name,
-          ...(memoryBytes === undefined ? {} : { memoryBytes }),
-          ...(processes === undefined ? {} : { processes }),
-        };
+        return { name, memoryBytes, processes };
       }),
     }));
   }

@@ -56,7 +56,7 @@ export function localApiServices(resources: readonly ResourceRef[]): readonly AP
         apiVersion: 'apiregistration.k8s.io/v1',
         kind: 'APIService',
         metadata: { name, labels: { [AUTOMANAGED]: 'onstart' } },
-        spec: { ...(group === '' ? {} : { group }), version, groupPriorityMinimum, versionPriority },
+        spec: { group: group || undefined, version, groupPriorityMinimum, versionPriority },
       };
     });
 }

@@ -35,11 +35,7 @@ export async function fetchDocuments(
 ): Promise<RemoteDocuments> {
   const resources = await fetchResources(options, remote, signal);
   const openApi = await fetchOpenApi(options, remote, signal);
-  return {
-    ...(resources === undefined ? {} : { resources }),
-    ...(openApi === undefined ? {} : { openApi }),
-    freshness: 'Current',
-  };
+  return { resources, openApi, freshness: 'Current' };
 }
 
 async function fetchResources(

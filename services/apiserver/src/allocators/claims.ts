@@ -113,11 +113,7 @@ export class Claims {
     const found: StoredObject[] = [];
     let startKey: string | undefined;
     do {
-      const page = await this.#store.list(
-        prefix,
-        { limit: 1000, ...(startKey === undefined ? {} : { startKey }) },
-        signal,
-      );
+      const page = await this.#store.list(prefix, { limit: 1000, startKey }, signal);
       append(found, page.objects);
       startKey = page.next;
     } while (startKey !== undefined);

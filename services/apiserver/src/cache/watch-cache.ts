@@ -181,15 +181,7 @@ export class WatchCache {
     let startKey: string | undefined;
     let revision: number | undefined;
     do {
-      const page = await store.list(
-        REGISTRY,
-        {
-          limit: PAGE,
-          ...(startKey === undefined ? {} : { startKey }),
-          ...(revision === undefined ? {} : { revision }),
-        },
-        signal,
-      );
+      const page = await store.list(REGISTRY, { limit: PAGE, startKey, revision }, signal);
       revision = page.revision;
       for (const stored of page.objects) {
         const resource = this.#resourceOf(stored.key);

@@ -74,7 +74,7 @@ export function definitionsOf(
   isTerminating: boolean,
 ): readonly ResourceDefinition[] {
   const definitions = customDefinitions(crd, {
-    ...(compileRules === undefined ? {} : { compileRules }),
+    compileRules,
     ...(convert === undefined ? {} : { convert: convert(crd) }),
   });
   return isTerminating ? definitions.map(terminating) : definitions;

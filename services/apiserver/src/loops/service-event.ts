@@ -41,7 +41,7 @@ function warningEvent({ about, source, reason, message, value }: Warning, at: st
       name: `${name}.${uid.slice(0, 8)}.${value.replaceAll(':', '-')}.${reason.toLowerCase()}`,
       namespace: namespace ?? 'default',
     },
-    involvedObject: { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, resourceVersion },
+    involvedObject: { apiVersion, kind, namespace, name, uid, resourceVersion },
     type: 'Warning',
     reason,
     message,

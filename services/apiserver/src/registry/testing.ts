@@ -76,11 +76,7 @@ interface HarnessOptions {
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
   const clock = new ManualClock();
   const random = seededRandom(options.seed ?? 7);
-  const store = createMemoryObjectStore({
-    clock,
-    random,
-    ...(options.etcd === undefined ? {} : { etcd: options.etcd }),
-  });
+  const store = createMemoryObjectStore({ clock, random, etcd: options.etcd });
   const stopping = new AbortController();
   const cache = new WatchCache({
     store,

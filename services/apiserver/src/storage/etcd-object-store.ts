@@ -132,7 +132,7 @@ class EtcdObjectStore implements ClosableObjectStore {
     let key = options.startKey ?? prefix;
     for (;;) {
       const limit = Math.min(PAGE_SIZE, wanted - objects.length);
-      const page = await this.#range({ key, rangeEnd, limit, ...(revision === undefined ? {} : { revision }) }, signal);
+      const page = await this.#range({ key, rangeEnd, limit, revision }, signal);
       revision ??= page.revision;
       for (const kv of page.kvs) objects.push(readStored(kv, this.#sealing));
       const remaining = page.count - page.kvs.length;

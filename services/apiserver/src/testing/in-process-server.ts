@@ -111,17 +111,10 @@ function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClien
     ) => copyOf(await registry.get(contextOf(signal), targetOf(harness, resource, key), '')) as T,
     list: async (resource, options, signal) => {
       const { definition } = targetOf(harness, resource, { namespace: '', name: '' });
-      const { metadataOnly, ...request } = options;
-      const list = await registry.list(contextOf(signal), definition, {
-        namespace: '',
-        labelSelector: '',
-        fieldSelector: '',
-        resourceVersion: '',
-        resourceVersionMatch: '',
-        limit: 0,
-        continueToken: '',
-        ...request,
-      });
+      const { metadataOnly, namespace = '', labelSelector = '', fieldSelector = '' } = options;
+      const { resourceVersion = '', limit = 0, continueToken = '' } = options;
+      const selection = { namespace, labelSelector, fieldSelector, resourceVersion, limit, continueToken };
+      const list = await registry.list(contextOf(signal), definition, { ...selection, resourceVersionMatch: '' });
       return {
         items: list.items.map((response) => shapeOf(response, metadataOnly) as never),
         resourceVersion: String(list.resourceVersion),
@@ -130,19 +123,19 @@ function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClien
     },
     watch: async function* <T extends KubeObject>(
       resource: Resource<T>,
-      { metadataOnly, sendInitialEvents, ...options }: Parameters<ObjectClient['watch']>[1],
+      options: Parameters<ObjectClient['watch']>[1],
       signal: AbortSignal,
     ): AsyncIterable<readonly WatchEvent<T>[]> {
       const { definition } = targetOf(harness, resource, { namespace: '', name: '' });
+      const { metadataOnly, sendInitialEvents, namespace = '', labelSelector = '', fieldSelector = '' } = options;
       const batches = await registry.watch(contextOf(signal), definition, {
-        namespace: '',
-        labelSelector: '',
-        fieldSelector: '',
-        resourceVersion: '',
+        namespace,
+        labelSelector,
+        fieldSelector,
+        resourceVersion: options.resourceVersion ?? '',
         resourceVersionMatch: sendInitialEvents === true ? 'NotOlderThan' : '',
         sendInitialEvents,
         allowBookmarks: true,
-        ...options,
       });
       for await (const batch of batches) {
         yield batch.map((item) =>

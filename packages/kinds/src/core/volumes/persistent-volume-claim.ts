@@ -73,7 +73,7 @@ function settleSources(spec: PersistentVolumeClaimSpec, old: PersistentVolumeCla
   if (spec.dataSource !== undefined) spec.dataSourceRef ??= { ...spec.dataSource };
   else if (spec.dataSourceRef !== undefined && (spec.dataSourceRef.namespace ?? '') === '') {
     const { apiGroup, kind, name } = spec.dataSourceRef;
-    spec.dataSource = { ...(apiGroup === undefined ? {} : { apiGroup }), kind, name };
+    spec.dataSource = { apiGroup, kind, name };
   }
 }
 

@@ -12,8 +12,8 @@ export const processOptions: OptionGroup = (spec) => ({
     Image: spec.image,
     ...(spec.command === undefined ? {} : { Entrypoint: [...spec.command] }),
     ...(spec.args === undefined ? {} : { Cmd: [...spec.args] }),
-    ...(spec.workingDir === undefined ? {} : { WorkingDir: spec.workingDir }),
-    ...(spec.stopSignal === undefined ? {} : { StopSignal: spec.stopSignal }),
+    WorkingDir: spec.workingDir,
+    StopSignal: spec.stopSignal,
     Env: spec.env.map((variable) => `${variable.name}=${variable.value}`),
     OpenStdin: spec.stdin !== 'closed',
     StdinOnce: spec.stdin === 'open-once',
@@ -21,7 +21,7 @@ export const processOptions: OptionGroup = (spec) => ({
     // A health check of the image is Docker's, not the pod's.
     Healthcheck: { Test: ['NONE'] },
   },
-  host: { RestartPolicy: { Name: 'no' }, ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }) },
+  host: { RestartPolicy: { Name: 'no' }, Runtime: spec.runtime },
 });
 
 /** The network namespace of the sandbox, and the process and IPC namespaces that the pod asks for. */

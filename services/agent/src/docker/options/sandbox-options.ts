@@ -81,7 +81,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
       // Of /dev/shm, which the pod's containers share: the engine's own default could be another one.
       ShmSize: SHARED_MEMORY_BYTES,
       IpcMode: spec.ipc === 'host' ? 'host' : 'shareable',
-      ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
+      Runtime: spec.runtime,
       RestartPolicy: { Name: 'no' },
       ...(spec.seccomp === 'own' ? { SecurityOpt: [`seccomp=${SANDBOX_SECCOMP}`] } : {}),
       LogConfig: LOG_CONFIG,

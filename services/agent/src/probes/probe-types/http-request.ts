@@ -82,7 +82,7 @@ function request(
     signal,
     headers,
     agent: false,
-    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+    lookup: guard?.lookup,
     ...(protocol === 'https:' ? { rejectUnauthorized: false } : {}),
   };
   return new Promise((resolve, reject) => {

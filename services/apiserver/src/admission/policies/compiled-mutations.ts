@@ -72,7 +72,7 @@ function operationOf(operation: CelValue): JsonPatchOperation {
   return {
     op: text('op'),
     path: text('path'),
-    ...(from === '' ? {} : { from }),
+    from: from || undefined,
     ...(value === undefined || isError(value) ? {} : { value: jsonOf(value) }),
   };
 }

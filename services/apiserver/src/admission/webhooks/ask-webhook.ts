@@ -100,7 +100,7 @@ function denial(webhook: string, status: Partial<Status> | undefined): StatusErr
   // A webhook may give reasons of its own.
   return new StatusError(reason as StatusReason | '', why === '' ? `${head} without explanation` : `${head}: ${why}`, {
     code: code < 400 ? 400 : code,
-    ...(details === undefined ? {} : { details }),
+    details,
   });
 }
 

@@ -64,9 +64,6 @@ function leaseOfRegistration({ metadata: { name = '', creationTimestamp } }: Kub
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace: NODE_LEASES, name },
-    spec: {
-      ...(creationTimestamp === undefined ? {} : { renewTime: creationTimestamp }),
-      leaseDurationSeconds: REGISTRATION_SECONDS,
-    },
+    spec: { renewTime: creationTimestamp, leaseDurationSeconds: REGISTRATION_SECONDS },
   };
 }

@@ -14,7 +14,7 @@ export const RBAC_AUTO_UPDATE = 'rbac.authorization.kubernetes.io/autoupdate';
 function metadataOf(name: string, namespace?: string, labels: Readonly<Record<string, string>> = {}): Role['metadata'] {
   return {
     name,
-    ...(namespace === undefined ? {} : { namespace }),
+    namespace,
     labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
     annotations: { [RBAC_AUTO_UPDATE]: 'true' },
   };

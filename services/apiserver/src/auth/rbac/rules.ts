@@ -19,7 +19,7 @@ export function parseRule(line: string): PolicyRule {
     verbs: verbs.split(','),
     apiGroups: groups.split(',').map((group) => (group === 'core' ? '' : group)),
     resources: resources.split(','),
-    ...(names === undefined ? {} : { resourceNames: names.split(',') }),
+    resourceNames: names?.split(','),
   };
 }
 

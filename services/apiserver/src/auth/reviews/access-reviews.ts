@@ -60,7 +60,7 @@ export function createReviewer(access: AccessDecider, tokens: readonly TokenAuth
 }
 
 function statusOf({ allowed, reason }: Decision): NonNullable<SubjectAccessReview['status']> {
-  return { allowed, ...(reason === '' ? {} : { reason }) };
+  return { allowed, reason: reason || undefined };
 }
 
 function decideOn(access: AccessDecider, user: User, spec: SelfSubjectAccessReview['spec']): Decision {
@@ -97,7 +97,7 @@ function reviewRules(access: AccessDecider, user: User, review: SelfSubjectRules
       nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],
     ),
     incomplete: false,
-    ...(problem === '' ? {} : { evaluationError: problem }),
+    evaluationError: problem || undefined,
   };
 }
 

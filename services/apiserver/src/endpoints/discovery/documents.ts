@@ -83,7 +83,7 @@ export function aggregatedDiscovery(groups: readonly ServedGroup[], root: 'api' 
             resources: one.definitions.map(aggregatedResource),
             freshness: 'Current',
           };
-          return { version: one.version, ...(resources === undefined ? {} : { resources }), freshness };
+          return { version: one.version, resources, freshness };
         }),
       })),
   };

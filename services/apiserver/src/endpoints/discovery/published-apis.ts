@@ -29,7 +29,7 @@ export function createPublishedApis(
       remotes: index.remotes.map((remote) => {
         const { resources, freshness } = directory.documents(remote);
         const { group, version } = remote;
-        return { group, version, freshness, ...(resources === undefined ? {} : { resources }) };
+        return { group, version, freshness, resources };
       }),
       priority: index.priority,
     }),

@@ -268,12 +268,7 @@ async function deleteOne(
 
 function deletedStatus(route: ResourceRoute, object: KubeObject): Status {
   const { group, resource } = route.definition;
-  const details = {
-    name: route.name,
-    ...(group === '' ? {} : { group }),
-    kind: resource,
-    ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
-  };
+  const details = { name: route.name, group: group || undefined, kind: resource, uid: object.metadata.uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 

@@ -64,7 +64,7 @@ export class ChangedObject implements Draft {
       context,
       target,
       operation: view?.operation ?? 'update',
-      ...(view === undefined ? {} : { kind: view.kind }),
+      kind: view?.kind,
       object: view === undefined ? this.object : view.of(this.object),
       old: view === undefined ? this.#old : view.old,
       write: options,

@@ -45,7 +45,7 @@ export class PostedObject implements Draft {
       context,
       target,
       operation: 'create',
-      ...(kind === undefined ? {} : { kind }),
+      kind,
       object,
       old: undefined,
       write: options,

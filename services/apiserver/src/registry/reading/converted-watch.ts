@@ -6,12 +6,7 @@ import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 /** What is watched where a server elsewhere converts: everything of a namespace as it is stored, narrowed down afterwards. */
 export function storedFilter({ namespace, key, matches: _matches }: Filter): Filter {
   const inNamespace = (object: KubeObject) => namespace === '' || object.metadata.namespace === namespace;
-  return {
-    namespace,
-    selectsAll: key === undefined,
-    matches: inNamespace,
-    ...(key === undefined ? {} : { key }),
-  };
+  return { namespace, selectsAll: key === undefined, matches: inNamespace, key };
 }
 
 /**

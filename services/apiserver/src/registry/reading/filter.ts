@@ -39,7 +39,7 @@ export function filterOf(
     ...(name === undefined || (namespace === '' && definition.namespaced)
       ? {}
       : { key: objectKey(definition, namespace, name) }),
-    ...(nodeName === undefined ? {} : { nodeName }),
+    nodeName,
   };
 }
 

@@ -222,8 +222,8 @@ export class Reader {
           prefix,
           {
             ...(limit === undefined ? {} : { limit: filter.selectsAll ? limit : Math.max(limit, 500) }),
-            ...(startKey === undefined ? {} : { startKey }),
-            ...(revision === undefined ? {} : { revision }),
+            startKey,
+            revision,
           },
           context.signal,
         )

@@ -127,12 +127,7 @@ function podMetricsOf({ metadata }: KubeObject, { pods }: NodeUsage, now: string
 
 /** As metrics-server's: the name and labels of what was measured, made now. */
 function metadataOf({ name, namespace, labels }: KubeObject['metadata'], now: string): KubeObject['metadata'] {
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    creationTimestamp: now,
-    ...(labels === undefined ? {} : { labels }),
-  };
+  return { name, namespace, creationTimestamp: now, labels };
 }
 
 function measured({ at, windowMs }: Window): Pick<NodeMetrics, 'timestamp' | 'window'> {

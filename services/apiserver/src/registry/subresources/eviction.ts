@@ -114,7 +114,7 @@ function exhausted({ status }: PodDisruptionBudget, now: Instant): Condition[] {
     reason: 'InsufficientPods',
     message: '',
     lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : formatTime(now),
-    ...(status?.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration }),
+    observedGeneration: status?.observedGeneration,
   };
   return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one));
 }
@@ -139,10 +139,7 @@ export function stillProcessed(name: string): StatusError {
 
 function refusal(message: string, retryAfterSeconds?: number): StatusError {
   return new StatusError('TooManyRequests', REFUSED, {
-    details: {
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-      causes: [{ reason: 'DisruptionBudget', message }],
-    },
+    details: { retryAfterSeconds, causes: [{ reason: 'DisruptionBudget', message }] },
   });
 }
 

@@ -29,7 +29,7 @@ export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObje
     kind: 'Scale',
     metadata,
     spec: replicas === 0 ? {} : { replicas },
-    status: { replicas: numberAt(object, paths.statusReplicas), ...(selector === '' ? {} : { selector }) },
+    status: { replicas: numberAt(object, paths.statusReplicas), selector: selector || undefined },
   };
 }
 

@@ -124,7 +124,5 @@ function decidedBy(outcome: OutcomeOrError, { definition, name }: Attempts): Dec
 function alreadyExists(definition: ResourceDefinition, name: string, current: Entry | undefined): StatusError {
   const error = StatusError.alreadyExists(groupResource(definition), name);
   if (current?.response.object.metadata.deletionTimestamp === undefined) return error;
-  return new StatusError('AlreadyExists', `object is being deleted: ${error.message}`, {
-    ...(error.details === undefined ? {} : { details: error.details }),
-  });
+  return new StatusError('AlreadyExists', `object is being deleted: ${error.message}`, { details: error.details });
 }

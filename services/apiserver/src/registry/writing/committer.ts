@@ -80,7 +80,7 @@ export class Committer {
           expected: write.expected,
           value: stored === undefined ? null : encodeObject(stored),
           unchanged,
-          writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
+          writer: { name: context.user.name, fence },
         },
         context.signal,
       ),

@@ -247,10 +247,10 @@ export function newCronJobJob(cronJob: CronJob, scheduledAt: Instant): Job {
     metadata: {
       name: jobName(cronJob, scheduledAt),
       namespace: cronJob.metadata.namespace ?? '',
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      labels: metadata.labels,
       annotations: { ...metadata.annotations, [SCHEDULED_TIMESTAMP]: time },
       ownerReferences: [controllerReference(cronJob)],
     },
-    ...(spec === undefined ? {} : { spec }),
+    spec,
   };
 }

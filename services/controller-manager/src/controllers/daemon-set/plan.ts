@@ -204,11 +204,11 @@ function daemonSetStatus({ set, nodes, byNode, isUpdated }: Counted, now: Instan
     numberMisscheduled: counts.misscheduled,
     desiredNumberScheduled: counts.desired,
     numberReady: counts.ready,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    ...(counts.updated === 0 ? {} : { updatedNumberScheduled: counts.updated }),
-    ...(counts.available === 0 ? {} : { numberAvailable: counts.available }),
-    ...(unavailable === 0 ? {} : { numberUnavailable: unavailable }),
-    ...(collisionCount === undefined ? {} : { collisionCount }),
-    ...(conditions === undefined ? {} : { conditions }),
+    observedGeneration: generation,
+    updatedNumberScheduled: counts.updated || undefined,
+    numberAvailable: counts.available || undefined,
+    numberUnavailable: unavailable || undefined,
+    collisionCount,
+    conditions,
   };
 }

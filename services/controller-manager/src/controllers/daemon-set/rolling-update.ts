@@ -58,7 +58,7 @@ function split(pods: readonly Pod[], isUpdated: (pod: Pod) => boolean): { old?: 
   const [updated, ...moreUpdated] = living.filter(isUpdated);
   const [old, ...moreOld] = living.filter((pod) => !isUpdated(pod));
   if (moreUpdated.length > 0 || moreOld.length > 0) return undefined;
-  return { ...(old === undefined ? {} : { old }), ...(updated === undefined ? {} : { updated }) };
+  return { old, updated };
 }
 
 /**

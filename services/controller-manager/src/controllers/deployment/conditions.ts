@@ -57,13 +57,6 @@ export function putCondition(
   const since = current?.status === status ? (current.lastTransitionTime ?? lastTransitionTime) : lastTransitionTime;
   return [
     ...withoutCondition(conditions, type),
-    {
-      type,
-      status,
-      ...(lastUpdateTime === undefined ? {} : { lastUpdateTime }),
-      ...(since === undefined ? {} : { lastTransitionTime: since }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(message === undefined ? {} : { message }),
-    },
+    { type, status, lastUpdateTime, lastTransitionTime: since, reason, message },
   ];
 }

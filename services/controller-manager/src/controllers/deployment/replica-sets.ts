@@ -93,7 +93,7 @@ export function newReplicaSet(deployment: Deployment, existing: readonly Replica
     kind: 'ReplicaSet',
     metadata: {
       name: replicaSetName(deployment.metadata.name ?? '', hash),
-      ...(deployment.metadata.namespace === undefined ? {} : { namespace: deployment.metadata.namespace }),
+      namespace: deployment.metadata.namespace,
       labels: { ...template.metadata.labels },
       annotations: {
         ...newSetAnnotations(deployment, {}, revision),
@@ -103,7 +103,7 @@ export function newReplicaSet(deployment: Deployment, existing: readonly Replica
     },
     spec: {
       replicas: newSetReplicas(deployment, existing, 0),
-      ...(spec?.minReadySeconds === undefined ? {} : { minReadySeconds: spec.minReadySeconds }),
+      minReadySeconds: spec?.minReadySeconds,
       selector: {
         ...cloneJson(spec?.selector ?? {}),
         matchLabels: { ...spec?.selector.matchLabels, [TEMPLATE_HASH]: hash },

@@ -46,7 +46,7 @@ export function countedStatus({ deployment, all, newSet, conditions, now }: Roll
   const terminating = terminatingReplicas(all);
   const enough = available >= desiredReplicas(deployment) - rollingBounds(deployment).maxUnavailable;
   return {
-    ...(deployment.metadata.generation === undefined ? {} : { observedGeneration: deployment.metadata.generation }),
+    observedGeneration: deployment.metadata.generation,
     ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)),
     ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
     conditions: setCondition(conditions, enough ? AVAILABLE : UNAVAILABLE, now),

@@ -47,12 +47,7 @@ export function failedStatus(
   time: string,
 ): PodDisruptionBudgetStatus {
   const { observedGeneration } = status ?? {};
-  const condition = {
-    status: 'False',
-    reason: 'SyncFailed',
-    message,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-  };
+  const condition = { status: 'False', reason: 'SyncFailed', message, observedGeneration };
   return { ...status, disruptionsAllowed: 0, conditions: withCondition(status?.conditions, condition, time) };
 }
 

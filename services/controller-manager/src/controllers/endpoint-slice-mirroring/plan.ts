@@ -224,13 +224,7 @@ function byDistinctNames(ports: Group['ports']): {
 }
 
 function endpointOf({ nodeName, hostname = '', targetRef }: EndpointAddress, ip: string, ready: boolean): Endpoint {
-  return {
-    addresses: [ip],
-    conditions: { ready },
-    ...(hostname === '' ? {} : { hostname }),
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(targetRef === undefined ? {} : { targetRef }),
-  };
+  return { addresses: [ip], conditions: { ready }, hostname: hostname || undefined, nodeName, targetRef };
 }
 
 function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: wanted }: Group): EndpointSlice {

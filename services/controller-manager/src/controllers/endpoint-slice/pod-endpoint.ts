@@ -35,10 +35,10 @@ export function endpointOf(
   return {
     addresses,
     conditions: { ready, serving, terminating },
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(nodeName === '' ? {} : { nodeName }),
+    hostname,
+    nodeName: nodeName || undefined,
     targetRef: { kind: 'Pod', namespace, name, uid },
-    ...(zone === '' ? {} : { zone }),
+    zone: zone || undefined,
   };
 }
 

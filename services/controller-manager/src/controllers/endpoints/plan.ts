@@ -107,12 +107,7 @@ function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   const { nodeName } = pod.spec ?? {};
   const hostname = hostnameIn(pod, service);
-  return {
-    ip,
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(nodeName === undefined ? {} : { nodeName }),
-    targetRef: { kind: 'Pod', namespace, name, uid },
-  };
+  return { ip, hostname, nodeName, targetRef: { kind: 'Pod', namespace, name, uid } };
 }
 
 function familyOf({ spec }: Service, { status }: Pod): IpFamily {

@@ -31,13 +31,7 @@ export function planEphemeralVolumes(
     }
     const { metadata: { annotations, labels } = {}, spec } = ephemeral.volumeClaimTemplate ?? { spec: {} };
     const owner = { apiVersion: 'v1', kind: 'Pod', name: podName, uid, controller: true, blockOwnerDeletion: true };
-    const metadata = {
-      namespace,
-      name,
-      ownerReferences: [owner],
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(labels === undefined ? {} : { labels }),
-    };
+    const metadata = { namespace, name, ownerReferences: [owner], annotations, labels };
     return [
       { kind: 'createClaim', volume, claim: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec } },
     ];

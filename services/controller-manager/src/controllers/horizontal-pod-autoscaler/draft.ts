@@ -54,11 +54,11 @@ export class Draft {
   counts(current: number, desired: number, statuses: readonly MetricStatus[]): void {
     const { conditions, lastScaleTime } = this.#status;
     this.#status = {
-      ...(current === 0 ? {} : { currentReplicas: current }),
+      currentReplicas: current || undefined,
       desiredReplicas: desired,
-      ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
+      lastScaleTime,
       ...(statuses.length === 0 ? {} : { currentMetrics: [...statuses] }),
-      ...(conditions === undefined ? {} : { conditions }),
+      conditions,
     };
   }
 

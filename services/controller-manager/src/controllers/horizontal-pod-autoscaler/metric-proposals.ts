@@ -127,10 +127,7 @@ function computeResource(
   return {
     replicas,
     metric: `${name} ${kind} utilization (percentage of request)`,
-    current: {
-      ...(utilization === undefined ? {} : { averageUtilization: utilization }),
-      averageValue: milliQuantity(usage, format),
-    },
+    current: { averageUtilization: utilization, averageValue: milliQuantity(usage, format) },
   };
 }
 

@@ -146,9 +146,8 @@ describe('planJob', () => {
     const { actions } = planJob({ job, pods, backoff: NO_FAILURES, settled: new Set() }, NOW);
     expect(actions.map(({ kind }) => kind)).toEqual(['updateStatus', 'remember', 'removeFinalizers', 'updateStatus']);
     expect(actions[0]).toMatchObject({
-      status: { uncountedTerminatedPods: { succeeded: ['succeeded'], failed: ['failed'] } },
+      status: { succeeded: undefined, uncountedTerminatedPods: { succeeded: ['succeeded'], failed: ['failed'] } },
     });
-    expect(actions[0]).not.toHaveProperty('status.succeeded');
     expect(actions[3]).toMatchObject({ status: { succeeded: 1, failed: 1, uncountedTerminatedPods: {} } });
   });
 

@@ -125,15 +125,15 @@ function composeStatus({ indexes }: JobView, parts: StatusParts): JobStatus {
   const succeeded = indexes === undefined ? parts.counters.succeeded : countIndexes(indexes.succeeded);
   const completed = formatIntervals(indexes?.succeeded ?? []);
   return {
-    ...(active === 0 ? {} : { active }),
-    ...(completed === '' ? {} : { completedIndexes: completed }),
-    ...(completionTime === undefined ? {} : { completionTime }),
+    active: active || undefined,
+    completedIndexes: completed || undefined,
+    completionTime,
     ...(conditions.length === 0 ? {} : { conditions: [...conditions] }),
-    ...(failed === 0 ? {} : { failed }),
+    failed: failed || undefined,
     ...(indexes?.failed === undefined ? {} : { failedIndexes: formatIntervals(indexes.failed) }),
     ready,
-    ...(startTime === undefined ? {} : { startTime }),
-    ...(succeeded === 0 ? {} : { succeeded }),
+    startTime,
+    succeeded: succeeded || undefined,
     terminating,
     uncountedTerminatedPods: {
       ...(uncounted.failed.length === 0 ? {} : { failed: [...uncounted.failed] }),

@@ -96,14 +96,7 @@ function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): Pe
   const isReserved = isBoundToClaim(volume, claim);
   const { name, namespace, uid, resourceVersion } = claim.metadata;
   if (isReserved && reference?.uid === uid) return volume;
-  const claimRef = {
-    kind: 'PersistentVolumeClaim',
-    apiVersion: 'v1',
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
+  const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, resourceVersion };
   const bound = { ...volume, spec: { ...volume.spec, claimRef } };
   return isReserved ? bound : withAnnotation(bound, BOUND_BY_CONTROLLER);
 }

@@ -86,11 +86,7 @@ export function failedStatus(
     ...(condition === undefined ? [] : [condition]),
     ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
   ];
-  return {
-    phase: 'Failed',
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    ...(conditions.length === 0 ? {} : { conditions }),
-  };
+  return { phase: 'Failed', observedGeneration: generation, ...(conditions.length === 0 ? {} : { conditions }) };
 }
 
 /** How many finished pods may exist, as in Kubernetes (`terminated-pod-gc-threshold`). */

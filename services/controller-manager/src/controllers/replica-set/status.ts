@@ -26,11 +26,11 @@ export function podSetStatus(
   const conditions = failureConditions(set.status?.conditions ?? [], failure, now);
   return {
     replicas: active.length,
-    ...(counts.labelled === 0 ? {} : { fullyLabeledReplicas: counts.labelled }),
-    ...(counts.ready === 0 ? {} : { readyReplicas: counts.ready }),
-    ...(counts.available === 0 ? {} : { availableReplicas: counts.available }),
+    fullyLabeledReplicas: counts.labelled || undefined,
+    readyReplicas: counts.ready || undefined,
+    availableReplicas: counts.available || undefined,
     ...(set.kind === 'ReplicaSet' ? { terminatingReplicas: terminating.length } : {}),
-    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    observedGeneration: set.metadata.generation,
     ...(conditions.length === 0 ? {} : { conditions }),
   };
 }

@@ -34,7 +34,7 @@ export function statefulSetStatus(
   const currentPods = staying.filter((pod) => revisionOf(pod) === current.name && !leaving.includes(pod)).length;
   const minReadySeconds = set.spec?.minReadySeconds ?? 0;
   return {
-    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    observedGeneration: set.metadata.generation,
     replicas: pods.length,
     ...count('readyReplicas', ready.length),
     availableReplicas: ready.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,

@@ -17,11 +17,11 @@ export function podFromTemplate(template: PodTemplateSpec | undefined, owner: Ku
     metadata: {
       generateName: name.length < MAX_NAME_LENGTH ? `${name}-` : name,
       namespace,
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(finalizers === undefined ? {} : { finalizers }),
+      labels,
+      annotations,
+      finalizers,
       ownerReferences: [controllerReference(owner)],
     },
-    ...(spec === undefined ? {} : { spec }),
+    spec,
   };
 }

@@ -89,7 +89,7 @@ function portOf(servicePort: ServicePort, named: ReadonlyMap<string, number>): r
   const { name = '', protocol = 'TCP', appProtocol, targetPort } = servicePort;
   const port =
     typeof targetPort === 'string' ? named.get(`${protocol} ${targetPort}`) : (targetPort ?? servicePort.port);
-  return port === undefined ? [] : [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
+  return port === undefined ? [] : [{ name, port, protocol, appProtocol }];
 }
 
 /** The first port of each protocol and name. */

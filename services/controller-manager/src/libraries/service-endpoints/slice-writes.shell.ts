@@ -86,7 +86,7 @@ function describedError(
 ): StatusError {
   const name = action.kind === 'create' ? '' : `${action.slice.metadata.name ?? ''} `;
   const described = `failed to ${action.kind} ${name}EndpointSlice for ${owner}: ${message}`;
-  return new StatusError(reason, described, { code, ...(details === undefined ? {} : { details }) });
+  return new StatusError(reason, described, { code, details });
 }
 
 function writeOf({ kind, slice }: SliceAction): ObjectWrite {
