@@ -150,7 +150,8 @@ for (const name of queue) {
     continue;
   }
   const isKind = schema['x-group-version-kind'] !== undefined && 'metadata' in schema.properties;
-  lines.push(`export interface ${typeName(name)} {`);
+  // Not an interface: TypeScript gives those no index signature, and objects are read as JSON in many places.
+  lines.push(`export type ${typeName(name)} = {`);
   for (const [property, value] of Object.entries(schema.properties)) {
     const required =
       (schema.required ?? []).includes(property) || (isKind && ['apiVersion', 'kind', 'metadata'].includes(property));
@@ -158,7 +159,7 @@ for (const name of queue) {
       `  ${/^\w+$/.test(property) ? property : JSON.stringify(property)}${required ? '' : '?'}: ${typeOf(value, queue)};`,
     );
   }
-  lines.push('}', '');
+  lines.push('};', '');
 }
 writeFileSync(typesFile, lines.join('\n'));
 

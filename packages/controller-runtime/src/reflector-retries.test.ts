@@ -34,7 +34,7 @@ describe('a reflector', () => {
         calls.push('watch');
         return watch(signal);
       },
-    } as unknown as Pick<ObjectReader, 'list' | 'watch'>;
+    } as Pick<ObjectReader, 'list' | 'watch'>;
     const reflector = new Reflector({ client, resource: CONFIG_MAPS, clock, random: () => 0.5, idleMs: IDLE_MS });
     void (async () => {
       for await (const event of reflector.events(stop.signal)) void event;

@@ -36,7 +36,7 @@ export function readConverted(original: KubeObject, converted: unknown, apiVersi
     if (wrong !== undefined) return refuse(`returned invalid metadata: ${wrong}`);
     kept[name] = given;
   }
-  return { ok: true, object: { ...converted, metadata: kept } as unknown as KubeObject };
+  return { ok: true, object: { ...converted, metadata: kept } as KubeObject };
 }
 
 function refuse(why: string, bare = false): Converted {

@@ -203,7 +203,7 @@ function storageForm(
 function readStored(object: KubeObject, all: readonly Version[], fallback: Version): KubeObject {
   const { version } = parseApiVersion(object.apiVersion);
   const { codec } = all.find(({ name }) => name === version) ?? fallback;
-  const value = codec.readStored(cloneJson(object) as unknown as Record<string, unknown>) as unknown as KubeObject;
+  const value = codec.readStored(cloneJson(object)) as KubeObject;
   value.metadata.generation ??= 1;
   return value;
 }
@@ -212,7 +212,7 @@ function readStored(object: KubeObject, all: readonly Version[], fallback: Versi
 function renamed(object: KubeObject, from: Version, to: Version): KubeObject {
   if (from === to && object.apiVersion === to.apiVersion) return object;
   const copy = { ...cloneJson(object), apiVersion: to.apiVersion };
-  return to.codec.convert(copy) as unknown as KubeObject;
+  return to.codec.convert(copy) as KubeObject;
 }
 
 /** The column of definitions that name none. */

@@ -22,8 +22,8 @@ export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
 }
 
 function keepField(object: KubeObject, old: KubeObject, name: string): void {
-  const before = (old as unknown as Record<string, unknown>)[name];
-  const fields = object as unknown as Record<string, unknown>;
+  const before = (old as Record<string, unknown>)[name];
+  const fields = object as Record<string, unknown>;
   if (before === undefined) delete fields[name];
   else fields[name] = before;
 }

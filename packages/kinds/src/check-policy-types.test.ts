@@ -45,7 +45,7 @@ const crd = {
       },
     ],
   },
-} as unknown as CustomResourceDefinition;
+} as CustomResourceDefinition;
 
 const definitions = must(findKind('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition'), 'definitions');
 const policies = must(findKind('admissionregistration.k8s.io', 'v1', 'ValidatingAdmissionPolicy'), 'policies');

@@ -157,7 +157,7 @@ describe('mutations of valid objects', () => {
                 { type: `application/${type}`, bytes: Buffer.from(text) },
                 { definition, mode: 'Ignore' },
               );
-              const object = patched.object as unknown as KubeObject;
+              const object = patched.object as KubeObject;
               definition.strategy.applyDefaults?.(object);
               definition.strategy.prepareForUpdate?.(object, cloneJson(old), context);
               const errors = validateChange(definition, object, old);

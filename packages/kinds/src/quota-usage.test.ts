@@ -4,7 +4,7 @@ import { totalUsage } from './quota-usage.ts';
 
 const core = (resource: string): GroupResource => ({ group: '', resource });
 const quota = (hard: readonly string[], scopes?: readonly string[]): ResourceQuota =>
-  ({ spec: { hard: Object.fromEntries(hard.map((name) => [name, '9'])), scopes } }) as unknown as ResourceQuota;
+  ({ spec: { hard: Object.fromEntries(hard.map((name) => [name, '9'])), scopes } }) as ResourceQuota;
 const object = (spec: object): KubeObject => ({ metadata: { name: 'a' }, spec }) as unknown as KubeObject;
 
 const AMOUNTS = { cpu: '500m', memory: '252Mi', 'ephemeral-storage': '30Gi', 'example.com/dongle': '2' };

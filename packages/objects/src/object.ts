@@ -1,11 +1,11 @@
 import type { ObjectMeta } from './generated/types.ts';
 
 /** Any Kubernetes object as its JSON. Typed kinds (`Pod`, `Deployment`, …) are assignable to it. */
-export interface KubeObject {
+export type KubeObject = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
-}
+};
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -278,5 +278,5 @@ function withoutProbes(pod: Pod): Pod {
 
 function omit(container: Container, names: readonly (keyof Container)[]): Container {
   const kept = Object.entries(container).filter(([name]) => !names.some((omitted) => omitted === name));
-  return Object.fromEntries(kept) as unknown as Container;
+  return Object.fromEntries(kept) as Container;
 }

@@ -105,11 +105,11 @@ function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedO
     if (!(error instanceof StatusError)) throw error;
     throw unrecognized(expected.kind, error.message, bytes);
   }
-  checkKind(object as unknown as ParsedObject, expected, bytes);
+  checkKind(object as ParsedObject, expected, bytes);
   const { custom } = schemaOf(expected.schema);
   if (custom === undefined) return { object, warnings: [] };
-  const { value } = readOrRefuse(expected, () => custom.read(object as unknown as Record<string, unknown>));
-  return { object: value as unknown as KubeObject, warnings: [] };
+  const { value } = readOrRefuse(expected, () => custom.read(object as Record<string, unknown>));
+  return { object: value as KubeObject, warnings: [] };
 }
 
 function readOrRefuse<T>(expected: ExpectedKind, read: () => T): T {
@@ -239,7 +239,7 @@ function decodeParsed(
   const complaints = duplicates[0]?.startsWith('yaml') ? [...duplicates, ...unknown] : [...unknown, ...duplicates];
   if (mode === 'Strict' && complaints.length > 0)
     throw cannotBeHandled(expected, expected.kind, `strict decoding error: ${complaints.join(', ')}`);
-  const object = normaliseShape(named(decoded.value as unknown as KubeObject, expected), expected.schema);
+  const object = normaliseShape(named(decoded.value as KubeObject, expected), expected.schema);
   return { object: keepReset(object, parsed), warnings: mode === 'Warn' ? complaints.flatMap(linesOf) : [] };
 }
 

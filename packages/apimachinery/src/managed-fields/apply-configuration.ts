@@ -135,9 +135,9 @@ function decodeMerged(input: ApplyInput, merged: KubeObject): KubeObject {
   const { of } = input;
   try {
     const type = typeOf(of);
-    const sent = merged as unknown as ParsedObject;
+    const sent = merged as ParsedObject;
     const value = type.custom?.readApplied(sent) ?? decodeStruct(type, sent, 'unstructured').value;
-    return normaliseShape(value, of.schema) as unknown as KubeObject;
+    return normaliseShape(value, of.schema) as KubeObject;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw StatusError.badRequest(

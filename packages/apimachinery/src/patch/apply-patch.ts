@@ -73,7 +73,7 @@ export function applyPatch(
   const type = schemaOf(schema);
   let decoded: ReturnType<typeof decodeStruct>;
   try {
-    decoded = decodeStruct(type, document as unknown as ParsedObject, dialect);
+    decoded = decodeStruct(type, document as ParsedObject, dialect);
   } catch (error) {
     if (error instanceof DecodeError) throw invalidPatch(shown, error.message);
     throw error;
@@ -250,7 +250,7 @@ function showDocument(document: unknown): string {
 function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
   const { value, duplicates } = parsedObject(patch, '', 'taken');
   try {
-    const document = applyStrategicMergePatch(original as unknown as Record<string, unknown>, value, schemaOf(schema));
+    const document = applyStrategicMergePatch(original, value, schemaOf(schema));
     return { document, shown: goFormat(value), dialect: 'unstructured', complaints: duplicates };
   } catch (error) {
     if (error instanceof StrategicPatchError) throw StatusError.badRequest(error.message);

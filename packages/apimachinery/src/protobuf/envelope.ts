@@ -26,7 +26,7 @@ export function encodeProtobuf(object: KubeObject | (KindName & object)): Uint8A
   const writer = new BackwardWriter();
   lengthOf(writer, 4, () => undefined);
   lengthOf(writer, 3, () => undefined);
-  lengthOf(writer, 2, () => encodeMessage(writer, plan, object as unknown as Record<string, unknown>));
+  lengthOf(writer, 2, () => encodeMessage(writer, plan, object as Record<string, unknown>));
   lengthOf(writer, 1, () => {
     lengthOf(writer, 2, () => writer.string(object.kind));
     lengthOf(writer, 1, () => writer.string(object.apiVersion));
@@ -103,7 +103,7 @@ function decodeContent(name: KindName, raw: Uint8Array): KubeObject {
     throw StatusError.badRequest(`no kind "${name.kind}" is registered for version "${name.apiVersion}"`);
   const content = { ...decodeMessage(plan, raw), ...name };
   const schema = schemaOfKind(name);
-  if (schema === undefined || !hasSchema(schema)) return content as unknown as KubeObject;
+  if (schema === undefined || !hasSchema(schema)) return content as KubeObject;
   const { value } = decodeStruct(schemaOf(schema), content);
-  return normaliseShape({ ...value, ...name }, schema) as unknown as KubeObject;
+  return normaliseShape({ ...value, ...name }, schema) as KubeObject;
 }

@@ -47,7 +47,7 @@ function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type, object: object as unknown as T };
+      return { type, object: object as T };
     case 'BOOKMARK':
       return {
         type,

@@ -211,7 +211,7 @@ export class FakeObjectClient extends ObjectCalls {
         }
         const bytes = new TextEncoder().encode(JSON.stringify(write.patch));
         const patched = applyPatch(old, { type: write.patchType, bytes }, { definition, mode: 'Ignore' });
-        return this.#update(write.resource, write.key, patched.object as unknown as KubeObject, write.subresource);
+        return this.#update(write.resource, write.key, patched.object as KubeObject, write.subresource);
       }
       case 'delete':
         return this.#delete(write.resource, write.key, write.options?.preconditions ?? {});

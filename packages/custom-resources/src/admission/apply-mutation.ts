@@ -70,5 +70,5 @@ function decoded(schema: SchemaRef, document: unknown, mode: 'strict' | 'lenient
     const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ');
     throw StatusError.internal(`strict decoding error: ${fields}`);
   }
-  return normaliseShape(value, schema) as unknown as KubeObject;
+  return normaliseShape(value, schema) as KubeObject;
 }

@@ -19,7 +19,7 @@ function definition(version: object, spec: object = {}): CustomResourceDefinitio
     },
   };
   const { value } = decodeStruct(schemaOf(KIND), sent);
-  const crd = normaliseShape(value, KIND) as unknown as CustomResourceDefinition;
+  const crd = normaliseShape(value, KIND) as CustomResourceDefinition;
   const { applyDefaults, prepareForCreate } = customResourceDefinitions.strategy;
   prepareForCreate?.(crd, { now: 0, user: { name: '', uid: '', groups: [], extra: {} }, warn: () => undefined });
   applyDefaults?.(crd);

@@ -32,12 +32,12 @@ function rename(object: object, from: 0 | 1, head: object): Record<string, unkno
 export function toCoreEvent(object: EventsEvent): Event {
   const event = rename(object, 0, { apiVersion: 'v1', kind: 'Event' });
   event['involvedObject'] ??= {};
-  return event as unknown as Event;
+  return event as Event;
 }
 
 /** Inverse of `toCoreEvent`. */
 export function fromCoreEvent(stored: KubeObject): EventsEvent {
-  const event = rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as unknown as EventsEvent;
+  const event = rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as EventsEvent;
   // Written always in core/v1, and here only where they say something.
   if (event.reportingController === '') delete event.reportingController;
   if (event.reportingInstance === '') delete event.reportingInstance;

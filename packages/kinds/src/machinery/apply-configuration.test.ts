@@ -39,7 +39,7 @@ function apply(live: KubeObject | undefined, config: JsonObject, manager = 'a', 
 }
 
 function update(live: KubeObject | undefined, config: JsonObject, manager: string): KubeObject {
-  const object = normaliseShape(cloneJson(config), 'core.v1.Service') as unknown as KubeObject;
+  const object = normaliseShape(cloneJson(config), 'core.v1.Service') as KubeObject;
   object.metadata.uid = 'u';
   const managedFields = updateManagedFields({
     of: OF,
@@ -76,7 +76,7 @@ describe('applyConfiguration', () => {
 
   it('tells every conflict, manager by manager, and takes the fields when forced', () => {
     const made = apply(undefined, service({ labels: { x: '1', y: '1' }, spec: { ports: [http] } }), 'one');
-    const status = update(made, { ...(cloneJson(made) as unknown as JsonObject) }, 'two');
+    const status = update(made, { ...(cloneJson(made) as JsonObject) }, 'two');
     const config = service({ labels: { x: '2' }, spec: { ports: [{ ...http, name: 'web' }] } });
     const error = failure(() => apply(status, config, 'three'));
     expect(error.message).toBe(
@@ -110,7 +110,7 @@ describe('applyConfiguration', () => {
 
   it('gives what was there before anything was recorded to before-first-apply', () => {
     const live = normaliseShape(service({ labels: { x: '1' }, metadata: { uid: 'u' } }), 'core.v1.Service');
-    const applied = apply(live as unknown as KubeObject, service({ labels: { z: '1' } }));
+    const applied = apply(live as KubeObject, service({ labels: { z: '1' } }));
     expect(owned(applied, 'before-first-apply').has(['f:metadata', 'f:labels', 'f:x'])).toBe(true);
     expect(applied.metadata.labels).toEqual({ x: '1', z: '1' });
   });

@@ -206,7 +206,7 @@ describe('applyPatch', () => {
         { type: `application/${type}`, bytes: new TextEncoder().encode(text) },
         { definition, mode },
       );
-      return JSON.stringify([(object as unknown as { spec?: { replicas?: number } }).spec?.replicas, warnings]);
+      return JSON.stringify([(object as { spec?: { replicas?: number } }).spec?.replicas, warnings]);
     } catch (error) {
       if (error instanceof StatusError) return `${error.code} ${error.message}`;
       throw error;

@@ -78,5 +78,5 @@ class Generator {
 /** An object of a kind with random values of its schema; it need not be valid. Not for CustomResourceDefinitions. */
 export function randomObject(definition: ResourceDefinition, seed: number): KubeObject {
   const random = new Generator(seed).struct(schemaOf(definition.schema), 0);
-  return { ...random, kind: definition.kind, apiVersion: apiVersionOf(definition) } as unknown as KubeObject;
+  return { ...random, kind: definition.kind, apiVersion: apiVersionOf(definition) } as KubeObject;
 }

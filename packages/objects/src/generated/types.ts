@@ -1,71 +1,71 @@
 // Written by packages/apimachinery/tools/import-schemas.ts from its schemas/kubernetes.json. Do not edit.
 
-export interface ApplyConfiguration {
+export type ApplyConfiguration = {
   expression?: string;
-}
+};
 
-export interface AuditAnnotation {
+export type AuditAnnotation = {
   key: string;
   valueExpression: string;
-}
+};
 
-export interface ExpressionWarning {
+export type ExpressionWarning = {
   fieldRef: string;
   warning: string;
-}
+};
 
-export interface JSONPatch {
+export type JSONPatch = {
   expression?: string;
-}
+};
 
-export interface MatchCondition {
+export type MatchCondition = {
   expression: string;
   name: string;
-}
+};
 
-export interface MatchResources {
+export type MatchResources = {
   excludeResourceRules?: NamedRuleWithOperations[];
   matchPolicy?: string;
   namespaceSelector?: LabelSelector;
   objectSelector?: LabelSelector;
   resourceRules?: NamedRuleWithOperations[];
-}
+};
 
-export interface MutatingAdmissionPolicy {
+export type MutatingAdmissionPolicy = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: MutatingAdmissionPolicySpec;
-}
+};
 
-export interface MutatingAdmissionPolicyBinding {
+export type MutatingAdmissionPolicyBinding = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: MutatingAdmissionPolicyBindingSpec;
-}
+};
 
-export interface MutatingAdmissionPolicyBindingList {
+export type MutatingAdmissionPolicyBindingList = {
   apiVersion: string;
   items: MutatingAdmissionPolicyBinding[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface MutatingAdmissionPolicyBindingSpec {
+export type MutatingAdmissionPolicyBindingSpec = {
   matchResources?: MatchResources;
   paramRef?: ParamRef;
   policyName?: string;
-}
+};
 
-export interface MutatingAdmissionPolicyList {
+export type MutatingAdmissionPolicyList = {
   apiVersion: string;
   items: MutatingAdmissionPolicy[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface MutatingAdmissionPolicySpec {
+export type MutatingAdmissionPolicySpec = {
   failurePolicy?: string;
   matchConditions?: MatchCondition[];
   matchConstraints?: MatchResources;
@@ -73,9 +73,9 @@ export interface MutatingAdmissionPolicySpec {
   paramKind?: ParamKind;
   reinvocationPolicy?: string;
   variables?: Variable[];
-}
+};
 
-export interface MutatingWebhook {
+export type MutatingWebhook = {
   admissionReviewVersions: string[];
   clientConfig: WebhookClientConfig;
   failurePolicy?: string;
@@ -88,105 +88,105 @@ export interface MutatingWebhook {
   rules?: RuleWithOperations[];
   sideEffects: string;
   timeoutSeconds?: number;
-}
+};
 
-export interface MutatingWebhookConfiguration {
+export type MutatingWebhookConfiguration = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   webhooks?: MutatingWebhook[];
-}
+};
 
-export interface MutatingWebhookConfigurationList {
+export type MutatingWebhookConfigurationList = {
   apiVersion: string;
   items: MutatingWebhookConfiguration[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface Mutation {
+export type Mutation = {
   applyConfiguration?: ApplyConfiguration;
   jsonPatch?: JSONPatch;
   patchType: string;
-}
+};
 
-export interface NamedRuleWithOperations {
+export type NamedRuleWithOperations = {
   apiGroups?: string[];
   apiVersions?: string[];
   operations?: string[];
   resourceNames?: string[];
   resources?: string[];
   scope?: string;
-}
+};
 
-export interface ParamKind {
+export type ParamKind = {
   apiVersion?: string;
   kind?: string;
-}
+};
 
-export interface ParamRef {
+export type ParamRef = {
   name?: string;
   namespace?: string;
   parameterNotFoundAction?: string;
   selector?: LabelSelector;
-}
+};
 
-export interface RuleWithOperations {
+export type RuleWithOperations = {
   apiGroups?: string[];
   apiVersions?: string[];
   operations?: string[];
   resources?: string[];
   scope?: string;
-}
+};
 
-export interface ServiceReference {
+export type ServiceReference = {
   name: string;
   namespace: string;
   path?: string;
   port?: number;
-}
+};
 
-export interface TypeChecking {
+export type TypeChecking = {
   expressionWarnings?: ExpressionWarning[];
-}
+};
 
-export interface ValidatingAdmissionPolicy {
+export type ValidatingAdmissionPolicy = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ValidatingAdmissionPolicySpec;
   status?: ValidatingAdmissionPolicyStatus;
-}
+};
 
-export interface ValidatingAdmissionPolicyBinding {
+export type ValidatingAdmissionPolicyBinding = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: ValidatingAdmissionPolicyBindingSpec;
-}
+};
 
-export interface ValidatingAdmissionPolicyBindingList {
+export type ValidatingAdmissionPolicyBindingList = {
   apiVersion: string;
   items: ValidatingAdmissionPolicyBinding[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ValidatingAdmissionPolicyBindingSpec {
+export type ValidatingAdmissionPolicyBindingSpec = {
   matchResources?: MatchResources;
   paramRef?: ParamRef;
   policyName: string;
   validationActions: string[];
-}
+};
 
-export interface ValidatingAdmissionPolicyList {
+export type ValidatingAdmissionPolicyList = {
   apiVersion: string;
   items: ValidatingAdmissionPolicy[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ValidatingAdmissionPolicySpec {
+export type ValidatingAdmissionPolicySpec = {
   auditAnnotations?: AuditAnnotation[];
   failurePolicy?: string;
   matchConditions?: MatchCondition[];
@@ -194,15 +194,15 @@ export interface ValidatingAdmissionPolicySpec {
   paramKind?: ParamKind;
   validations?: Validation[];
   variables?: Variable[];
-}
+};
 
-export interface ValidatingAdmissionPolicyStatus {
+export type ValidatingAdmissionPolicyStatus = {
   conditions?: Condition[];
   observedGeneration?: number;
   typeChecking?: TypeChecking;
-}
+};
 
-export interface ValidatingWebhook {
+export type ValidatingWebhook = {
   admissionReviewVersions: string[];
   clientConfig: WebhookClientConfig;
   failurePolicy?: string;
@@ -214,87 +214,87 @@ export interface ValidatingWebhook {
   rules?: RuleWithOperations[];
   sideEffects: string;
   timeoutSeconds?: number;
-}
+};
 
-export interface ValidatingWebhookConfiguration {
+export type ValidatingWebhookConfiguration = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   webhooks?: ValidatingWebhook[];
-}
+};
 
-export interface ValidatingWebhookConfigurationList {
+export type ValidatingWebhookConfigurationList = {
   apiVersion: string;
   items: ValidatingWebhookConfiguration[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface Validation {
+export type Validation = {
   expression: string;
   message?: string;
   messageExpression?: string;
   reason?: string;
-}
+};
 
-export interface Variable {
+export type Variable = {
   expression: string;
   name: string;
-}
+};
 
-export interface WebhookClientConfig {
+export type WebhookClientConfig = {
   caBundle?: string;
   service?: ServiceReference;
   url?: string;
-}
+};
 
-export interface ControllerRevision {
+export type ControllerRevision = {
   apiVersion: string;
   data?: Record<string, unknown>;
   kind: string;
   metadata: ObjectMeta;
   revision: number;
-}
+};
 
-export interface ControllerRevisionList {
+export type ControllerRevisionList = {
   apiVersion: string;
   items: ControllerRevision[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface DaemonSet {
+export type DaemonSet = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: DaemonSetSpec;
   status?: DaemonSetStatus;
-}
+};
 
-export interface DaemonSetCondition {
+export type DaemonSetCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface DaemonSetList {
+export type DaemonSetList = {
   apiVersion: string;
   items: DaemonSet[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface DaemonSetSpec {
+export type DaemonSetSpec = {
   minReadySeconds?: number;
   revisionHistoryLimit?: number;
   selector: LabelSelector;
   template: PodTemplateSpec;
   updateStrategy?: DaemonSetUpdateStrategy;
-}
+};
 
-export interface DaemonSetStatus {
+export type DaemonSetStatus = {
   collisionCount?: number;
   conditions?: DaemonSetCondition[];
   currentNumberScheduled: number;
@@ -305,38 +305,38 @@ export interface DaemonSetStatus {
   numberUnavailable?: number;
   observedGeneration?: number;
   updatedNumberScheduled?: number;
-}
+};
 
-export interface DaemonSetUpdateStrategy {
+export type DaemonSetUpdateStrategy = {
   rollingUpdate?: RollingUpdateDaemonSet;
   type?: string;
-}
+};
 
-export interface Deployment {
+export type Deployment = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: DeploymentSpec;
   status?: DeploymentStatus;
-}
+};
 
-export interface DeploymentCondition {
+export type DeploymentCondition = {
   lastTransitionTime?: string;
   lastUpdateTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface DeploymentList {
+export type DeploymentList = {
   apiVersion: string;
   items: Deployment[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface DeploymentSpec {
+export type DeploymentSpec = {
   minReadySeconds?: number;
   paused?: boolean;
   progressDeadlineSeconds?: number;
@@ -345,9 +345,9 @@ export interface DeploymentSpec {
   selector: LabelSelector;
   strategy?: DeploymentStrategy;
   template: PodTemplateSpec;
-}
+};
 
-export interface DeploymentStatus {
+export type DeploymentStatus = {
   availableReplicas?: number;
   collisionCount?: number;
   conditions?: DeploymentCondition[];
@@ -357,44 +357,44 @@ export interface DeploymentStatus {
   terminatingReplicas?: number;
   unavailableReplicas?: number;
   updatedReplicas?: number;
-}
+};
 
-export interface DeploymentStrategy {
+export type DeploymentStrategy = {
   rollingUpdate?: RollingUpdateDeployment;
   type?: string;
-}
+};
 
-export interface ReplicaSet {
+export type ReplicaSet = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ReplicaSetSpec;
   status?: ReplicaSetStatus;
-}
+};
 
-export interface ReplicaSetCondition {
+export type ReplicaSetCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface ReplicaSetList {
+export type ReplicaSetList = {
   apiVersion: string;
   items: ReplicaSet[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ReplicaSetSpec {
+export type ReplicaSetSpec = {
   minReadySeconds?: number;
   replicas?: number;
   selector: LabelSelector;
   template?: PodTemplateSpec;
-}
+};
 
-export interface ReplicaSetStatus {
+export type ReplicaSetStatus = {
   availableReplicas?: number;
   conditions?: ReplicaSetCondition[];
   fullyLabeledReplicas?: number;
@@ -402,56 +402,56 @@ export interface ReplicaSetStatus {
   readyReplicas?: number;
   replicas: number;
   terminatingReplicas?: number;
-}
+};
 
-export interface RollingUpdateDaemonSet {
+export type RollingUpdateDaemonSet = {
   maxSurge?: number | string;
   maxUnavailable?: number | string;
-}
+};
 
-export interface RollingUpdateDeployment {
+export type RollingUpdateDeployment = {
   maxSurge?: number | string;
   maxUnavailable?: number | string;
-}
+};
 
-export interface RollingUpdateStatefulSetStrategy {
+export type RollingUpdateStatefulSetStrategy = {
   maxUnavailable?: number | string;
   partition?: number;
-}
+};
 
-export interface StatefulSet {
+export type StatefulSet = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: StatefulSetSpec;
   status?: StatefulSetStatus;
-}
+};
 
-export interface StatefulSetCondition {
+export type StatefulSetCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface StatefulSetList {
+export type StatefulSetList = {
   apiVersion: string;
   items: StatefulSet[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface StatefulSetOrdinals {
+export type StatefulSetOrdinals = {
   start?: number;
-}
+};
 
-export interface StatefulSetPersistentVolumeClaimRetentionPolicy {
+export type StatefulSetPersistentVolumeClaimRetentionPolicy = {
   whenDeleted?: string;
   whenScaled?: string;
-}
+};
 
-export interface StatefulSetSpec {
+export type StatefulSetSpec = {
   minReadySeconds?: number;
   ordinals?: StatefulSetOrdinals;
   persistentVolumeClaimRetentionPolicy?: StatefulSetPersistentVolumeClaimRetentionPolicy;
@@ -463,9 +463,9 @@ export interface StatefulSetSpec {
   template: PodTemplateSpec;
   updateStrategy?: StatefulSetUpdateStrategy;
   volumeClaimTemplates?: PersistentVolumeClaim[];
-}
+};
 
-export interface StatefulSetStatus {
+export type StatefulSetStatus = {
   availableReplicas?: number;
   collisionCount?: number;
   conditions?: StatefulSetCondition[];
@@ -476,106 +476,106 @@ export interface StatefulSetStatus {
   replicas: number;
   updateRevision?: string;
   updatedReplicas?: number;
-}
+};
 
-export interface StatefulSetUpdateStrategy {
+export type StatefulSetUpdateStrategy = {
   rollingUpdate?: RollingUpdateStatefulSetStrategy;
   type?: string;
-}
+};
 
-export interface BoundObjectReference {
+export type BoundObjectReference = {
   apiVersion?: string;
   kind?: string;
   name?: string;
   uid?: string;
-}
+};
 
-export interface SelfSubjectReview {
+export type SelfSubjectReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   status?: SelfSubjectReviewStatus;
-}
+};
 
-export interface SelfSubjectReviewStatus {
+export type SelfSubjectReviewStatus = {
   userInfo?: UserInfo;
-}
+};
 
-export interface TokenRequest {
+export type TokenRequest = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: TokenRequestSpec;
   status?: TokenRequestStatus;
-}
+};
 
-export interface TokenRequestSpec {
+export type TokenRequestSpec = {
   audiences?: string[];
   boundObjectRef?: BoundObjectReference;
   expirationSeconds?: number;
-}
+};
 
-export interface TokenRequestStatus {
+export type TokenRequestStatus = {
   expirationTimestamp?: string;
   token?: string;
-}
+};
 
-export interface TokenReview {
+export type TokenReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: TokenReviewSpec;
   status?: TokenReviewStatus;
-}
+};
 
-export interface TokenReviewSpec {
+export type TokenReviewSpec = {
   audiences?: string[];
   token: string;
-}
+};
 
-export interface TokenReviewStatus {
+export type TokenReviewStatus = {
   audiences?: string[];
   authenticated?: boolean;
   error?: string;
   user?: UserInfo;
-}
+};
 
-export interface UserInfo {
+export type UserInfo = {
   extra?: Record<string, string[]>;
   groups?: string[];
   uid?: string;
   username?: string;
-}
+};
 
-export interface FieldSelectorAttributes {
+export type FieldSelectorAttributes = {
   rawSelector?: string;
   requirements?: FieldSelectorRequirement[];
-}
+};
 
-export interface LabelSelectorAttributes {
+export type LabelSelectorAttributes = {
   rawSelector?: string;
   requirements?: LabelSelectorRequirement[];
-}
+};
 
-export interface LocalSubjectAccessReview {
+export type LocalSubjectAccessReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: SubjectAccessReviewSpec;
   status?: SubjectAccessReviewStatus;
-}
+};
 
-export interface NonResourceAttributes {
+export type NonResourceAttributes = {
   path?: string;
   verb?: string;
-}
+};
 
-export interface NonResourceRule {
+export type NonResourceRule = {
   nonResourceURLs?: string[];
   verbs: string[];
-}
+};
 
-export interface ResourceAttributes {
+export type ResourceAttributes = {
   fieldSelector?: FieldSelectorAttributes;
   group?: string;
   labelSelector?: LabelSelectorAttributes;
@@ -585,294 +585,294 @@ export interface ResourceAttributes {
   subresource?: string;
   verb?: string;
   version?: string;
-}
+};
 
-export interface ResourceRule {
+export type ResourceRule = {
   apiGroups?: string[];
   resourceNames?: string[];
   resources?: string[];
   verbs: string[];
-}
+};
 
-export interface SelfSubjectAccessReview {
+export type SelfSubjectAccessReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: SelfSubjectAccessReviewSpec;
   status?: SubjectAccessReviewStatus;
-}
+};
 
-export interface SelfSubjectAccessReviewSpec {
+export type SelfSubjectAccessReviewSpec = {
   nonResourceAttributes?: NonResourceAttributes;
   resourceAttributes?: ResourceAttributes;
-}
+};
 
-export interface SelfSubjectRulesReview {
+export type SelfSubjectRulesReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: SelfSubjectRulesReviewSpec;
   status?: SubjectRulesReviewStatus;
-}
+};
 
-export interface SelfSubjectRulesReviewSpec {
+export type SelfSubjectRulesReviewSpec = {
   namespace?: string;
-}
+};
 
-export interface SubjectAccessReview {
+export type SubjectAccessReview = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: SubjectAccessReviewSpec;
   status?: SubjectAccessReviewStatus;
-}
+};
 
-export interface SubjectAccessReviewSpec {
+export type SubjectAccessReviewSpec = {
   extra?: Record<string, string[]>;
   groups?: string[];
   nonResourceAttributes?: NonResourceAttributes;
   resourceAttributes?: ResourceAttributes;
   uid?: string;
   user?: string;
-}
+};
 
-export interface SubjectAccessReviewStatus {
+export type SubjectAccessReviewStatus = {
   allowed: boolean;
   denied?: boolean;
   evaluationError?: string;
   reason?: string;
-}
+};
 
-export interface SubjectRulesReviewStatus {
+export type SubjectRulesReviewStatus = {
   evaluationError?: string;
   incomplete: boolean;
   nonResourceRules: NonResourceRule[];
   resourceRules: ResourceRule[];
-}
+};
 
-export interface AutoscalingCrossVersionObjectReference {
+export type AutoscalingCrossVersionObjectReference = {
   apiVersion?: string;
   kind: string;
   name: string;
-}
+};
 
-export interface AutoscalingHorizontalPodAutoscaler {
+export type AutoscalingHorizontalPodAutoscaler = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: AutoscalingHorizontalPodAutoscalerSpec;
   status?: AutoscalingHorizontalPodAutoscalerStatus;
-}
+};
 
-export interface AutoscalingHorizontalPodAutoscalerList {
+export type AutoscalingHorizontalPodAutoscalerList = {
   apiVersion: string;
   items: AutoscalingHorizontalPodAutoscaler[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface AutoscalingHorizontalPodAutoscalerSpec {
+export type AutoscalingHorizontalPodAutoscalerSpec = {
   maxReplicas: number;
   minReplicas?: number;
   scaleTargetRef: AutoscalingCrossVersionObjectReference;
   targetCPUUtilizationPercentage?: number;
-}
+};
 
-export interface AutoscalingHorizontalPodAutoscalerStatus {
+export type AutoscalingHorizontalPodAutoscalerStatus = {
   currentCPUUtilizationPercentage?: number;
   currentReplicas: number;
   desiredReplicas: number;
   lastScaleTime?: string;
   observedGeneration?: number;
-}
+};
 
-export interface Scale {
+export type Scale = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ScaleSpec;
   status?: ScaleStatus;
-}
+};
 
-export interface ScaleSpec {
+export type ScaleSpec = {
   replicas?: number;
-}
+};
 
-export interface ScaleStatus {
+export type ScaleStatus = {
   replicas: number;
   selector?: string;
-}
+};
 
-export interface ContainerResourceMetricSource {
+export type ContainerResourceMetricSource = {
   container: string;
   name: string;
   target: MetricTarget;
-}
+};
 
-export interface ContainerResourceMetricStatus {
+export type ContainerResourceMetricStatus = {
   container: string;
   current: MetricValueStatus;
   name: string;
-}
+};
 
-export interface CrossVersionObjectReference {
+export type CrossVersionObjectReference = {
   apiVersion?: string;
   kind: string;
   name: string;
-}
+};
 
-export interface ExternalMetricSource {
+export type ExternalMetricSource = {
   metric: MetricIdentifier;
   target: MetricTarget;
-}
+};
 
-export interface ExternalMetricStatus {
+export type ExternalMetricStatus = {
   current: MetricValueStatus;
   metric: MetricIdentifier;
-}
+};
 
-export interface HPAScalingPolicy {
+export type HPAScalingPolicy = {
   periodSeconds: number;
   type: string;
   value: number;
-}
+};
 
-export interface HPAScalingRules {
+export type HPAScalingRules = {
   policies?: HPAScalingPolicy[];
   selectPolicy?: string;
   stabilizationWindowSeconds?: number;
   tolerance?: string;
-}
+};
 
-export interface HorizontalPodAutoscaler {
+export type HorizontalPodAutoscaler = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: HorizontalPodAutoscalerSpec;
   status?: HorizontalPodAutoscalerStatus;
-}
+};
 
-export interface HorizontalPodAutoscalerBehavior {
+export type HorizontalPodAutoscalerBehavior = {
   scaleDown?: HPAScalingRules;
   scaleUp?: HPAScalingRules;
-}
+};
 
-export interface HorizontalPodAutoscalerCondition {
+export type HorizontalPodAutoscalerCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface HorizontalPodAutoscalerList {
+export type HorizontalPodAutoscalerList = {
   apiVersion: string;
   items: HorizontalPodAutoscaler[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface HorizontalPodAutoscalerSpec {
+export type HorizontalPodAutoscalerSpec = {
   behavior?: HorizontalPodAutoscalerBehavior;
   maxReplicas: number;
   metrics?: MetricSpec[];
   minReplicas?: number;
   scaleTargetRef: CrossVersionObjectReference;
-}
+};
 
-export interface HorizontalPodAutoscalerStatus {
+export type HorizontalPodAutoscalerStatus = {
   conditions?: HorizontalPodAutoscalerCondition[];
   currentMetrics?: MetricStatus[];
   currentReplicas?: number;
   desiredReplicas: number;
   lastScaleTime?: string;
   observedGeneration?: number;
-}
+};
 
-export interface MetricIdentifier {
+export type MetricIdentifier = {
   name: string;
   selector?: LabelSelector;
-}
+};
 
-export interface MetricSpec {
+export type MetricSpec = {
   containerResource?: ContainerResourceMetricSource;
   external?: ExternalMetricSource;
   object?: ObjectMetricSource;
   pods?: PodsMetricSource;
   resource?: ResourceMetricSource;
   type: string;
-}
+};
 
-export interface MetricStatus {
+export type MetricStatus = {
   containerResource?: ContainerResourceMetricStatus;
   external?: ExternalMetricStatus;
   object?: ObjectMetricStatus;
   pods?: PodsMetricStatus;
   resource?: ResourceMetricStatus;
   type: string;
-}
+};
 
-export interface MetricTarget {
+export type MetricTarget = {
   averageUtilization?: number;
   averageValue?: string;
   type: string;
   value?: string;
-}
+};
 
-export interface MetricValueStatus {
+export type MetricValueStatus = {
   averageUtilization?: number;
   averageValue?: string;
   value?: string;
-}
+};
 
-export interface ObjectMetricSource {
+export type ObjectMetricSource = {
   describedObject: CrossVersionObjectReference;
   metric: MetricIdentifier;
   target: MetricTarget;
-}
+};
 
-export interface ObjectMetricStatus {
+export type ObjectMetricStatus = {
   current: MetricValueStatus;
   describedObject: CrossVersionObjectReference;
   metric: MetricIdentifier;
-}
+};
 
-export interface PodsMetricSource {
+export type PodsMetricSource = {
   metric: MetricIdentifier;
   target: MetricTarget;
-}
+};
 
-export interface PodsMetricStatus {
+export type PodsMetricStatus = {
   current: MetricValueStatus;
   metric: MetricIdentifier;
-}
+};
 
-export interface ResourceMetricSource {
+export type ResourceMetricSource = {
   name: string;
   target: MetricTarget;
-}
+};
 
-export interface ResourceMetricStatus {
+export type ResourceMetricStatus = {
   current: MetricValueStatus;
   name: string;
-}
+};
 
-export interface CronJob {
+export type CronJob = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: CronJobSpec;
   status?: CronJobStatus;
-}
+};
 
-export interface CronJobList {
+export type CronJobList = {
   apiVersion: string;
   items: CronJob[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CronJobSpec {
+export type CronJobSpec = {
   concurrencyPolicy?: string;
   failedJobsHistoryLimit?: number;
   jobTemplate: JobTemplateSpec;
@@ -881,39 +881,39 @@ export interface CronJobSpec {
   successfulJobsHistoryLimit?: number;
   suspend?: boolean;
   timeZone?: string;
-}
+};
 
-export interface CronJobStatus {
+export type CronJobStatus = {
   active?: ObjectReference[];
   lastScheduleTime?: string;
   lastSuccessfulTime?: string;
-}
+};
 
-export interface Job {
+export type Job = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: JobSpec;
   status?: JobStatus;
-}
+};
 
-export interface JobCondition {
+export type JobCondition = {
   lastProbeTime?: string;
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface JobList {
+export type JobList = {
   apiVersion: string;
   items: Job[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface JobSpec {
+export type JobSpec = {
   activeDeadlineSeconds?: number;
   backoffLimit?: number;
   backoffLimitPerIndex?: number;
@@ -930,9 +930,9 @@ export interface JobSpec {
   suspend?: boolean;
   template: PodTemplateSpec;
   ttlSecondsAfterFinished?: number;
-}
+};
 
-export interface JobStatus {
+export type JobStatus = {
   active?: number;
   completedIndexes?: string;
   completionTime?: string;
@@ -944,73 +944,73 @@ export interface JobStatus {
   succeeded?: number;
   terminating?: number;
   uncountedTerminatedPods?: UncountedTerminatedPods;
-}
+};
 
-export interface JobTemplateSpec {
+export type JobTemplateSpec = {
   metadata?: ObjectMeta;
   spec?: JobSpec;
-}
+};
 
-export interface PodFailurePolicy {
+export type PodFailurePolicy = {
   rules: PodFailurePolicyRule[];
-}
+};
 
-export interface PodFailurePolicyOnExitCodesRequirement {
+export type PodFailurePolicyOnExitCodesRequirement = {
   containerName?: string;
   operator: string;
   values: number[];
-}
+};
 
-export interface PodFailurePolicyOnPodConditionsPattern {
+export type PodFailurePolicyOnPodConditionsPattern = {
   status?: string;
   type: string;
-}
+};
 
-export interface PodFailurePolicyRule {
+export type PodFailurePolicyRule = {
   action: string;
   onExitCodes?: PodFailurePolicyOnExitCodesRequirement;
   onPodConditions?: PodFailurePolicyOnPodConditionsPattern[];
-}
+};
 
-export interface SuccessPolicy {
+export type SuccessPolicy = {
   rules: SuccessPolicyRule[];
-}
+};
 
-export interface SuccessPolicyRule {
+export type SuccessPolicyRule = {
   succeededCount?: number;
   succeededIndexes?: string;
-}
+};
 
-export interface UncountedTerminatedPods {
+export type UncountedTerminatedPods = {
   failed?: string[];
   succeeded?: string[];
-}
+};
 
-export interface CertificateSigningRequest {
+export type CertificateSigningRequest = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: CertificateSigningRequestSpec;
   status?: CertificateSigningRequestStatus;
-}
+};
 
-export interface CertificateSigningRequestCondition {
+export type CertificateSigningRequestCondition = {
   lastTransitionTime?: string;
   lastUpdateTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface CertificateSigningRequestList {
+export type CertificateSigningRequestList = {
   apiVersion: string;
   items: CertificateSigningRequest[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CertificateSigningRequestSpec {
+export type CertificateSigningRequestSpec = {
   expirationSeconds?: number;
   extra?: Record<string, string[]>;
   groups?: string[];
@@ -1019,28 +1019,28 @@ export interface CertificateSigningRequestSpec {
   uid?: string;
   usages?: string[];
   username?: string;
-}
+};
 
-export interface CertificateSigningRequestStatus {
+export type CertificateSigningRequestStatus = {
   certificate?: string;
   conditions?: CertificateSigningRequestCondition[];
-}
+};
 
-export interface Lease {
+export type Lease = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: LeaseSpec;
-}
+};
 
-export interface LeaseList {
+export type LeaseList = {
   apiVersion: string;
   items: Lease[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface LeaseSpec {
+export type LeaseSpec = {
   acquireTime?: string;
   holderIdentity?: string;
   leaseDurationSeconds?: number;
@@ -1048,61 +1048,61 @@ export interface LeaseSpec {
   preferredHolder?: string;
   renewTime?: string;
   strategy?: string;
-}
+};
 
-export interface AWSElasticBlockStoreVolumeSource {
+export type AWSElasticBlockStoreVolumeSource = {
   fsType?: string;
   partition?: number;
   readOnly?: boolean;
   volumeID: string;
-}
+};
 
-export interface Affinity {
+export type Affinity = {
   nodeAffinity?: NodeAffinity;
   podAffinity?: PodAffinity;
   podAntiAffinity?: PodAntiAffinity;
-}
+};
 
-export interface AppArmorProfile {
+export type AppArmorProfile = {
   localhostProfile?: string;
   type: string;
-}
+};
 
-export interface AttachedVolume {
+export type AttachedVolume = {
   devicePath: string;
   name: string;
-}
+};
 
-export interface AzureDiskVolumeSource {
+export type AzureDiskVolumeSource = {
   cachingMode?: string;
   diskName: string;
   diskURI: string;
   fsType?: string;
   kind?: string;
   readOnly?: boolean;
-}
+};
 
-export interface AzureFilePersistentVolumeSource {
+export type AzureFilePersistentVolumeSource = {
   readOnly?: boolean;
   secretName: string;
   secretNamespace?: string;
   shareName: string;
-}
+};
 
-export interface AzureFileVolumeSource {
+export type AzureFileVolumeSource = {
   readOnly?: boolean;
   secretName: string;
   shareName: string;
-}
+};
 
-export interface Binding {
+export type Binding = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   target: ObjectReference;
-}
+};
 
-export interface CSIPersistentVolumeSource {
+export type CSIPersistentVolumeSource = {
   controllerExpandSecretRef?: SecretReference;
   controllerPublishSecretRef?: SecretReference;
   driver: string;
@@ -1113,135 +1113,135 @@ export interface CSIPersistentVolumeSource {
   readOnly?: boolean;
   volumeAttributes?: Record<string, string>;
   volumeHandle: string;
-}
+};
 
-export interface CSIVolumeSource {
+export type CSIVolumeSource = {
   driver: string;
   fsType?: string;
   nodePublishSecretRef?: LocalObjectReference;
   readOnly?: boolean;
   volumeAttributes?: Record<string, string>;
-}
+};
 
-export interface Capabilities {
+export type Capabilities = {
   add?: string[];
   drop?: string[];
-}
+};
 
-export interface CephFSPersistentVolumeSource {
+export type CephFSPersistentVolumeSource = {
   monitors: string[];
   path?: string;
   readOnly?: boolean;
   secretFile?: string;
   secretRef?: SecretReference;
   user?: string;
-}
+};
 
-export interface CephFSVolumeSource {
+export type CephFSVolumeSource = {
   monitors: string[];
   path?: string;
   readOnly?: boolean;
   secretFile?: string;
   secretRef?: LocalObjectReference;
   user?: string;
-}
+};
 
-export interface CinderPersistentVolumeSource {
+export type CinderPersistentVolumeSource = {
   fsType?: string;
   readOnly?: boolean;
   secretRef?: SecretReference;
   volumeID: string;
-}
+};
 
-export interface CinderVolumeSource {
+export type CinderVolumeSource = {
   fsType?: string;
   readOnly?: boolean;
   secretRef?: LocalObjectReference;
   volumeID: string;
-}
+};
 
-export interface ClientIPConfig {
+export type ClientIPConfig = {
   timeoutSeconds?: number;
-}
+};
 
-export interface ClusterTrustBundleProjection {
+export type ClusterTrustBundleProjection = {
   labelSelector?: LabelSelector;
   name?: string;
   optional?: boolean;
   path: string;
   signerName?: string;
-}
+};
 
-export interface ComponentCondition {
+export type ComponentCondition = {
   error?: string;
   message?: string;
   status: string;
   type: string;
-}
+};
 
-export interface ComponentStatus {
+export type ComponentStatus = {
   apiVersion: string;
   conditions?: ComponentCondition[];
   kind: string;
   metadata: ObjectMeta;
-}
+};
 
-export interface ComponentStatusList {
+export type ComponentStatusList = {
   apiVersion: string;
   items: ComponentStatus[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ConfigMap {
+export type ConfigMap = {
   apiVersion: string;
   binaryData?: Record<string, string>;
   data?: Record<string, string>;
   immutable?: boolean;
   kind: string;
   metadata: ObjectMeta;
-}
+};
 
-export interface ConfigMapEnvSource {
+export type ConfigMapEnvSource = {
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface ConfigMapKeySelector {
+export type ConfigMapKeySelector = {
   key: string;
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface ConfigMapList {
+export type ConfigMapList = {
   apiVersion: string;
   items: ConfigMap[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ConfigMapNodeConfigSource {
+export type ConfigMapNodeConfigSource = {
   kubeletConfigKey: string;
   name: string;
   namespace: string;
   resourceVersion?: string;
   uid?: string;
-}
+};
 
-export interface ConfigMapProjection {
+export type ConfigMapProjection = {
   items?: KeyToPath[];
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface ConfigMapVolumeSource {
+export type ConfigMapVolumeSource = {
   defaultMode?: number;
   items?: KeyToPath[];
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface Container {
+export type Container = {
   args?: string[];
   command?: string[];
   env?: EnvVar[];
@@ -1267,53 +1267,53 @@ export interface Container {
   volumeDevices?: VolumeDevice[];
   volumeMounts?: VolumeMount[];
   workingDir?: string;
-}
+};
 
-export interface ContainerExtendedResourceRequest {
+export type ContainerExtendedResourceRequest = {
   containerName: string;
   requestName: string;
   resourceName: string;
-}
+};
 
-export interface ContainerImage {
+export type ContainerImage = {
   names?: string[];
   sizeBytes?: number;
-}
+};
 
-export interface ContainerPort {
+export type ContainerPort = {
   containerPort: number;
   hostIP?: string;
   hostPort?: number;
   name?: string;
   protocol?: string;
-}
+};
 
-export interface ContainerResizePolicy {
+export type ContainerResizePolicy = {
   resourceName: string;
   restartPolicy: string;
-}
+};
 
-export interface ContainerRestartRule {
+export type ContainerRestartRule = {
   action: string;
   exitCodes?: ContainerRestartRuleOnExitCodes;
-}
+};
 
-export interface ContainerRestartRuleOnExitCodes {
+export type ContainerRestartRuleOnExitCodes = {
   operator: string;
   values?: number[];
-}
+};
 
-export interface ContainerState {
+export type ContainerState = {
   running?: ContainerStateRunning;
   terminated?: ContainerStateTerminated;
   waiting?: ContainerStateWaiting;
-}
+};
 
-export interface ContainerStateRunning {
+export type ContainerStateRunning = {
   startedAt?: string;
-}
+};
 
-export interface ContainerStateTerminated {
+export type ContainerStateTerminated = {
   containerID?: string;
   exitCode: number;
   finishedAt?: string;
@@ -1321,14 +1321,14 @@ export interface ContainerStateTerminated {
   reason?: string;
   signal?: number;
   startedAt?: string;
-}
+};
 
-export interface ContainerStateWaiting {
+export type ContainerStateWaiting = {
   message?: string;
   reason?: string;
-}
+};
 
-export interface ContainerStatus {
+export type ContainerStatus = {
   allocatedResources?: Record<string, string>;
   allocatedResourcesStatus?: ResourceStatus[];
   containerID?: string;
@@ -1344,92 +1344,92 @@ export interface ContainerStatus {
   stopSignal?: string;
   user?: ContainerUser;
   volumeMounts?: VolumeMountStatus[];
-}
+};
 
-export interface ContainerUser {
+export type ContainerUser = {
   linux?: LinuxContainerUser;
-}
+};
 
-export interface DaemonEndpoint {
+export type DaemonEndpoint = {
   Port: number;
-}
+};
 
-export interface DownwardAPIProjection {
+export type DownwardAPIProjection = {
   items?: DownwardAPIVolumeFile[];
-}
+};
 
-export interface DownwardAPIVolumeFile {
+export type DownwardAPIVolumeFile = {
   fieldRef?: ObjectFieldSelector;
   mode?: number;
   path: string;
   resourceFieldRef?: ResourceFieldSelector;
-}
+};
 
-export interface DownwardAPIVolumeSource {
+export type DownwardAPIVolumeSource = {
   defaultMode?: number;
   items?: DownwardAPIVolumeFile[];
-}
+};
 
-export interface EmptyDirVolumeSource {
+export type EmptyDirVolumeSource = {
   medium?: string;
   sizeLimit?: string;
-}
+};
 
-export interface EndpointAddress {
+export type EndpointAddress = {
   hostname?: string;
   ip: string;
   nodeName?: string;
   targetRef?: ObjectReference;
-}
+};
 
-export interface EndpointPort {
+export type EndpointPort = {
   appProtocol?: string;
   name?: string;
   port: number;
   protocol?: string;
-}
+};
 
-export interface EndpointSubset {
+export type EndpointSubset = {
   addresses?: EndpointAddress[];
   notReadyAddresses?: EndpointAddress[];
   ports?: EndpointPort[];
-}
+};
 
-export interface Endpoints {
+export type Endpoints = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   subsets?: EndpointSubset[];
-}
+};
 
-export interface EndpointsList {
+export type EndpointsList = {
   apiVersion: string;
   items: Endpoints[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface EnvFromSource {
+export type EnvFromSource = {
   configMapRef?: ConfigMapEnvSource;
   prefix?: string;
   secretRef?: SecretEnvSource;
-}
+};
 
-export interface EnvVar {
+export type EnvVar = {
   name: string;
   value?: string;
   valueFrom?: EnvVarSource;
-}
+};
 
-export interface EnvVarSource {
+export type EnvVarSource = {
   configMapKeyRef?: ConfigMapKeySelector;
   fieldRef?: ObjectFieldSelector;
   fileKeyRef?: FileKeySelector;
   resourceFieldRef?: ResourceFieldSelector;
   secretKeyRef?: SecretKeySelector;
-}
+};
 
-export interface EphemeralContainer {
+export type EphemeralContainer = {
   args?: string[];
   command?: string[];
   env?: EnvVar[];
@@ -1456,13 +1456,13 @@ export interface EphemeralContainer {
   volumeDevices?: VolumeDevice[];
   volumeMounts?: VolumeMount[];
   workingDir?: string;
-}
+};
 
-export interface EphemeralVolumeSource {
+export type EphemeralVolumeSource = {
   volumeClaimTemplate?: PersistentVolumeClaimTemplate;
-}
+};
 
-export interface Event {
+export type Event = {
   action?: string;
   apiVersion: string;
   count?: number;
@@ -1480,124 +1480,124 @@ export interface Event {
   series?: EventSeries;
   source?: EventSource;
   type?: string;
-}
+};
 
-export interface EventList {
+export type EventList = {
   apiVersion: string;
   items: Event[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface EventSeries {
+export type EventSeries = {
   count?: number;
   lastObservedTime?: string;
-}
+};
 
-export interface EventSource {
+export type EventSource = {
   component?: string;
   host?: string;
-}
+};
 
-export interface ExecAction {
+export type ExecAction = {
   command?: string[];
-}
+};
 
-export interface FCVolumeSource {
+export type FCVolumeSource = {
   fsType?: string;
   lun?: number;
   readOnly?: boolean;
   targetWWNs?: string[];
   wwids?: string[];
-}
+};
 
-export interface FileKeySelector {
+export type FileKeySelector = {
   key: string;
   optional?: boolean;
   path: string;
   volumeName: string;
-}
+};
 
-export interface FlexPersistentVolumeSource {
+export type FlexPersistentVolumeSource = {
   driver: string;
   fsType?: string;
   options?: Record<string, string>;
   readOnly?: boolean;
   secretRef?: SecretReference;
-}
+};
 
-export interface FlexVolumeSource {
+export type FlexVolumeSource = {
   driver: string;
   fsType?: string;
   options?: Record<string, string>;
   readOnly?: boolean;
   secretRef?: LocalObjectReference;
-}
+};
 
-export interface FlockerVolumeSource {
+export type FlockerVolumeSource = {
   datasetName?: string;
   datasetUUID?: string;
-}
+};
 
-export interface GCEPersistentDiskVolumeSource {
+export type GCEPersistentDiskVolumeSource = {
   fsType?: string;
   partition?: number;
   pdName: string;
   readOnly?: boolean;
-}
+};
 
-export interface GRPCAction {
+export type GRPCAction = {
   port: number;
   service?: string;
-}
+};
 
-export interface GitRepoVolumeSource {
+export type GitRepoVolumeSource = {
   directory?: string;
   repository: string;
   revision?: string;
-}
+};
 
-export interface GlusterfsPersistentVolumeSource {
+export type GlusterfsPersistentVolumeSource = {
   endpoints: string;
   endpointsNamespace?: string;
   path: string;
   readOnly?: boolean;
-}
+};
 
-export interface GlusterfsVolumeSource {
+export type GlusterfsVolumeSource = {
   endpoints: string;
   path: string;
   readOnly?: boolean;
-}
+};
 
-export interface HTTPGetAction {
+export type HTTPGetAction = {
   host?: string;
   httpHeaders?: HTTPHeader[];
   path?: string;
   port: number | string;
   scheme?: string;
-}
+};
 
-export interface HTTPHeader {
+export type HTTPHeader = {
   name: string;
   value: string;
-}
+};
 
-export interface HostAlias {
+export type HostAlias = {
   hostnames?: string[];
   ip: string;
-}
+};
 
-export interface HostIP {
+export type HostIP = {
   ip: string;
-}
+};
 
-export interface HostPathVolumeSource {
+export type HostPathVolumeSource = {
   path: string;
   type?: string;
-}
+};
 
-export interface ISCSIPersistentVolumeSource {
+export type ISCSIPersistentVolumeSource = {
   chapAuthDiscovery?: boolean;
   chapAuthSession?: boolean;
   fsType?: string;
@@ -1609,9 +1609,9 @@ export interface ISCSIPersistentVolumeSource {
   readOnly?: boolean;
   secretRef?: SecretReference;
   targetPortal: string;
-}
+};
 
-export interface ISCSIVolumeSource {
+export type ISCSIVolumeSource = {
   chapAuthDiscovery?: boolean;
   chapAuthSession?: boolean;
   fsType?: string;
@@ -1623,217 +1623,217 @@ export interface ISCSIVolumeSource {
   readOnly?: boolean;
   secretRef?: LocalObjectReference;
   targetPortal: string;
-}
+};
 
-export interface ImageVolumeSource {
+export type ImageVolumeSource = {
   pullPolicy?: string;
   reference?: string;
-}
+};
 
-export interface ImageVolumeStatus {
+export type ImageVolumeStatus = {
   imageRef: string;
-}
+};
 
-export interface KeyToPath {
+export type KeyToPath = {
   key: string;
   mode?: number;
   path: string;
-}
+};
 
-export interface Lifecycle {
+export type Lifecycle = {
   postStart?: LifecycleHandler;
   preStop?: LifecycleHandler;
   stopSignal?: string;
-}
+};
 
-export interface LifecycleHandler {
+export type LifecycleHandler = {
   exec?: ExecAction;
   httpGet?: HTTPGetAction;
   sleep?: SleepAction;
   tcpSocket?: TCPSocketAction;
-}
+};
 
-export interface LimitRange {
+export type LimitRange = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: LimitRangeSpec;
-}
+};
 
-export interface LimitRangeItem {
+export type LimitRangeItem = {
   default?: Record<string, string>;
   defaultRequest?: Record<string, string>;
   max?: Record<string, string>;
   maxLimitRequestRatio?: Record<string, string>;
   min?: Record<string, string>;
   type: string;
-}
+};
 
-export interface LimitRangeList {
+export type LimitRangeList = {
   apiVersion: string;
   items: LimitRange[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface LimitRangeSpec {
+export type LimitRangeSpec = {
   limits: LimitRangeItem[];
-}
+};
 
-export interface LinuxContainerUser {
+export type LinuxContainerUser = {
   gid: number;
   supplementalGroups?: number[];
   uid: number;
-}
+};
 
-export interface LoadBalancerIngress {
+export type LoadBalancerIngress = {
   hostname?: string;
   ip?: string;
   ipMode?: string;
   ports?: PortStatus[];
-}
+};
 
-export interface LoadBalancerStatus {
+export type LoadBalancerStatus = {
   ingress?: LoadBalancerIngress[];
-}
+};
 
-export interface LocalObjectReference {
+export type LocalObjectReference = {
   name?: string;
-}
+};
 
-export interface LocalVolumeSource {
+export type LocalVolumeSource = {
   fsType?: string;
   path: string;
-}
+};
 
-export interface ModifyVolumeStatus {
+export type ModifyVolumeStatus = {
   status: string;
   targetVolumeAttributesClassName?: string;
-}
+};
 
-export interface NFSVolumeSource {
+export type NFSVolumeSource = {
   path: string;
   readOnly?: boolean;
   server: string;
-}
+};
 
-export interface Namespace {
+export type Namespace = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: NamespaceSpec;
   status?: NamespaceStatus;
-}
+};
 
-export interface NamespaceCondition {
+export type NamespaceCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface NamespaceList {
+export type NamespaceList = {
   apiVersion: string;
   items: Namespace[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface NamespaceSpec {
+export type NamespaceSpec = {
   finalizers?: string[];
-}
+};
 
-export interface NamespaceStatus {
+export type NamespaceStatus = {
   conditions?: NamespaceCondition[];
   phase?: string;
-}
+};
 
-export interface Node {
+export type Node = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: NodeSpec;
   status?: NodeStatus;
-}
+};
 
-export interface NodeAddress {
+export type NodeAddress = {
   address: string;
   type: string;
-}
+};
 
-export interface NodeAffinity {
+export type NodeAffinity = {
   preferredDuringSchedulingIgnoredDuringExecution?: PreferredSchedulingTerm[];
   requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector;
-}
+};
 
-export interface NodeAllocatableResourceClaimStatus {
+export type NodeAllocatableResourceClaimStatus = {
   containers?: string[];
   resourceClaimName: string;
   resources: Record<string, string>;
-}
+};
 
-export interface NodeCondition {
+export type NodeCondition = {
   lastHeartbeatTime?: string;
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface NodeConfigSource {
+export type NodeConfigSource = {
   configMap?: ConfigMapNodeConfigSource;
-}
+};
 
-export interface NodeConfigStatus {
+export type NodeConfigStatus = {
   active?: NodeConfigSource;
   assigned?: NodeConfigSource;
   error?: string;
   lastKnownGood?: NodeConfigSource;
-}
+};
 
-export interface NodeDaemonEndpoints {
+export type NodeDaemonEndpoints = {
   kubeletEndpoint?: DaemonEndpoint;
-}
+};
 
-export interface NodeFeatures {
+export type NodeFeatures = {
   supplementalGroupsPolicy?: boolean;
-}
+};
 
-export interface NodeList {
+export type NodeList = {
   apiVersion: string;
   items: Node[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface NodeRuntimeHandler {
+export type NodeRuntimeHandler = {
   features?: NodeRuntimeHandlerFeatures;
   name?: string;
-}
+};
 
-export interface NodeRuntimeHandlerFeatures {
+export type NodeRuntimeHandlerFeatures = {
   recursiveReadOnlyMounts?: boolean;
   userNamespaces?: boolean;
-}
+};
 
-export interface NodeSelector {
+export type NodeSelector = {
   nodeSelectorTerms: NodeSelectorTerm[];
-}
+};
 
-export interface NodeSelectorRequirement {
+export type NodeSelectorRequirement = {
   key: string;
   operator: string;
   values?: string[];
-}
+};
 
-export interface NodeSelectorTerm {
+export type NodeSelectorTerm = {
   matchExpressions?: NodeSelectorRequirement[];
   matchFields?: NodeSelectorRequirement[];
-}
+};
 
-export interface NodeSpec {
+export type NodeSpec = {
   configSource?: NodeConfigSource;
   externalID?: string;
   podCIDR?: string;
@@ -1841,9 +1841,9 @@ export interface NodeSpec {
   providerID?: string;
   taints?: Taint[];
   unschedulable?: boolean;
-}
+};
 
-export interface NodeStatus {
+export type NodeStatus = {
   addresses?: NodeAddress[];
   allocatable?: Record<string, string>;
   capacity?: Record<string, string>;
@@ -1858,13 +1858,13 @@ export interface NodeStatus {
   runtimeHandlers?: NodeRuntimeHandler[];
   volumesAttached?: AttachedVolume[];
   volumesInUse?: string[];
-}
+};
 
-export interface NodeSwapStatus {
+export type NodeSwapStatus = {
   capacity?: number;
-}
+};
 
-export interface NodeSystemInfo {
+export type NodeSystemInfo = {
   architecture: string;
   bootID: string;
   containerRuntimeVersion: string;
@@ -1876,14 +1876,14 @@ export interface NodeSystemInfo {
   osImage: string;
   swap?: NodeSwapStatus;
   systemUUID: string;
-}
+};
 
-export interface ObjectFieldSelector {
+export type ObjectFieldSelector = {
   apiVersion?: string;
   fieldPath: string;
-}
+};
 
-export interface ObjectReference {
+export type ObjectReference = {
   apiVersion?: string;
   fieldPath?: string;
   kind?: string;
@@ -1891,41 +1891,41 @@ export interface ObjectReference {
   namespace?: string;
   resourceVersion?: string;
   uid?: string;
-}
+};
 
-export interface PersistentVolume {
+export type PersistentVolume = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: PersistentVolumeSpec;
   status?: PersistentVolumeStatus;
-}
+};
 
-export interface PersistentVolumeClaim {
+export type PersistentVolumeClaim = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: PersistentVolumeClaimSpec;
   status?: PersistentVolumeClaimStatus;
-}
+};
 
-export interface PersistentVolumeClaimCondition {
+export type PersistentVolumeClaimCondition = {
   lastProbeTime?: string;
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface PersistentVolumeClaimList {
+export type PersistentVolumeClaimList = {
   apiVersion: string;
   items: PersistentVolumeClaim[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PersistentVolumeClaimSpec {
+export type PersistentVolumeClaimSpec = {
   accessModes?: string[];
   dataSource?: TypedLocalObjectReference;
   dataSourceRef?: TypedObjectReference;
@@ -1935,9 +1935,9 @@ export interface PersistentVolumeClaimSpec {
   volumeAttributesClassName?: string;
   volumeMode?: string;
   volumeName?: string;
-}
+};
 
-export interface PersistentVolumeClaimStatus {
+export type PersistentVolumeClaimStatus = {
   accessModes?: string[];
   allocatedResourceStatuses?: Record<string, string>;
   allocatedResources?: Record<string, string>;
@@ -1946,26 +1946,26 @@ export interface PersistentVolumeClaimStatus {
   currentVolumeAttributesClassName?: string;
   modifyVolumeStatus?: ModifyVolumeStatus;
   phase?: string;
-}
+};
 
-export interface PersistentVolumeClaimTemplate {
+export type PersistentVolumeClaimTemplate = {
   metadata?: ObjectMeta;
   spec: PersistentVolumeClaimSpec;
-}
+};
 
-export interface PersistentVolumeClaimVolumeSource {
+export type PersistentVolumeClaimVolumeSource = {
   claimName: string;
   readOnly?: boolean;
-}
+};
 
-export interface PersistentVolumeList {
+export type PersistentVolumeList = {
   apiVersion: string;
   items: PersistentVolume[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PersistentVolumeSpec {
+export type PersistentVolumeSpec = {
   accessModes?: string[];
   awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource;
   azureDisk?: AzureDiskVolumeSource;
@@ -1997,48 +1997,48 @@ export interface PersistentVolumeSpec {
   volumeAttributesClassName?: string;
   volumeMode?: string;
   vsphereVolume?: VsphereVirtualDiskVolumeSource;
-}
+};
 
-export interface PersistentVolumeStatus {
+export type PersistentVolumeStatus = {
   lastPhaseTransitionTime?: string;
   message?: string;
   phase?: string;
   reason?: string;
-}
+};
 
-export interface PhotonPersistentDiskVolumeSource {
+export type PhotonPersistentDiskVolumeSource = {
   fsType?: string;
   pdID: string;
-}
+};
 
-export interface Pod {
+export type Pod = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: PodSpec;
   status?: PodStatus;
-}
+};
 
-export interface PodAffinity {
+export type PodAffinity = {
   preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
-}
+};
 
-export interface PodAffinityTerm {
+export type PodAffinityTerm = {
   labelSelector?: LabelSelector;
   matchLabelKeys?: string[];
   mismatchLabelKeys?: string[];
   namespaceSelector?: LabelSelector;
   namespaces?: string[];
   topologyKey: string;
-}
+};
 
-export interface PodAntiAffinity {
+export type PodAntiAffinity = {
   preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
-}
+};
 
-export interface PodCertificateProjection {
+export type PodCertificateProjection = {
   certificateChainPath?: string;
   credentialBundlePath?: string;
   keyPath?: string;
@@ -2046,9 +2046,9 @@ export interface PodCertificateProjection {
   maxExpirationSeconds?: number;
   signerName: string;
   userAnnotations?: Record<string, string>;
-}
+};
 
-export interface PodCondition {
+export type PodCondition = {
   lastProbeTime?: string;
   lastTransitionTime?: string;
   message?: string;
@@ -2056,63 +2056,63 @@ export interface PodCondition {
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface PodDNSConfig {
+export type PodDNSConfig = {
   nameservers?: string[];
   options?: PodDNSConfigOption[];
   searches?: string[];
-}
+};
 
-export interface PodDNSConfigOption {
+export type PodDNSConfigOption = {
   name?: string;
   value?: string;
-}
+};
 
-export interface PodExtendedResourceClaimStatus {
+export type PodExtendedResourceClaimStatus = {
   requestMappings: ContainerExtendedResourceRequest[];
   resourceClaimName: string;
-}
+};
 
-export interface PodIP {
+export type PodIP = {
   ip: string;
-}
+};
 
-export interface PodList {
+export type PodList = {
   apiVersion: string;
   items: Pod[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PodOS {
+export type PodOS = {
   name: string;
-}
+};
 
-export interface PodReadinessGate {
+export type PodReadinessGate = {
   conditionType: string;
-}
+};
 
-export interface PodResourceClaim {
+export type PodResourceClaim = {
   name: string;
   resourceClaimName?: string;
   resourceClaimTemplateName?: string;
-}
+};
 
-export interface PodResourceClaimStatus {
+export type PodResourceClaimStatus = {
   name: string;
   resourceClaimName?: string;
-}
+};
 
-export interface PodSchedulingGate {
+export type PodSchedulingGate = {
   name: string;
-}
+};
 
-export interface PodSchedulingGroup {
+export type PodSchedulingGroup = {
   podGroupName?: string;
-}
+};
 
-export interface PodSecurityContext {
+export type PodSecurityContext = {
   appArmorProfile?: AppArmorProfile;
   fsGroup?: number;
   fsGroupChangePolicy?: string;
@@ -2126,9 +2126,9 @@ export interface PodSecurityContext {
   supplementalGroupsPolicy?: string;
   sysctls?: Sysctl[];
   windowsOptions?: WindowsSecurityContextOptions;
-}
+};
 
-export interface PodSpec {
+export type PodSpec = {
   activeDeadlineSeconds?: number;
   affinity?: Affinity;
   automountServiceAccountToken?: boolean;
@@ -2171,9 +2171,9 @@ export interface PodSpec {
   tolerations?: Toleration[];
   topologySpreadConstraints?: TopologySpreadConstraint[];
   volumes?: Volume[];
-}
+};
 
-export interface PodStatus {
+export type PodStatus = {
   allocatedResources?: Record<string, string>;
   conditions?: PodCondition[];
   containerStatuses?: ContainerStatus[];
@@ -2195,45 +2195,45 @@ export interface PodStatus {
   resourceClaimStatuses?: PodResourceClaimStatus[];
   resources?: ResourceRequirements;
   startTime?: string;
-}
+};
 
-export interface PodTemplate {
+export type PodTemplate = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   template?: PodTemplateSpec;
-}
+};
 
-export interface PodTemplateList {
+export type PodTemplateList = {
   apiVersion: string;
   items: PodTemplate[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PodTemplateSpec {
+export type PodTemplateSpec = {
   metadata?: ObjectMeta;
   spec?: PodSpec;
-}
+};
 
-export interface PortStatus {
+export type PortStatus = {
   error?: string;
   port: number;
   protocol: string;
-}
+};
 
-export interface PortworxVolumeSource {
+export type PortworxVolumeSource = {
   fsType?: string;
   readOnly?: boolean;
   volumeID: string;
-}
+};
 
-export interface PreferredSchedulingTerm {
+export type PreferredSchedulingTerm = {
   preference: NodeSelectorTerm;
   weight: number;
-}
+};
 
-export interface Probe {
+export type Probe = {
   exec?: ExecAction;
   failureThreshold?: number;
   grpc?: GRPCAction;
@@ -2244,23 +2244,23 @@ export interface Probe {
   tcpSocket?: TCPSocketAction;
   terminationGracePeriodSeconds?: number;
   timeoutSeconds?: number;
-}
+};
 
-export interface ProjectedVolumeSource {
+export type ProjectedVolumeSource = {
   defaultMode?: number;
   sources?: VolumeProjection[];
-}
+};
 
-export interface QuobyteVolumeSource {
+export type QuobyteVolumeSource = {
   group?: string;
   readOnly?: boolean;
   registry: string;
   tenant?: string;
   user?: string;
   volume: string;
-}
+};
 
-export interface RBDPersistentVolumeSource {
+export type RBDPersistentVolumeSource = {
   fsType?: string;
   image: string;
   keyring?: string;
@@ -2269,9 +2269,9 @@ export interface RBDPersistentVolumeSource {
   readOnly?: boolean;
   secretRef?: SecretReference;
   user?: string;
-}
+};
 
-export interface RBDVolumeSource {
+export type RBDVolumeSource = {
   fsType?: string;
   image: string;
   keyring?: string;
@@ -2280,109 +2280,109 @@ export interface RBDVolumeSource {
   readOnly?: boolean;
   secretRef?: LocalObjectReference;
   user?: string;
-}
+};
 
-export interface ReplicationController {
+export type ReplicationController = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ReplicationControllerSpec;
   status?: ReplicationControllerStatus;
-}
+};
 
-export interface ReplicationControllerCondition {
+export type ReplicationControllerCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface ReplicationControllerList {
+export type ReplicationControllerList = {
   apiVersion: string;
   items: ReplicationController[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ReplicationControllerSpec {
+export type ReplicationControllerSpec = {
   minReadySeconds?: number;
   replicas?: number;
   selector?: Record<string, string>;
   template?: PodTemplateSpec;
-}
+};
 
-export interface ReplicationControllerStatus {
+export type ReplicationControllerStatus = {
   availableReplicas?: number;
   conditions?: ReplicationControllerCondition[];
   fullyLabeledReplicas?: number;
   observedGeneration?: number;
   readyReplicas?: number;
   replicas: number;
-}
+};
 
-export interface ResourceClaim {
+export type ResourceClaim = {
   name: string;
   request?: string;
-}
+};
 
-export interface ResourceFieldSelector {
+export type ResourceFieldSelector = {
   containerName?: string;
   divisor?: string;
   resource: string;
-}
+};
 
-export interface ResourceHealth {
+export type ResourceHealth = {
   health?: string;
   message?: string;
   resourceID: string;
-}
+};
 
-export interface ResourceQuota {
+export type ResourceQuota = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ResourceQuotaSpec;
   status?: ResourceQuotaStatus;
-}
+};
 
-export interface ResourceQuotaList {
+export type ResourceQuotaList = {
   apiVersion: string;
   items: ResourceQuota[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ResourceQuotaSpec {
+export type ResourceQuotaSpec = {
   hard?: Record<string, string>;
   scopeSelector?: ScopeSelector;
   scopes?: string[];
-}
+};
 
-export interface ResourceQuotaStatus {
+export type ResourceQuotaStatus = {
   hard?: Record<string, string>;
   used?: Record<string, string>;
-}
+};
 
-export interface ResourceRequirements {
+export type ResourceRequirements = {
   claims?: ResourceClaim[];
   limits?: Record<string, string>;
   requests?: Record<string, string>;
-}
+};
 
-export interface ResourceStatus {
+export type ResourceStatus = {
   name: string;
   resources?: ResourceHealth[];
-}
+};
 
-export interface SELinuxOptions {
+export type SELinuxOptions = {
   level?: string;
   role?: string;
   type?: string;
   user?: string;
-}
+};
 
-export interface ScaleIOPersistentVolumeSource {
+export type ScaleIOPersistentVolumeSource = {
   fsType?: string;
   gateway: string;
   protectionDomain?: string;
@@ -2393,9 +2393,9 @@ export interface ScaleIOPersistentVolumeSource {
   storagePool?: string;
   system: string;
   volumeName?: string;
-}
+};
 
-export interface ScaleIOVolumeSource {
+export type ScaleIOVolumeSource = {
   fsType?: string;
   gateway: string;
   protectionDomain?: string;
@@ -2406,24 +2406,24 @@ export interface ScaleIOVolumeSource {
   storagePool?: string;
   system: string;
   volumeName?: string;
-}
+};
 
-export interface ScopeSelector {
+export type ScopeSelector = {
   matchExpressions?: ScopedResourceSelectorRequirement[];
-}
+};
 
-export interface ScopedResourceSelectorRequirement {
+export type ScopedResourceSelectorRequirement = {
   operator: string;
   scopeName: string;
   values?: string[];
-}
+};
 
-export interface SeccompProfile {
+export type SeccompProfile = {
   localhostProfile?: string;
   type: string;
-}
+};
 
-export interface Secret {
+export type Secret = {
   apiVersion: string;
   data?: Record<string, string>;
   immutable?: boolean;
@@ -2431,45 +2431,45 @@ export interface Secret {
   metadata: ObjectMeta;
   stringData?: Record<string, string>;
   type?: string;
-}
+};
 
-export interface SecretEnvSource {
+export type SecretEnvSource = {
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface SecretKeySelector {
+export type SecretKeySelector = {
   key: string;
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface SecretList {
+export type SecretList = {
   apiVersion: string;
   items: Secret[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface SecretProjection {
+export type SecretProjection = {
   items?: KeyToPath[];
   name?: string;
   optional?: boolean;
-}
+};
 
-export interface SecretReference {
+export type SecretReference = {
   name?: string;
   namespace?: string;
-}
+};
 
-export interface SecretVolumeSource {
+export type SecretVolumeSource = {
   defaultMode?: number;
   items?: KeyToPath[];
   optional?: boolean;
   secretName?: string;
-}
+};
 
-export interface SecurityContext {
+export type SecurityContext = {
   allowPrivilegeEscalation?: boolean;
   appArmorProfile?: AppArmorProfile;
   capabilities?: Capabilities;
@@ -2482,55 +2482,55 @@ export interface SecurityContext {
   seLinuxOptions?: SELinuxOptions;
   seccompProfile?: SeccompProfile;
   windowsOptions?: WindowsSecurityContextOptions;
-}
+};
 
-export interface Service {
+export type Service = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ServiceSpec;
   status?: ServiceStatus;
-}
+};
 
-export interface ServiceAccount {
+export type ServiceAccount = {
   apiVersion: string;
   automountServiceAccountToken?: boolean;
   imagePullSecrets?: LocalObjectReference[];
   kind: string;
   metadata: ObjectMeta;
   secrets?: ObjectReference[];
-}
+};
 
-export interface ServiceAccountList {
+export type ServiceAccountList = {
   apiVersion: string;
   items: ServiceAccount[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ServiceAccountTokenProjection {
+export type ServiceAccountTokenProjection = {
   audience?: string;
   expirationSeconds?: number;
   path: string;
-}
+};
 
-export interface ServiceList {
+export type ServiceList = {
   apiVersion: string;
   items: Service[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ServicePort {
+export type ServicePort = {
   appProtocol?: string;
   name?: string;
   nodePort?: number;
   port: number;
   protocol?: string;
   targetPort?: number | string;
-}
+};
 
-export interface ServiceSpec {
+export type ServiceSpec = {
   allocateLoadBalancerNodePorts?: boolean;
   clusterIP?: string;
   clusterIPs?: string[];
@@ -2551,72 +2551,72 @@ export interface ServiceSpec {
   sessionAffinityConfig?: SessionAffinityConfig;
   trafficDistribution?: string;
   type?: string;
-}
+};
 
-export interface ServiceStatus {
+export type ServiceStatus = {
   conditions?: Condition[];
   loadBalancer?: LoadBalancerStatus;
-}
+};
 
-export interface SessionAffinityConfig {
+export type SessionAffinityConfig = {
   clientIP?: ClientIPConfig;
-}
+};
 
-export interface SleepAction {
+export type SleepAction = {
   seconds: number;
-}
+};
 
-export interface StorageOSPersistentVolumeSource {
+export type StorageOSPersistentVolumeSource = {
   fsType?: string;
   readOnly?: boolean;
   secretRef?: ObjectReference;
   volumeName?: string;
   volumeNamespace?: string;
-}
+};
 
-export interface StorageOSVolumeSource {
+export type StorageOSVolumeSource = {
   fsType?: string;
   readOnly?: boolean;
   secretRef?: LocalObjectReference;
   volumeName?: string;
   volumeNamespace?: string;
-}
+};
 
-export interface Sysctl {
+export type Sysctl = {
   name: string;
   value: string;
-}
+};
 
-export interface TCPSocketAction {
+export type TCPSocketAction = {
   host?: string;
   port: number | string;
-}
+};
 
-export interface Taint {
+export type Taint = {
   effect: string;
   key: string;
   timeAdded?: string;
   value?: string;
-}
+};
 
-export interface Toleration {
+export type Toleration = {
   effect?: string;
   key?: string;
   operator?: string;
   tolerationSeconds?: number;
   value?: string;
-}
+};
 
-export interface TopologySelectorLabelRequirement {
+export type TopologySelectorLabelRequirement = {
   key: string;
   values: string[];
-}
+};
 
-export interface TopologySelectorTerm {
+export type TopologySelectorTerm = {
   matchLabelExpressions?: TopologySelectorLabelRequirement[];
-}
+};
 
-export interface TopologySpreadConstraint {
+export type TopologySpreadConstraint = {
   labelSelector?: LabelSelector;
   matchLabelKeys?: string[];
   maxSkew: number;
@@ -2625,22 +2625,22 @@ export interface TopologySpreadConstraint {
   nodeTaintsPolicy?: string;
   topologyKey: string;
   whenUnsatisfiable: string;
-}
+};
 
-export interface TypedLocalObjectReference {
+export type TypedLocalObjectReference = {
   apiGroup?: string;
   kind: string;
   name: string;
-}
+};
 
-export interface TypedObjectReference {
+export type TypedObjectReference = {
   apiGroup?: string;
   kind: string;
   name: string;
   namespace?: string;
-}
+};
 
-export interface Volume {
+export type Volume = {
   awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource;
   azureDisk?: AzureDiskVolumeSource;
   azureFile?: AzureFileVolumeSource;
@@ -2672,14 +2672,14 @@ export interface Volume {
   secret?: SecretVolumeSource;
   storageos?: StorageOSVolumeSource;
   vsphereVolume?: VsphereVirtualDiskVolumeSource;
-}
+};
 
-export interface VolumeDevice {
+export type VolumeDevice = {
   devicePath: string;
   name: string;
-}
+};
 
-export interface VolumeMount {
+export type VolumeMount = {
   mountPath: string;
   mountPropagation?: string;
   name: string;
@@ -2687,58 +2687,58 @@ export interface VolumeMount {
   recursiveReadOnly?: string;
   subPath?: string;
   subPathExpr?: string;
-}
+};
 
-export interface VolumeMountStatus {
+export type VolumeMountStatus = {
   mountPath: string;
   name: string;
   readOnly?: boolean;
   recursiveReadOnly?: string;
   volumeStatus?: VolumeStatus;
-}
+};
 
-export interface VolumeNodeAffinity {
+export type VolumeNodeAffinity = {
   required?: NodeSelector;
-}
+};
 
-export interface VolumeProjection {
+export type VolumeProjection = {
   clusterTrustBundle?: ClusterTrustBundleProjection;
   configMap?: ConfigMapProjection;
   downwardAPI?: DownwardAPIProjection;
   podCertificate?: PodCertificateProjection;
   secret?: SecretProjection;
   serviceAccountToken?: ServiceAccountTokenProjection;
-}
+};
 
-export interface VolumeResourceRequirements {
+export type VolumeResourceRequirements = {
   limits?: Record<string, string>;
   requests?: Record<string, string>;
-}
+};
 
-export interface VolumeStatus {
+export type VolumeStatus = {
   image?: ImageVolumeStatus;
-}
+};
 
-export interface VsphereVirtualDiskVolumeSource {
+export type VsphereVirtualDiskVolumeSource = {
   fsType?: string;
   storagePolicyID?: string;
   storagePolicyName?: string;
   volumePath: string;
-}
+};
 
-export interface WeightedPodAffinityTerm {
+export type WeightedPodAffinityTerm = {
   podAffinityTerm: PodAffinityTerm;
   weight: number;
-}
+};
 
-export interface WindowsSecurityContextOptions {
+export type WindowsSecurityContextOptions = {
   gmsaCredentialSpec?: string;
   gmsaCredentialSpecName?: string;
   hostProcess?: boolean;
   runAsUserName?: string;
-}
+};
 
-export interface Endpoint {
+export type Endpoint = {
   addresses: string[];
   conditions?: EndpointConditions;
   deprecatedTopology?: Record<string, string>;
@@ -2747,51 +2747,51 @@ export interface Endpoint {
   nodeName?: string;
   targetRef?: ObjectReference;
   zone?: string;
-}
+};
 
-export interface EndpointConditions {
+export type EndpointConditions = {
   ready?: boolean;
   serving?: boolean;
   terminating?: boolean;
-}
+};
 
-export interface EndpointHints {
+export type EndpointHints = {
   forNodes?: ForNode[];
   forZones?: ForZone[];
-}
+};
 
-export interface DiscoveryEndpointPort {
+export type DiscoveryEndpointPort = {
   appProtocol?: string;
   name?: string;
   port?: number;
   protocol?: string;
-}
+};
 
-export interface EndpointSlice {
+export type EndpointSlice = {
   addressType: string;
   apiVersion: string;
   endpoints?: Endpoint[];
   kind: string;
   metadata: ObjectMeta;
   ports?: DiscoveryEndpointPort[];
-}
+};
 
-export interface EndpointSliceList {
+export type EndpointSliceList = {
   apiVersion: string;
   items: EndpointSlice[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ForNode {
+export type ForNode = {
   name: string;
-}
+};
 
-export interface ForZone {
+export type ForZone = {
   name: string;
-}
+};
 
-export interface EventsEvent {
+export type EventsEvent = {
   action?: string;
   apiVersion: string;
   deprecatedCount?: number;
@@ -2809,412 +2809,412 @@ export interface EventsEvent {
   reportingInstance?: string;
   series?: EventsEventSeries;
   type?: string;
-}
+};
 
-export interface EventsEventList {
+export type EventsEventList = {
   apiVersion: string;
   items: EventsEvent[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface EventsEventSeries {
+export type EventsEventSeries = {
   count: number;
   lastObservedTime: string;
-}
+};
 
-export interface ExemptPriorityLevelConfiguration {
+export type ExemptPriorityLevelConfiguration = {
   lendablePercent?: number;
   nominalConcurrencyShares?: number;
-}
+};
 
-export interface FlowDistinguisherMethod {
+export type FlowDistinguisherMethod = {
   type: string;
-}
+};
 
-export interface FlowSchema {
+export type FlowSchema = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: FlowSchemaSpec;
   status?: FlowSchemaStatus;
-}
+};
 
-export interface FlowSchemaCondition {
+export type FlowSchemaCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status?: string;
   type?: string;
-}
+};
 
-export interface FlowSchemaList {
+export type FlowSchemaList = {
   apiVersion: string;
   items: FlowSchema[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface FlowSchemaSpec {
+export type FlowSchemaSpec = {
   distinguisherMethod?: FlowDistinguisherMethod;
   matchingPrecedence?: number;
   priorityLevelConfiguration: PriorityLevelConfigurationReference;
   rules?: PolicyRulesWithSubjects[];
-}
+};
 
-export interface FlowSchemaStatus {
+export type FlowSchemaStatus = {
   conditions?: FlowSchemaCondition[];
-}
+};
 
-export interface GroupSubject {
+export type GroupSubject = {
   name: string;
-}
+};
 
-export interface LimitResponse {
+export type LimitResponse = {
   queuing?: QueuingConfiguration;
   type: string;
-}
+};
 
-export interface LimitedPriorityLevelConfiguration {
+export type LimitedPriorityLevelConfiguration = {
   borrowingLimitPercent?: number;
   lendablePercent?: number;
   limitResponse?: LimitResponse;
   nominalConcurrencyShares?: number;
-}
+};
 
-export interface NonResourcePolicyRule {
+export type NonResourcePolicyRule = {
   nonResourceURLs: string[];
   verbs: string[];
-}
+};
 
-export interface PolicyRulesWithSubjects {
+export type PolicyRulesWithSubjects = {
   nonResourceRules?: NonResourcePolicyRule[];
   resourceRules?: ResourcePolicyRule[];
   subjects: FlowcontrolSubject[];
-}
+};
 
-export interface PriorityLevelConfiguration {
+export type PriorityLevelConfiguration = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: PriorityLevelConfigurationSpec;
   status?: PriorityLevelConfigurationStatus;
-}
+};
 
-export interface PriorityLevelConfigurationCondition {
+export type PriorityLevelConfigurationCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status?: string;
   type?: string;
-}
+};
 
-export interface PriorityLevelConfigurationList {
+export type PriorityLevelConfigurationList = {
   apiVersion: string;
   items: PriorityLevelConfiguration[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PriorityLevelConfigurationReference {
+export type PriorityLevelConfigurationReference = {
   name: string;
-}
+};
 
-export interface PriorityLevelConfigurationSpec {
+export type PriorityLevelConfigurationSpec = {
   exempt?: ExemptPriorityLevelConfiguration;
   limited?: LimitedPriorityLevelConfiguration;
   type: string;
-}
+};
 
-export interface PriorityLevelConfigurationStatus {
+export type PriorityLevelConfigurationStatus = {
   conditions?: PriorityLevelConfigurationCondition[];
-}
+};
 
-export interface QueuingConfiguration {
+export type QueuingConfiguration = {
   handSize?: number;
   queueLengthLimit?: number;
   queues?: number;
-}
+};
 
-export interface ResourcePolicyRule {
+export type ResourcePolicyRule = {
   apiGroups: string[];
   clusterScope?: boolean;
   namespaces?: string[];
   resources: string[];
   verbs: string[];
-}
+};
 
-export interface ServiceAccountSubject {
+export type ServiceAccountSubject = {
   name: string;
   namespace: string;
-}
+};
 
-export interface FlowcontrolSubject {
+export type FlowcontrolSubject = {
   group?: GroupSubject;
   kind: string;
   serviceAccount?: ServiceAccountSubject;
   user?: UserSubject;
-}
+};
 
-export interface UserSubject {
+export type UserSubject = {
   name: string;
-}
+};
 
-export interface HTTPIngressPath {
+export type HTTPIngressPath = {
   backend: IngressBackend;
   path?: string;
   pathType: string;
-}
+};
 
-export interface HTTPIngressRuleValue {
+export type HTTPIngressRuleValue = {
   paths: HTTPIngressPath[];
-}
+};
 
-export interface IPAddress {
+export type IPAddress = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: IPAddressSpec;
-}
+};
 
-export interface IPAddressList {
+export type IPAddressList = {
   apiVersion: string;
   items: IPAddress[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface IPAddressSpec {
+export type IPAddressSpec = {
   parentRef: ParentReference;
-}
+};
 
-export interface IPBlock {
+export type IPBlock = {
   cidr: string;
   except?: string[];
-}
+};
 
-export interface Ingress {
+export type Ingress = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: IngressSpec;
   status?: IngressStatus;
-}
+};
 
-export interface IngressBackend {
+export type IngressBackend = {
   resource?: TypedLocalObjectReference;
   service?: IngressServiceBackend;
-}
+};
 
-export interface IngressClass {
+export type IngressClass = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: IngressClassSpec;
-}
+};
 
-export interface IngressClassList {
+export type IngressClassList = {
   apiVersion: string;
   items: IngressClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface IngressClassParametersReference {
+export type IngressClassParametersReference = {
   apiGroup?: string;
   kind: string;
   name: string;
   namespace?: string;
   scope?: string;
-}
+};
 
-export interface IngressClassSpec {
+export type IngressClassSpec = {
   controller?: string;
   parameters?: IngressClassParametersReference;
-}
+};
 
-export interface IngressList {
+export type IngressList = {
   apiVersion: string;
   items: Ingress[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface IngressLoadBalancerIngress {
+export type IngressLoadBalancerIngress = {
   hostname?: string;
   ip?: string;
   ports?: IngressPortStatus[];
-}
+};
 
-export interface IngressLoadBalancerStatus {
+export type IngressLoadBalancerStatus = {
   ingress?: IngressLoadBalancerIngress[];
-}
+};
 
-export interface IngressPortStatus {
+export type IngressPortStatus = {
   error?: string;
   port: number;
   protocol: string;
-}
+};
 
-export interface IngressRule {
+export type IngressRule = {
   host?: string;
   http?: HTTPIngressRuleValue;
-}
+};
 
-export interface IngressServiceBackend {
+export type IngressServiceBackend = {
   name: string;
   port?: ServiceBackendPort;
-}
+};
 
-export interface IngressSpec {
+export type IngressSpec = {
   defaultBackend?: IngressBackend;
   ingressClassName?: string;
   rules?: IngressRule[];
   tls?: IngressTLS[];
-}
+};
 
-export interface IngressStatus {
+export type IngressStatus = {
   loadBalancer?: IngressLoadBalancerStatus;
-}
+};
 
-export interface IngressTLS {
+export type IngressTLS = {
   hosts?: string[];
   secretName?: string;
-}
+};
 
-export interface NetworkPolicy {
+export type NetworkPolicy = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: NetworkPolicySpec;
-}
+};
 
-export interface NetworkPolicyEgressRule {
+export type NetworkPolicyEgressRule = {
   ports?: NetworkPolicyPort[];
   to?: NetworkPolicyPeer[];
-}
+};
 
-export interface NetworkPolicyIngressRule {
+export type NetworkPolicyIngressRule = {
   from?: NetworkPolicyPeer[];
   ports?: NetworkPolicyPort[];
-}
+};
 
-export interface NetworkPolicyList {
+export type NetworkPolicyList = {
   apiVersion: string;
   items: NetworkPolicy[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface NetworkPolicyPeer {
+export type NetworkPolicyPeer = {
   ipBlock?: IPBlock;
   namespaceSelector?: LabelSelector;
   podSelector?: LabelSelector;
-}
+};
 
-export interface NetworkPolicyPort {
+export type NetworkPolicyPort = {
   endPort?: number;
   port?: number | string;
   protocol?: string;
-}
+};
 
-export interface NetworkPolicySpec {
+export type NetworkPolicySpec = {
   egress?: NetworkPolicyEgressRule[];
   ingress?: NetworkPolicyIngressRule[];
   podSelector?: LabelSelector;
   policyTypes?: string[];
-}
+};
 
-export interface ParentReference {
+export type ParentReference = {
   group?: string;
   name: string;
   namespace?: string;
   resource: string;
-}
+};
 
-export interface ServiceBackendPort {
+export type ServiceBackendPort = {
   name?: string;
   number?: number;
-}
+};
 
-export interface ServiceCIDR {
+export type ServiceCIDR = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: ServiceCIDRSpec;
   status?: ServiceCIDRStatus;
-}
+};
 
-export interface ServiceCIDRList {
+export type ServiceCIDRList = {
   apiVersion: string;
   items: ServiceCIDR[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ServiceCIDRSpec {
+export type ServiceCIDRSpec = {
   cidrs?: string[];
-}
+};
 
-export interface ServiceCIDRStatus {
+export type ServiceCIDRStatus = {
   conditions?: Condition[];
-}
+};
 
-export interface Overhead {
+export type Overhead = {
   podFixed?: Record<string, string>;
-}
+};
 
-export interface RuntimeClass {
+export type RuntimeClass = {
   apiVersion: string;
   handler: string;
   kind: string;
   metadata: ObjectMeta;
   overhead?: Overhead;
   scheduling?: Scheduling;
-}
+};
 
-export interface RuntimeClassList {
+export type RuntimeClassList = {
   apiVersion: string;
   items: RuntimeClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface Scheduling {
+export type Scheduling = {
   nodeSelector?: Record<string, string>;
   tolerations?: Toleration[];
-}
+};
 
-export interface Eviction {
+export type Eviction = {
   apiVersion: string;
   deleteOptions?: DeleteOptions;
   kind: string;
   metadata: ObjectMeta;
-}
+};
 
-export interface PodDisruptionBudget {
+export type PodDisruptionBudget = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: PodDisruptionBudgetSpec;
   status?: PodDisruptionBudgetStatus;
-}
+};
 
-export interface PodDisruptionBudgetList {
+export type PodDisruptionBudgetList = {
   apiVersion: string;
   items: PodDisruptionBudget[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PodDisruptionBudgetSpec {
+export type PodDisruptionBudgetSpec = {
   maxUnavailable?: number | string;
   minAvailable?: number | string;
   selector?: LabelSelector;
   unhealthyPodEvictionPolicy?: string;
-}
+};
 
-export interface PodDisruptionBudgetStatus {
+export type PodDisruptionBudgetStatus = {
   conditions?: Condition[];
   currentHealthy?: number;
   desiredHealthy?: number;
@@ -3222,93 +3222,93 @@ export interface PodDisruptionBudgetStatus {
   disruptionsAllowed?: number;
   expectedPods?: number;
   observedGeneration?: number;
-}
+};
 
-export interface AggregationRule {
+export type AggregationRule = {
   clusterRoleSelectors?: LabelSelector[];
-}
+};
 
-export interface ClusterRole {
+export type ClusterRole = {
   aggregationRule?: AggregationRule;
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   rules?: PolicyRule[];
-}
+};
 
-export interface ClusterRoleBinding {
+export type ClusterRoleBinding = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   roleRef: RoleRef;
   subjects?: Subject[];
-}
+};
 
-export interface ClusterRoleBindingList {
+export type ClusterRoleBindingList = {
   apiVersion: string;
   items: ClusterRoleBinding[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ClusterRoleList {
+export type ClusterRoleList = {
   apiVersion: string;
   items: ClusterRole[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface PolicyRule {
+export type PolicyRule = {
   apiGroups?: string[];
   nonResourceURLs?: string[];
   resourceNames?: string[];
   resources?: string[];
   verbs: string[];
-}
+};
 
-export interface Role {
+export type Role = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   rules?: PolicyRule[];
-}
+};
 
-export interface RoleBinding {
+export type RoleBinding = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   roleRef: RoleRef;
   subjects?: Subject[];
-}
+};
 
-export interface RoleBindingList {
+export type RoleBindingList = {
   apiVersion: string;
   items: RoleBinding[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface RoleList {
+export type RoleList = {
   apiVersion: string;
   items: Role[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface RoleRef {
+export type RoleRef = {
   apiGroup?: string;
   kind: string;
   name: string;
-}
+};
 
-export interface Subject {
+export type Subject = {
   apiGroup?: string;
   kind: string;
   name: string;
   namespace?: string;
-}
+};
 
-export interface AllocatedDeviceStatus {
+export type AllocatedDeviceStatus = {
   conditions?: Condition[];
   data?: Record<string, unknown>;
   device: string;
@@ -3316,44 +3316,44 @@ export interface AllocatedDeviceStatus {
   networkData?: NetworkDeviceData;
   pool: string;
   shareID?: string;
-}
+};
 
-export interface AllocationResult {
+export type AllocationResult = {
   allocationTimestamp?: string;
   devices?: DeviceAllocationResult;
   nodeSelector?: NodeSelector;
-}
+};
 
-export interface CELDeviceSelector {
+export type CELDeviceSelector = {
   expression: string;
-}
+};
 
-export interface CapacityRequestPolicy {
+export type CapacityRequestPolicy = {
   default?: string;
   validRange?: CapacityRequestPolicyRange;
   validValues?: string[];
-}
+};
 
-export interface CapacityRequestPolicyRange {
+export type CapacityRequestPolicyRange = {
   max?: string;
   min: string;
   step?: string;
-}
+};
 
-export interface CapacityRequirements {
+export type CapacityRequirements = {
   requests?: Record<string, string>;
-}
+};
 
-export interface Counter {
+export type Counter = {
   value: string;
-}
+};
 
-export interface CounterSet {
+export type CounterSet = {
   counters: Record<string, Counter>;
   name: string;
-}
+};
 
-export interface Device {
+export type Device = {
   allNodes?: boolean;
   allowMultipleAllocations?: boolean;
   attributes?: Record<string, DeviceAttribute>;
@@ -3367,20 +3367,20 @@ export interface Device {
   nodeName?: string;
   nodeSelector?: NodeSelector;
   taints?: DeviceTaint[];
-}
+};
 
-export interface DeviceAllocationConfiguration {
+export type DeviceAllocationConfiguration = {
   opaque?: OpaqueDeviceConfiguration;
   requests?: string[];
   source: string;
-}
+};
 
-export interface DeviceAllocationResult {
+export type DeviceAllocationResult = {
   config?: DeviceAllocationConfiguration[];
   results?: DeviceRequestAllocationResult[];
-}
+};
 
-export interface DeviceAttribute {
+export type DeviceAttribute = {
   bool?: boolean;
   bools?: boolean[];
   int?: number;
@@ -3389,66 +3389,66 @@ export interface DeviceAttribute {
   strings?: string[];
   version?: string;
   versions?: string[];
-}
+};
 
-export interface DeviceCapacity {
+export type DeviceCapacity = {
   requestPolicy?: CapacityRequestPolicy;
   value: string;
-}
+};
 
-export interface DeviceClaim {
+export type DeviceClaim = {
   config?: DeviceClaimConfiguration[];
   constraints?: DeviceConstraint[];
   requests?: DeviceRequest[];
-}
+};
 
-export interface DeviceClaimConfiguration {
+export type DeviceClaimConfiguration = {
   opaque?: OpaqueDeviceConfiguration;
   requests?: string[];
-}
+};
 
-export interface DeviceClass {
+export type DeviceClass = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: DeviceClassSpec;
-}
+};
 
-export interface DeviceClassConfiguration {
+export type DeviceClassConfiguration = {
   opaque?: OpaqueDeviceConfiguration;
-}
+};
 
-export interface DeviceClassList {
+export type DeviceClassList = {
   apiVersion: string;
   items: DeviceClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface DeviceClassSpec {
+export type DeviceClassSpec = {
   config?: DeviceClassConfiguration[];
   extendedResourceName?: string;
   selectors?: DeviceSelector[];
-}
+};
 
-export interface DeviceConstraint {
+export type DeviceConstraint = {
   distinctAttribute?: string;
   matchAttribute?: string;
   requests?: string[];
-}
+};
 
-export interface DeviceCounterConsumption {
+export type DeviceCounterConsumption = {
   counterSet: string;
   counters: Record<string, Counter>;
-}
+};
 
-export interface DeviceRequest {
+export type DeviceRequest = {
   exactly?: ExactDeviceRequest;
   firstAvailable?: DeviceSubRequest[];
   name: string;
-}
+};
 
-export interface DeviceRequestAllocationResult {
+export type DeviceRequestAllocationResult = {
   adminAccess?: boolean;
   bindingConditions?: string[];
   bindingFailureConditions?: string[];
@@ -3459,13 +3459,13 @@ export interface DeviceRequestAllocationResult {
   request: string;
   shareID?: string;
   tolerations?: DeviceToleration[];
-}
+};
 
-export interface DeviceSelector {
+export type DeviceSelector = {
   cel?: CELDeviceSelector;
-}
+};
 
-export interface DeviceSubRequest {
+export type DeviceSubRequest = {
   allocationMode?: string;
   capacity?: CapacityRequirements;
   count?: number;
@@ -3473,24 +3473,24 @@ export interface DeviceSubRequest {
   name: string;
   selectors?: DeviceSelector[];
   tolerations?: DeviceToleration[];
-}
+};
 
-export interface DeviceTaint {
+export type DeviceTaint = {
   effect: string;
   key: string;
   timeAdded?: string;
   value?: string;
-}
+};
 
-export interface DeviceToleration {
+export type DeviceToleration = {
   effect?: string;
   key?: string;
   operator?: string;
   tolerationSeconds?: number;
   value?: string;
-}
+};
 
-export interface ExactDeviceRequest {
+export type ExactDeviceRequest = {
   adminAccess?: boolean;
   allocationMode?: string;
   capacity?: CapacityRequirements;
@@ -3498,96 +3498,96 @@ export interface ExactDeviceRequest {
   deviceClassName: string;
   selectors?: DeviceSelector[];
   tolerations?: DeviceToleration[];
-}
+};
 
-export interface NetworkDeviceData {
+export type NetworkDeviceData = {
   hardwareAddress?: string;
   interfaceName?: string;
   ips?: string[];
-}
+};
 
-export interface NodeAllocatableResourceMapping {
+export type NodeAllocatableResourceMapping = {
   allocationMultiplier?: string;
   capacityKey?: string;
-}
+};
 
-export interface OpaqueDeviceConfiguration {
+export type OpaqueDeviceConfiguration = {
   driver: string;
   parameters: Record<string, unknown>;
-}
+};
 
-export interface ResourceResourceClaim {
+export type ResourceResourceClaim = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: ResourceClaimSpec;
   status?: ResourceClaimStatus;
-}
+};
 
-export interface ResourceClaimConsumerReference {
+export type ResourceClaimConsumerReference = {
   apiGroup?: string;
   name: string;
   resource: string;
   uid: string;
-}
+};
 
-export interface ResourceClaimList {
+export type ResourceClaimList = {
   apiVersion: string;
   items: ResourceResourceClaim[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ResourceClaimSpec {
+export type ResourceClaimSpec = {
   devices?: DeviceClaim;
-}
+};
 
-export interface ResourceClaimStatus {
+export type ResourceClaimStatus = {
   allocation?: AllocationResult;
   devices?: AllocatedDeviceStatus[];
   reservedFor?: ResourceClaimConsumerReference[];
-}
+};
 
-export interface ResourceClaimTemplate {
+export type ResourceClaimTemplate = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: ResourceClaimTemplateSpec;
-}
+};
 
-export interface ResourceClaimTemplateList {
+export type ResourceClaimTemplateList = {
   apiVersion: string;
   items: ResourceClaimTemplate[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ResourceClaimTemplateSpec {
+export type ResourceClaimTemplateSpec = {
   metadata?: ObjectMeta;
   spec: ResourceClaimSpec;
-}
+};
 
-export interface ResourcePool {
+export type ResourcePool = {
   generation: number;
   name: string;
   resourceSliceCount: number;
-}
+};
 
-export interface ResourceSlice {
+export type ResourceSlice = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: ResourceSliceSpec;
-}
+};
 
-export interface ResourceSliceList {
+export type ResourceSliceList = {
   apiVersion: string;
   items: ResourceSlice[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface ResourceSliceSpec {
+export type ResourceSliceSpec = {
   allNodes?: boolean;
   devices?: Device[];
   driver: string;
@@ -3596,9 +3596,9 @@ export interface ResourceSliceSpec {
   perDeviceNodeSelection?: boolean;
   pool: ResourcePool;
   sharedCounters?: CounterSet[];
-}
+};
 
-export interface PriorityClass {
+export type PriorityClass = {
   apiVersion: string;
   description?: string;
   globalDefault?: boolean;
@@ -3606,30 +3606,30 @@ export interface PriorityClass {
   metadata: ObjectMeta;
   preemptionPolicy?: string;
   value?: number;
-}
+};
 
-export interface PriorityClassList {
+export type PriorityClassList = {
   apiVersion: string;
   items: PriorityClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CSIDriver {
+export type CSIDriver = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: CSIDriverSpec;
-}
+};
 
-export interface CSIDriverList {
+export type CSIDriverList = {
   apiVersion: string;
   items: CSIDriver[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CSIDriverSpec {
+export type CSIDriverSpec = {
   attachRequired?: boolean;
   fsGroupPolicy?: string;
   nodeAllocatableUpdatePeriodSeconds?: number;
@@ -3641,34 +3641,34 @@ export interface CSIDriverSpec {
   storageCapacity?: boolean;
   tokenRequests?: StorageTokenRequest[];
   volumeLifecycleModes?: string[];
-}
+};
 
-export interface CSINode {
+export type CSINode = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: CSINodeSpec;
-}
+};
 
-export interface CSINodeDriver {
+export type CSINodeDriver = {
   allocatable?: VolumeNodeResources;
   name: string;
   nodeID: string;
   topologyKeys?: string[];
-}
+};
 
-export interface CSINodeList {
+export type CSINodeList = {
   apiVersion: string;
   items: CSINode[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CSINodeSpec {
+export type CSINodeSpec = {
   drivers: CSINodeDriver[];
-}
+};
 
-export interface CSIStorageCapacity {
+export type CSIStorageCapacity = {
   apiVersion: string;
   capacity?: string;
   kind: string;
@@ -3676,16 +3676,16 @@ export interface CSIStorageCapacity {
   metadata: ObjectMeta;
   nodeTopology?: LabelSelector;
   storageClassName: string;
-}
+};
 
-export interface CSIStorageCapacityList {
+export type CSIStorageCapacityList = {
   apiVersion: string;
   items: CSIStorageCapacity[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface StorageClass {
+export type StorageClass = {
   allowVolumeExpansion?: boolean;
   allowedTopologies?: TopologySelectorTerm[];
   apiVersion: string;
@@ -3696,142 +3696,142 @@ export interface StorageClass {
   provisioner: string;
   reclaimPolicy?: string;
   volumeBindingMode?: string;
-}
+};
 
-export interface StorageClassList {
+export type StorageClassList = {
   apiVersion: string;
   items: StorageClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface StorageTokenRequest {
+export type StorageTokenRequest = {
   audience: string;
   expirationSeconds?: number;
-}
+};
 
-export interface VolumeAttachment {
+export type VolumeAttachment = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: VolumeAttachmentSpec;
   status?: VolumeAttachmentStatus;
-}
+};
 
-export interface VolumeAttachmentList {
+export type VolumeAttachmentList = {
   apiVersion: string;
   items: VolumeAttachment[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface VolumeAttachmentSource {
+export type VolumeAttachmentSource = {
   inlineVolumeSpec?: PersistentVolumeSpec;
   persistentVolumeName?: string;
-}
+};
 
-export interface VolumeAttachmentSpec {
+export type VolumeAttachmentSpec = {
   attacher: string;
   nodeName: string;
   source: VolumeAttachmentSource;
-}
+};
 
-export interface VolumeAttachmentStatus {
+export type VolumeAttachmentStatus = {
   attachError?: VolumeError;
   attached: boolean;
   attachmentMetadata?: Record<string, string>;
   detachError?: VolumeError;
-}
+};
 
-export interface VolumeAttributesClass {
+export type VolumeAttributesClass = {
   apiVersion: string;
   driverName: string;
   kind: string;
   metadata: ObjectMeta;
   parameters?: Record<string, string>;
-}
+};
 
-export interface VolumeAttributesClassList {
+export type VolumeAttributesClassList = {
   apiVersion: string;
   items: VolumeAttributesClass[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface VolumeError {
+export type VolumeError = {
   errorCode?: number;
   message?: string;
   time?: string;
-}
+};
 
-export interface VolumeNodeResources {
+export type VolumeNodeResources = {
   count?: number;
-}
+};
 
-export interface CustomResourceColumnDefinition {
+export type CustomResourceColumnDefinition = {
   description?: string;
   format?: string;
   jsonPath: string;
   name: string;
   priority?: number;
   type: string;
-}
+};
 
-export interface CustomResourceConversion {
+export type CustomResourceConversion = {
   strategy: string;
   webhook?: WebhookConversion;
-}
+};
 
-export interface CustomResourceDefinition {
+export type CustomResourceDefinition = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec: CustomResourceDefinitionSpec;
   status?: CustomResourceDefinitionStatus;
-}
+};
 
-export interface CustomResourceDefinitionCondition {
+export type CustomResourceDefinitionCondition = {
   lastTransitionTime?: string;
   message?: string;
   observedGeneration?: number;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface CustomResourceDefinitionList {
+export type CustomResourceDefinitionList = {
   apiVersion: string;
   items: CustomResourceDefinition[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface CustomResourceDefinitionNames {
+export type CustomResourceDefinitionNames = {
   categories?: string[];
   kind: string;
   listKind?: string;
   plural: string;
   shortNames?: string[];
   singular?: string;
-}
+};
 
-export interface CustomResourceDefinitionSpec {
+export type CustomResourceDefinitionSpec = {
   conversion?: CustomResourceConversion;
   group: string;
   names: CustomResourceDefinitionNames;
   preserveUnknownFields?: boolean;
   scope: string;
   versions: CustomResourceDefinitionVersion[];
-}
+};
 
-export interface CustomResourceDefinitionStatus {
+export type CustomResourceDefinitionStatus = {
   acceptedNames?: CustomResourceDefinitionNames;
   conditions?: CustomResourceDefinitionCondition[];
   observedGeneration?: number;
   storedVersions?: string[];
-}
+};
 
-export interface CustomResourceDefinitionVersion {
+export type CustomResourceDefinitionVersion = {
   additionalPrinterColumns?: CustomResourceColumnDefinition[];
   deprecated?: boolean;
   deprecationWarning?: string;
@@ -3841,33 +3841,33 @@ export interface CustomResourceDefinitionVersion {
   served: boolean;
   storage: boolean;
   subresources?: CustomResourceSubresources;
-}
+};
 
-export interface CustomResourceSubresourceScale {
+export type CustomResourceSubresourceScale = {
   labelSelectorPath?: string;
   specReplicasPath: string;
   statusReplicasPath: string;
-}
+};
 
 export type CustomResourceSubresourceStatus = Record<string, unknown>;
 
-export interface CustomResourceSubresources {
+export type CustomResourceSubresources = {
   scale?: CustomResourceSubresourceScale;
   status?: CustomResourceSubresourceStatus;
-}
+};
 
-export interface CustomResourceValidation {
+export type CustomResourceValidation = {
   openAPIV3Schema?: JSONSchemaProps;
-}
+};
 
-export interface ExternalDocumentation {
+export type ExternalDocumentation = {
   description?: string;
   url?: string;
-}
+};
 
 export type JSON = unknown;
 
-export interface JSONSchemaProps {
+export type JSONSchemaProps = {
   "$ref"?: string;
   "$schema"?: string;
   additionalItems?: JSONSchemaPropsOrBool;
@@ -3912,7 +3912,7 @@ export interface JSONSchemaProps {
   "x-kubernetes-map-type"?: string;
   "x-kubernetes-preserve-unknown-fields"?: boolean;
   "x-kubernetes-validations"?: ValidationRule[];
-}
+};
 
 export type JSONSchemaPropsOrArray = unknown;
 
@@ -3920,38 +3920,38 @@ export type JSONSchemaPropsOrBool = unknown;
 
 export type JSONSchemaPropsOrStringArray = unknown;
 
-export interface SelectableField {
+export type SelectableField = {
   jsonPath: string;
-}
+};
 
-export interface ApiextensionsServiceReference {
+export type ApiextensionsServiceReference = {
   name: string;
   namespace: string;
   path?: string;
   port?: number;
-}
+};
 
-export interface ValidationRule {
+export type ValidationRule = {
   fieldPath?: string;
   message?: string;
   messageExpression?: string;
   optionalOldSelf?: boolean;
   reason?: string;
   rule: string;
-}
+};
 
-export interface ApiextensionsWebhookClientConfig {
+export type ApiextensionsWebhookClientConfig = {
   caBundle?: string;
   service?: ApiextensionsServiceReference;
   url?: string;
-}
+};
 
-export interface WebhookConversion {
+export type WebhookConversion = {
   clientConfig?: ApiextensionsWebhookClientConfig;
   conversionReviewVersions: string[];
-}
+};
 
-export interface APIResource {
+export type APIResource = {
   categories?: string[];
   group?: string;
   kind: string;
@@ -3962,25 +3962,25 @@ export interface APIResource {
   storageVersionHash?: string;
   verbs: string[];
   version?: string;
-}
+};
 
-export interface APIResourceList {
+export type APIResourceList = {
   apiVersion?: string;
   groupVersion: string;
   kind?: string;
   resources: APIResource[];
-}
+};
 
-export interface Condition {
+export type Condition = {
   lastTransitionTime: string;
   message: string;
   observedGeneration?: number;
   reason: string;
   status: string;
   type: string;
-}
+};
 
-export interface DeleteOptions {
+export type DeleteOptions = {
   apiVersion?: string;
   dryRun?: string[];
   gracePeriodSeconds?: number;
@@ -3989,34 +3989,34 @@ export interface DeleteOptions {
   orphanDependents?: boolean;
   preconditions?: Preconditions;
   propagationPolicy?: string;
-}
+};
 
-export interface FieldSelectorRequirement {
+export type FieldSelectorRequirement = {
   key: string;
   operator: string;
   values?: string[];
-}
+};
 
-export interface LabelSelector {
+export type LabelSelector = {
   matchExpressions?: LabelSelectorRequirement[];
   matchLabels?: Record<string, string>;
-}
+};
 
-export interface LabelSelectorRequirement {
+export type LabelSelectorRequirement = {
   key: string;
   operator: string;
   values?: string[];
-}
+};
 
-export interface ListMeta {
+export type ListMeta = {
   continue?: string;
   remainingItemCount?: number;
   resourceVersion?: string;
   selfLink?: string;
   shardInfo?: ShardInfo;
-}
+};
 
-export interface ManagedFieldsEntry {
+export type ManagedFieldsEntry = {
   apiVersion?: string;
   fieldsType?: string;
   fieldsV1?: Record<string, unknown>;
@@ -4024,9 +4024,9 @@ export interface ManagedFieldsEntry {
   operation?: string;
   subresource?: string;
   time?: string;
-}
+};
 
-export interface ObjectMeta {
+export type ObjectMeta = {
   annotations?: Record<string, string>;
   creationTimestamp?: string;
   deletionGracePeriodSeconds?: number;
@@ -4042,27 +4042,27 @@ export interface ObjectMeta {
   resourceVersion?: string;
   selfLink?: string;
   uid?: string;
-}
+};
 
-export interface OwnerReference {
+export type OwnerReference = {
   apiVersion: string;
   blockOwnerDeletion?: boolean;
   controller?: boolean;
   kind: string;
   name: string;
   uid: string;
-}
+};
 
-export interface Preconditions {
+export type Preconditions = {
   resourceVersion?: string;
   uid?: string;
-}
+};
 
-export interface ShardInfo {
+export type ShardInfo = {
   selector: string;
-}
+};
 
-export interface Status {
+export type Status = {
   apiVersion: string;
   code?: number;
   details?: StatusDetails;
@@ -4071,52 +4071,52 @@ export interface Status {
   metadata: ListMeta;
   reason?: string;
   status?: string;
-}
+};
 
-export interface StatusCause {
+export type StatusCause = {
   field?: string;
   message?: string;
   reason?: string;
-}
+};
 
-export interface StatusDetails {
+export type StatusDetails = {
   causes?: StatusCause[];
   group?: string;
   kind?: string;
   name?: string;
   retryAfterSeconds?: number;
   uid?: string;
-}
+};
 
-export interface WatchEvent {
+export type WatchEvent = {
   object: Record<string, unknown>;
   type: string;
-}
+};
 
-export interface APIService {
+export type APIService = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: APIServiceSpec;
   status?: APIServiceStatus;
-}
+};
 
-export interface APIServiceCondition {
+export type APIServiceCondition = {
   lastTransitionTime?: string;
   message?: string;
   reason?: string;
   status: string;
   type: string;
-}
+};
 
-export interface APIServiceList {
+export type APIServiceList = {
   apiVersion: string;
   items: APIService[];
   kind: string;
   metadata: ListMeta;
-}
+};
 
-export interface APIServiceSpec {
+export type APIServiceSpec = {
   caBundle?: string;
   group?: string;
   groupPriorityMinimum: number;
@@ -4124,14 +4124,14 @@ export interface APIServiceSpec {
   service?: ApiregistrationServiceReference;
   version?: string;
   versionPriority: number;
-}
+};
 
-export interface APIServiceStatus {
+export type APIServiceStatus = {
   conditions?: APIServiceCondition[];
-}
+};
 
-export interface ApiregistrationServiceReference {
+export type ApiregistrationServiceReference = {
   name?: string;
   namespace?: string;
   port?: number;
-}
+};

@@ -16,7 +16,7 @@ const NETWORK = {
   Driver: 'bridge',
   EnableIPv6: false,
   IPAM: { Config: [{ Subnet: '10.1.0.0/24' }] },
-} as unknown as Docker.NetworkInspectInfo;
+} as Docker.NetworkInspectInfo;
 
 describe('the bridge of a network of pods', () => {
   it.each([

@@ -40,6 +40,6 @@ it.each([
   const calls = new EngineCalls(new DockerClient({ socketPath: '/nonexistent' }), systemClock);
   const links = new PodLinks(calls, groupReader('/nonexistent'));
   const labels = address === undefined ? {} : { 'gantry.address': address, 'gantry.bridge': 'gone-for-ever' };
-  const sandbox = { State: state, Config: { Labels: labels } } as unknown as Docker.ContainerInspectInfo;
+  const sandbox = { State: state, Config: { Labels: labels } } as Docker.ContainerInspectInfo;
   expect(await links.isConnected(sandbox)).toBe(connected);
 });

@@ -28,9 +28,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
   const reader: AdmissionReader = {
     served: { definitions: [], findKind: () => undefined },
     find: <T extends KubeObject>({ resource }: { resource: string }, _namespace: string, name: string) =>
-      Promise.resolve(
-        resource === 'priorityclasses' ? undefined : ({ metadata: { name }, ...objects[resource] } as unknown as T),
-      ),
+      Promise.resolve(resource === 'priorityclasses' ? undefined : ({ metadata: { name }, ...objects[resource] } as T)),
     findFresh: () => Promise.resolve(undefined),
     list: () => Promise.resolve([]),
   };

@@ -19,7 +19,7 @@ export function remoteOpenApi(document: object, group: string, version: string):
     info: isObject(info) ? info : { title: group, version },
     paths: Object.fromEntries(own),
     components: { schemas: schemas ?? {} },
-  } as unknown as JsonObject;
+  } as JsonObject;
   try {
     const made = isTwo ? fromTwo(about) : about;
     openApiV2JsonPart(made);

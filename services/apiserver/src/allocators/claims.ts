@@ -137,7 +137,7 @@ export class Claims {
     const key = objectKey(SERVICES, namespace, name);
     const stored = await this.#store.get(key, signal);
     if (stored === null) return { key, resourceVersion: 'absent' };
-    const service = stored.object as unknown as Service & KubeObject;
+    const service = stored.object as Service & KubeObject;
     return service.metadata.uid === uid && this.#needs(service, claim.key) ? 'needed' : versionOf(stored);
   }
 

@@ -18,7 +18,7 @@ export interface CachedEntry extends Entry {
 
 /** An entry of a stored object, with the resourceVersion set in the object. */
 export function createEntry(stored: StoredObject, encode: EncodeProtobuf, retained?: RetainedBytes): CachedEntry {
-  const object = withVersion(stored.object as unknown as KubeObject, stored.resourceVersion);
+  const object = withVersion(stored.object as KubeObject, stored.resourceVersion);
   const { key, resourceVersion, bytes } = stored;
   return { key, resourceVersion, bytes, response: new SharedResponse(object, encode, retained) };
 }

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Connection } from '@gantry/service';
 
 const connections = new WeakMap<object, Connection>();
@@ -16,5 +16,10 @@ export function connectionOf(transport: object): Connection | undefined {
 
 /** What a request came over: the session (HTTP/2) or the socket (HTTP/1.1). */
 export function transportOf(req: IncomingMessage): object {
-  return (req as unknown as Partial<Http2ServerRequest>).stream?.session ?? req.socket;
+  return http2StreamOf(req)?.session ?? req.socket;
+}
+
+/** The stream of a request or response over HTTP/2. */
+export function http2StreamOf(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
+  return 'stream' in message ? (message.stream as ServerHttp2Stream) : undefined;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { constants, type Http2ServerRequest } from 'node:http2';
+import { constants } from 'node:http2';
 import type { Clock } from '@gantry/base';
+import { http2StreamOf } from './client-connection.ts';
 
 /** How much of a body that is not read may still arrive, and for how long, before the connection is closed. */
 const MAX_DISCARDED = 1024 * 1024;
@@ -12,7 +13,7 @@ const DISCARD_MS = 5000;
  * that Node discards bodies itself, without a bound on their size, and only the time counts.
  */
 export function discardBody(req: IncomingMessage, clock: Clock): void {
-  const { stream } = req as unknown as Partial<Http2ServerRequest>;
+  const stream = http2StreamOf(req);
   if (req.complete || req.destroyed || stream?.endAfterHeaders === true) return;
   let bytes = 0;
   const end = (): void => {

@@ -12,7 +12,7 @@ import {
   whenGreeted,
 } from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
-import { connectionOf, recordConnection, transportOf } from './client-connection.ts';
+import { connectionOf, http2StreamOf, recordConnection, transportOf } from './client-connection.ts';
 import { discardBody } from './discard-body.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
 import { offerUpgrade } from './upgrades.ts';
@@ -268,7 +268,7 @@ function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: 
 /** Lets each request begin in its turn. */
 function dispatch({ serve, starts, clock }: HttpsServerOptions): HttpsServerOptions['serve'] {
   return (req: IncomingMessage, res: ServerResponse) => {
-    if (req.httpVersionMajor > 1) req.headers.host ??= (req as unknown as { authority: string }).authority;
+    if (req.httpVersionMajor > 1) req.headers.host ??= req.headers[':authority'] as string | undefined;
     const source = connectionOf(transportOf(req))?.source ?? `address:${req.socket.remoteAddress ?? ''}`;
     const isAccepted = starts.run(source, () => {
       if (!hasLeft(res)) serve(req, res);
@@ -286,6 +286,5 @@ function refuse(req: IncomingMessage, res: ServerResponse, clock: Clock): void {
 
 /** Whether the client has closed its connection or stream, so that no event will say it any more. */
 function hasLeft(res: ServerResponse): boolean {
-  const { stream } = res as unknown as { readonly stream?: { readonly destroyed: boolean } };
-  return res.destroyed || stream?.destroyed === true;
+  return res.destroyed || http2StreamOf(res)?.destroyed === true;
 }

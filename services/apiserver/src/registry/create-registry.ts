@@ -52,7 +52,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     const { definition, namespace, name } = target;
     const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
     const object = entry?.response.object;
-    deps.authorizer.authorize(context, verb, target, object as unknown as JsonObject | undefined);
+    deps.authorizer.authorize(context, verb, target, object as JsonObject | undefined);
     // A WebSocket begins with GET: the right to read does not allow to run anything.
     if (!isProxy(target) && verb !== 'create') deps.authorizer.authorize(context, 'create', target, undefined);
     await admission.connect(context, target, options);

@@ -45,7 +45,7 @@ const definition = {
       },
     ],
   },
-} as unknown as CustomResourceDefinition;
+} as CustomResourceDefinition;
 
 const API = 'admissionregistration.k8s.io/v1';
 const RULE = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] };

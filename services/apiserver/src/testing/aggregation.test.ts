@@ -32,7 +32,7 @@ const call = (method: string, path: string, body?: object, options: CallOptions 
 const lastAsked = (path: string) => extension.asked.findLast(({ url }) => url === path);
 
 function part<T>({ json }: Reply, field: string): T {
-  return json[field] as unknown as T;
+  return json[field] as T;
 }
 
 async function made(path: string, object: object): Promise<void> {

@@ -28,7 +28,7 @@ export async function dryRunOverGrpc(
 ): Promise<KubeObject> {
   const client = new Constructor(`localhost:${server.grpcPort}`, credentials.createSsl(ca, key, cert));
   const request = create(WriteRequestSchema, { write: { ...encodeWrite(write, 'test'), dryRun: true } });
-  const call = (client[write.verb] as unknown as Call).bind(client);
+  const call = (client[write.verb] as Call).bind(client);
   try {
     return await new Promise((resolve, reject) => {
       call(request, (error, reply) => {

@@ -90,7 +90,7 @@ async function* changesOf(
         resource: must(roots.get(root), root),
         name: event.key.slice(root.length),
         resourceVersion: event.resourceVersion,
-        object: event.kind === 'put' ? (event.object as unknown as KubeObject) : undefined,
+        object: event.kind === 'put' ? (event.object as KubeObject) : undefined,
       };
     });
   }

@@ -20,7 +20,7 @@ const owner = (name: string, labels: Record<string, string>): ReplicaSet => ({
 });
 const WEB = owner('web', { app: 'web' });
 const DATA = owner('data', { app: 'data' });
-const cache = { list: () => [WEB, DATA, owner('all', {})] } as Pick<Cache, 'list'> as unknown as Cache;
+const cache = { list: () => [WEB, DATA, owner('all', {})] } as Pick<Cache, 'list'> as Cache;
 
 function pod(change: { owner?: KubeObject; app?: string; node?: string; phase?: string; ready?: boolean } = {}): Pod {
   const { owner: of, app = 'web', node = 'n1', phase = 'Running', ready = false } = change;

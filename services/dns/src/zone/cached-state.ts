@@ -133,7 +133,7 @@ function addressesOfService(object: KubeObject | undefined): readonly string[] {
 
 function addressesOfSlice(object: KubeObject | undefined): readonly string[] {
   if (object === undefined) return [];
-  return servedEndpoints(object as unknown as EndpointSlice).map(({ address }) => address);
+  return servedEndpoints(object as EndpointSlice).map(({ address }) => address);
 }
 
 /** A pod that has ended has given its address back. */

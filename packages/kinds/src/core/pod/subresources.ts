@@ -41,7 +41,7 @@ function specWith(old: Pod, parts: { [K in keyof PodSpec]?: PodSpec[K] | undefin
     if (value === undefined) Reflect.deleteProperty(spec, field);
     else spec[field] = value;
   }
-  return spec as unknown as PodSpec;
+  return spec as PodSpec;
 }
 
 function merged(

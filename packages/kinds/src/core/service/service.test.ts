@@ -11,7 +11,7 @@ const CONTEXT = {
   now: 0,
   user: { name: 'u', uid: '', groups: [], extra: {} },
   warn: () => undefined,
-} as unknown as Parameters<NonNullable<typeof prepareForCreate>>[1];
+} as Parameters<NonNullable<typeof prepareForCreate>>[1];
 const PORTS = [{ port: 80 }];
 const HINTS = 'service.kubernetes.io/topology-aware-hints';
 const MODE = 'service.kubernetes.io/topology-mode';

@@ -5,7 +5,7 @@ import { refuse, refuseBeforeNaming } from './refuse.ts';
 
 const request = (metadata: object): AdmissionRequest => {
   const definition = { group: '', resource: 'pods' } as ResourceDefinition;
-  return { name: '', definition, object: { apiVersion: 'v1', kind: 'Pod', metadata } } as unknown as AdmissionRequest;
+  return { name: '', definition, object: { apiVersion: 'v1', kind: 'Pod', metadata } } as AdmissionRequest;
 };
 
 it.each([

@@ -114,7 +114,7 @@ function patchedObject(
   try {
     const json = { type: 'application/json-patch+json', bytes: patch };
     const { object: changed } = applyPatch(object, json, { definition: as, mode: 'Ignore', schema });
-    const result = changed as unknown as KubeObject;
+    const result = changed as KubeObject;
     if (schema !== undefined) return result;
     as.strategy.applyDefaults?.(result);
     return normaliseShape(result, as.schema);

@@ -115,7 +115,7 @@ function mayRequestCertificate({ user, verb, target, object, fieldSelector }: Re
   if (!READ_VERBS.has(verb)) return false;
   const name = target.name === '' ? selectedName(fieldSelector) : target.name;
   if (name === undefined) return false;
-  const stored = object ?? (lookup.get('certificatesigningrequests', '', name) as unknown as JsonObject | undefined);
+  const stored = object ?? (lookup.get('certificatesigningrequests', '', name) as JsonObject | undefined);
   const spec = stored?.spec as JsonObject | undefined;
   return stored === undefined || spec?.username === user.name;
 }

@@ -102,7 +102,7 @@ function mayPod({ user, verb, target, object, fieldSelector }: Request, lookup: 
   // A mirror pod, which admission looks at.
   if (verb === 'create' && target.subresource === '') return true;
   // The object of an eviction is no pod.
-  const sent = target.subresource === 'eviction' ? undefined : (object as unknown as KubeObject | undefined);
+  const sent = target.subresource === 'eviction' ? undefined : (object as KubeObject | undefined);
   const stored = sent ?? lookup.get('pods', target.namespace, target.name);
   // Nothing there: the answer is NotFound, which tells nothing.
   if (stored === undefined) return true;

@@ -160,7 +160,7 @@ describe('giving rights', () => {
       kind: 'ClusterRole',
       metadata: { name: 'mine' },
       rules: [parseRule('get,delete core secrets')],
-    } as unknown as KubeObject;
+    } as KubeObject;
     const change = { definition, namespace: '', subresource: '', object, old: undefined };
     expect(() => guard.check({ ...change, user: bob })).toThrow(
       'clusterroles.rbac.authorization.k8s.io "mine" is forbidden: user "bob" (groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete"]}',

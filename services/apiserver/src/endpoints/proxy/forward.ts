@@ -1,5 +1,4 @@
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as plain } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,6 +6,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import { errorMessage } from '@gantry/base';
 import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
+import { http2StreamOf } from '../../http/client-connection.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
 import { type Place, rewriteHtml, rewriteLink } from './rewrite-html.ts';
@@ -132,7 +132,8 @@ function whereOf({ host, port }: Backend): string {
 }
 
 function hasBody(req: IncomingMessage): boolean {
-  if (req.httpVersionMajor >= 2) return (req as unknown as Http2ServerRequest).stream.endAfterHeaders !== true;
+  const stream = http2StreamOf(req);
+  if (stream !== undefined) return stream.endAfterHeaders !== true;
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers;
   return coding !== undefined || (length !== undefined && length !== '0');
 }

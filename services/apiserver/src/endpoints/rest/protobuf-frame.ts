@@ -21,7 +21,7 @@ export function partialFrameOf(definition: ResourceDefinition, metaApi: string, 
   const { publishedSchema, fieldAnnotations } = definition;
   if (publishedSchema === undefined && fieldAnnotations === undefined)
     return partialFrame(metaApi, response.protobuf());
-  const { metadata } = partialMetadata(definition, response.object) as unknown as KubeObject;
+  const { metadata } = partialMetadata(definition, response.object) as KubeObject;
   return encodeProtobuf({ kind: 'PartialObjectMetadata', apiVersion: metaApi, metadata });
 }
 

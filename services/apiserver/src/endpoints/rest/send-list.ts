@@ -74,7 +74,7 @@ function piecesOf(
         return isCustom ? sharedItems(head, list.items) : sharedBareItems(head, list.items, definition);
       }
       return write(head, 'items', list.items, ({ object }) =>
-        isCustom ? (object as unknown as JsonObject) : withoutType(object),
+        isCustom ? (object as JsonObject) : withoutType(object),
       );
     }
   }

@@ -42,7 +42,7 @@ export function* sharedBareItems(
 /** The object as it stands in a list. */
 export function withoutType(object: KubeObject): JsonObject {
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
-  return rest as unknown as JsonObject;
+  return rest as JsonObject;
 }
 
 function opening(head: JsonObject): Uint8Array {

@@ -64,7 +64,7 @@ function carried(
   metaVersion: 'v1' | 'v1beta1',
 ): Json {
   if (include === 'None') return null;
-  return include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(definition, object, metaVersion);
+  return include === 'Object' ? (object as JsonObject) : partialMetadata(definition, object, metaVersion);
 }
 
 /** A Table of rows; `columns` are null in the events of a watch after its first. */
@@ -93,7 +93,7 @@ export function partialMetadata(
   return {
     kind: 'PartialObjectMetadata',
     apiVersion: `meta.k8s.io/${metaVersion}`,
-    metadata: bare as unknown as JsonObject,
+    metadata: bare as JsonObject,
   };
 }
 

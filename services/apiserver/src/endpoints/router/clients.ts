@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import type { Connection, PeerTrust, TrustedPeer } from '@gantry/service';
 import type { Credentials } from '../../auth/authn/authenticator.ts';
 import { ANONYMOUS } from '../../auth/authn/identity.ts';
 import type { User } from '../../auth/user.ts';
-import { connectionOf, transportOf } from '../../http/client-connection.ts';
+import { connectionOf, http2StreamOf, transportOf } from '../../http/client-connection.ts';
 import { header } from '../../http/exchange.ts';
 
 /** What is known of a connection's client. */
@@ -26,7 +25,7 @@ export function clientOf(req: IncomingMessage, trust: PeerTrust): Client {
   const transport = transportOf(req);
   const known = clients.get(transport);
   if (known !== undefined) return known;
-  const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
+  const session = http2StreamOf(req)?.session;
   const socket = (session?.socket ?? req.socket) as TLSSocket;
   const peer = socket.getPeerCertificate() as PeerCertificate | null;
   const came = peer?.raw === undefined ? undefined : peer;

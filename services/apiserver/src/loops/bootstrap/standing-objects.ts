@@ -91,7 +91,7 @@ export function flowStandingObjects(): readonly StandingObject[] {
   ];
 }
 
-function of<T extends { metadata: KubeObject['metadata'] }>(
+function of<T extends KubeObject>(
   group: string,
   resource: string,
   objects: readonly T[],
@@ -100,12 +100,11 @@ function of<T extends { metadata: KubeObject['metadata'] }>(
   return objects.map((object) => ({
     group,
     resource,
-    object: object as unknown as KubeObject,
+    object,
     ...(correct === undefined
       ? {}
       : {
-          corrected: (stored: KubeObject) =>
-            correct(stored as unknown as T, object) as unknown as KubeObject | undefined,
+          corrected: (stored: KubeObject) => correct(stored as T, object),
         }),
   }));
 }

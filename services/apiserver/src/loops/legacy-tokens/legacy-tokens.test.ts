@@ -27,7 +27,7 @@ beforeEach(async () => {
   client = createLoopbackClient(registry);
   warnings = [];
   const warn = (_fields: object, text: string) => warnings.push(text);
-  const logger = { ...silentLogger, warn } as unknown as Logger;
+  const logger = { ...silentLogger, warn } as Logger;
   const given: LoopbackClient = { ...client, update: (...call) => client.update(...call) };
   const members = legacyTokenTracking({ uses, client: given, cache: deps.cache, clock, logger });
   running = members.map(({ run }) => run(stop.signal));

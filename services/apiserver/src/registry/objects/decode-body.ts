@@ -80,7 +80,7 @@ export function patched(
 ): { readonly object: KubeObject; readonly warnings: readonly string[] } {
   const { definition } = target;
   const { object, warnings } = applyPatch(original, patch, { definition, mode: options.fieldValidation });
-  return { object: withDefaults(definition, object as unknown as KubeObject), warnings };
+  return { object: withDefaults(definition, object as KubeObject), warnings };
 }
 
 /** The Scale `original` with a patch applied. */
@@ -91,5 +91,5 @@ export function patchedScale(
 ): KubeObject {
   const { definition } = target;
   const { object } = applyPatch(original, patch, { definition, mode: options.fieldValidation, schema });
-  return object as unknown as KubeObject;
+  return object as KubeObject;
 }

@@ -263,7 +263,7 @@ export class Reader {
 }
 
 function json(entry: Entry | undefined): JsonObject | undefined {
-  return entry?.response.object as unknown as JsonObject | undefined;
+  return entry?.response.object as JsonObject | undefined;
 }
 
 /** The candidates for a filter that it selects. */

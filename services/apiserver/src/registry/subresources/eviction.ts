@@ -155,7 +155,7 @@ export function withDisruptionTarget(pod: Pod, now: Instant): Pod {
     message: 'Eviction API: evicting',
     lastProbeTime: old?.lastProbeTime ?? null,
     lastTransitionTime: old?.status === 'True' ? old.lastTransitionTime : formatTime(now),
-  } as unknown as (typeof conditions)[number];
+  } as (typeof conditions)[number];
   marked.status = {
     ...marked.status,
     conditions:

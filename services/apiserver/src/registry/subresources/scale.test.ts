@@ -11,6 +11,6 @@ it.each([
   ['a in (b)', 'a in (b)'],
   [{}, undefined],
 ])('shows the selector %j as a text', (selector, text) => {
-  const object = { apiVersion: 'v1', kind: 'X', metadata: {}, spec: { selector } } as unknown as KubeObject;
+  const object = { apiVersion: 'v1', kind: 'X', metadata: {}, spec: { selector } } as KubeObject;
   expect(scaleOf(object, PATHS).status?.selector).toBe(text);
 });

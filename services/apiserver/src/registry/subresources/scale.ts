@@ -73,7 +73,7 @@ export function withScale(object: KubeObject, scale: Scale, paths: ScalePaths): 
   const copy = cloneJson(object);
   const path = partsOf(paths.specReplicas);
   const last = path.pop();
-  let at = copy as unknown as Record<string, unknown>;
+  let at = copy as Record<string, unknown>;
   for (const part of path) {
     const next = (at[part] ?? {}) as Record<string, unknown>;
     at[part] = next;

@@ -53,7 +53,7 @@ export function streamOptions(target: Target, query: URLSearchParams): KubeObjec
   });
   const options = { kind, apiVersion: 'v1', ...Object.fromEntries(entries) };
   // Options are objects without metadata.
-  return options as unknown as KubeObject;
+  return options as KubeObject;
 }
 
 function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' | 'ports'): unknown {

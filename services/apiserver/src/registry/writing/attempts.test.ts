@@ -9,7 +9,7 @@ import { attemptUntilDecided, MAX_TRIES, type Outcome, type State } from './atte
 const OBJECT: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n' } };
 const entryAt = (resourceVersion: number): Entry =>
   createEntry(
-    { key: '/registry/configmaps/n/a', object: OBJECT as unknown as JsonObject, resourceVersion, bytes: 1 },
+    { key: '/registry/configmaps/n/a', object: OBJECT as JsonObject, resourceVersion, bytes: 1 },
     encodeProtobuf,
   );
 const OLD = entryAt(256);

@@ -203,5 +203,5 @@ async function storedState(
 }
 
 function asJson(object: KubeObject | undefined): JsonObject | undefined {
-  return object as unknown as JsonObject | undefined;
+  return object as JsonObject | undefined;
 }

@@ -212,12 +212,12 @@ function customDefinition(schema: object): ReturnType<typeof customDefinitions>[
         },
       ],
     },
-  } as unknown as CustomResourceDefinition;
+  } as CustomResourceDefinition;
   return must(customDefinitions(crd, {})[0], 'definition');
 }
 
 const custom = (spec: unknown): KubeObject =>
-  ({ apiVersion: 'b.c/v1', kind: 'A', metadata: { name: 'a', namespace: 'b' }, spec }) as unknown as KubeObject;
+  ({ apiVersion: 'b.c/v1', kind: 'A', metadata: { name: 'a', namespace: 'b' }, spec }) as KubeObject;
 
 const FORMATS = [
   ...['bsonobjectid', 'uri', 'email', 'hostname', 'ipv4', 'ipv6', 'cidr', 'mac', 'uuid', 'uuid4', 'isbn', 'isbn10'],
@@ -293,7 +293,7 @@ const managedCases: readonly ParserCase[] = [
       const newObject = {
         ...configMap(),
         metadata: { name: 'a', namespace: 'b', managedFields },
-      } as unknown as KubeObject;
+      } as KubeObject;
       return () =>
         updateManagedFields({
           of: managedKindOf(configMaps, ''),

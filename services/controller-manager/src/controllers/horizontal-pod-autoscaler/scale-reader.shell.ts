@@ -44,7 +44,7 @@ export async function readScale(
   if (typeof resource === 'string') return { target: { kind: 'failed', message: resource } };
   try {
     const path = pathOf(resource, metadata.namespace ?? '', spec.scaleTargetRef.name, 'scale');
-    const scale = (await read(path, signal)) as unknown as Scale;
+    const scale = (await read(path, signal)) as Scale;
     return { target: { kind: 'found', scale }, resource };
   } catch (error) {
     signal.throwIfAborted();

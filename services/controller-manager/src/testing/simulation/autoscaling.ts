@@ -38,7 +38,7 @@ export function createSimulatedReads({ server, world, clock }: ReadsOptions): Re
     const [, scaleNamespace, name] = SCALE.exec(pathname) ?? [];
     if (scaleNamespace !== undefined && name !== undefined) {
       const key = { namespace: scaleNamespace, name, subresource: 'scale' };
-      return (await server.readSubresource(DEPLOYMENTS, key, signal)) as unknown as JsonObject;
+      return (await server.readSubresource(DEPLOYMENTS, key, signal)) as JsonObject;
     }
     const found = metricAt(pathname, {
       world,

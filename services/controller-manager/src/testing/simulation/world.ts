@@ -19,7 +19,7 @@ export class World {
   }
 
   all<T extends KubeObject>(resource: Resource<T>): readonly T[] {
-    return [...this.#bucket(resource).values()] as unknown as T[];
+    return [...this.#bucket(resource).values()] as T[];
   }
 
   get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string): T | undefined {
