@@ -38,5 +38,7 @@ export default defineConfig({
     // The default of one second depends on the speed of the machine.
     expect: { poll: { timeout: 30_000 } },
     isolate: false,
+    // What was transformed is kept on disk: a test starts in half the time.
+    experimental: { fsModuleCache: true },
   },
 });
