@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Clock, pause } from './clock.ts';
 
 /** The abort reason of a signal whose deadline has passed. */
@@ -43,6 +44,11 @@ export function anySignal(...parents: readonly AbortSignal[]): AbortSignal & Dis
   }
   if (controller.signal.aborted) dispose();
   return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
+}
+
+/** Resolves as soon as the signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**

@@ -4,6 +4,7 @@
  * - `clock`: `Clock`, waiting (`sleep`, `pause`), and times as Kubernetes writes them
  * - `signal`: `Signal`, by which one loop is notified of work
  * - `control-loop`: `ControlLoop`, which runs rounds when notified, at intervals and after failures
+ * - `leadership`: `lead`, which campaigns in an election and acts while elected
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
  * - `go-duration`, `go-json`: durations and JSON as Go writes them
@@ -16,7 +17,16 @@
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
-export { allEnded, anySignal, DeadlineError, errorMessage, raceAbort, settlesWithin, withDeadline } from './abort.ts';
+export {
+  allEnded,
+  anySignal,
+  DeadlineError,
+  errorMessage,
+  raceAbort,
+  settlesWithin,
+  untilAborted,
+  withDeadline,
+} from './abort.ts';
 export { Activities, type Activity } from './activities.ts';
 export { append } from './append.ts';
 export { assert, AssertionError, must, unreachable } from './assert.ts';
@@ -36,6 +46,7 @@ export {
 export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
 export { goJson } from './go-json.ts';
+export { type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { repeatedAt } from './repeated.ts';

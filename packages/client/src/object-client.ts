@@ -1,10 +1,8 @@
+import type { Term } from '@gantry/base';
 import type { KubeObject, ObjectKey, Resource, Status } from '@gantry/objects';
 
 /** Which leader writes; see proto/gantry/v1/object.proto. */
-export interface Fence {
-  readonly electionKey: string;
-  readonly epoch: number;
-  readonly incarnation: string;
+export interface Fence extends Term {
   /** Revision that the caller's caches have reached. */
   readonly cacheRevision: number;
 }

@@ -4,7 +4,7 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ControllerSpec } from './controller.ts';
 import type { StaleReport } from './controller-runner.ts';
-import { createFenceHolder } from './leadership.ts';
+import { createFenceHolder } from './leader.ts';
 import { createManager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';
 import { watchMapped, watchSelf } from './watch-specs.ts';
@@ -44,7 +44,7 @@ function lead(spec: Partial<ControllerSpec>) {
     onStale: (report) => stale.push(report),
   });
   void manager.run(stop.signal);
-  void manager.lead({ electionKey: '/gantry/elections/kube-test', epoch: 1, incarnation: 'i' }, stop.signal);
+  void manager.leader.lead({ electionKey: '/gantry/elections/kube-test', epoch: 1, incarnation: 'i' }, stop.signal);
   return { clock, client, seen, stale };
 }
 

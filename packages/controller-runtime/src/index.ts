@@ -6,23 +6,22 @@
  * - `resource-directory`: which custom and aggregated resources there are
  * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
  * - `plan-result`: carries out a `Plan` and turns it into a result
- * - `event-writer`, `event-series`, `leader-record`, `elected`: Events in both of Kubernetes' forms, the Lease that shows the leader, terms of leadership
+ * - `leader`: works in terms of leadership, with their fences; `leader-record` shows the leader in a Lease
+ * - `event-writer`, `event-series`: Events in both of Kubernetes' forms
  *
  * `./testing` has a silent log and made-up custom and aggregated resources.
  */
 export type { Cache } from './cache.ts';
 export type { ControllerContext, ControllerSpec, Result, ServedWatch, WatchSpec } from './controller.ts';
 export type { ReconcileReport, StaleReport } from './controller-runner.ts';
-export { type ElectedMember, type ElectedOptions, type Election, type ElectionEvent, runElected } from './elected.ts';
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventSeriesRecorder, type EventSeriesOptions } from './event-series.ts';
 export { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
 export { executeActions, type ExecuteOptions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers, type InformersOptions } from './informers.ts';
-export { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
+export { createFenceHolder, type FenceHolder, Leader, type LeaderOptions } from './leader.ts';
 export { findObject } from './find-object.ts';
-export { createFenceHolder, type FenceHolder, type Term } from './leadership.ts';
 export type { Log } from './log.ts';
 export { createManager, type Manager, type ManagerOptions } from './manager.ts';
 export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';

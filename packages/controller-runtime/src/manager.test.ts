@@ -1,10 +1,10 @@
 import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES, StatusError } from '@gantry/objects';
+import { type ElectionEvent, untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerContext, ControllerSpec } from './controller.ts';
-import { type ElectionEvent, runElected } from './elected.ts';
-import { createFenceHolder, type FenceHolder } from './leadership.ts';
+import { createFenceHolder, type FenceHolder } from './leader.ts';
 import { createManager, type Manager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';
 import { watchSelf } from './watch-specs.ts';
@@ -68,7 +68,7 @@ describe('a manager', () => {
   it('looks at everything when its term begins, then at what changes', async () => {
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    void manager.lead(term(1), stop.signal);
+    void manager.leader.lead(term(1), stop.signal);
     await clock.advance(100);
     expect(seen).toEqual(['one']);
     await client.put(CONFIG_MAPS, configMap('two'));
@@ -81,7 +81,7 @@ describe('a manager', () => {
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
     await clock.advance(100);
-    void manager.lead(term(client.revision + 1), stop.signal);
+    void manager.leader.lead(term(client.revision + 1), stop.signal);
     await clock.advance(100);
     expect(seen).toEqual([]);
     await client.put(CONFIG_MAPS, configMap('two'));
@@ -101,7 +101,7 @@ describe('a manager', () => {
     };
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    void manager.lead(term(1), stop.signal);
+    void manager.leader.lead(term(1), stop.signal);
     await clock.advance(1000);
     expect(stale).toEqual([false, false, false, false]);
   });
@@ -116,7 +116,7 @@ describe('a manager', () => {
     };
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    const leading = manager.lead(term(1), ending.signal);
+    const leading = manager.leader.lead(term(1), ending.signal);
     await clock.advance(100);
     ending.abort();
     await clock.advance(100);
@@ -132,7 +132,7 @@ describe('a manager', () => {
     };
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    void manager.lead(term(1), stop.signal);
+    void manager.leader.lead(term(1), stop.signal);
     await clock.advance(10);
     expect(seen).toHaveLength(1);
     await clock.advance(1000);
@@ -144,10 +144,10 @@ describe('a manager', () => {
     work = () => gate.promise;
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    const leading = manager.lead(term(1), stop.signal);
+    const leading = manager.leader.lead(term(1), stop.signal);
     await clock.advance(100);
     let drained = false;
-    const draining = manager.drain().then(() => {
+    const draining = manager.leader.drain().then(() => {
       drained = true;
     });
     await client.put(CONFIG_MAPS, configMap('two'));
@@ -164,7 +164,7 @@ describe('a manager', () => {
 
   it('shows who leads in a Lease and an Event', async () => {
     void manager.run(stop.signal);
-    void manager.lead(term(1), stop.signal);
+    void manager.leader.lead(term(1), stop.signal);
     await clock.advance(100);
     expect(client.all(LEASES)[0]).toMatchObject({
       metadata: { name: 'kube-test', namespace: 'kube-system' },
@@ -175,36 +175,28 @@ describe('a manager', () => {
 
   it('stops at a suspension and goes on in the same term', async () => {
     const events: ElectionEvent[] = [
-      { kind: 'elected', ...term(1) },
+      { kind: 'elected', term: term(1) },
       { kind: 'suspended' },
-      { kind: 'resumed' },
+      { kind: 'resumed', term: term(1) },
       { kind: 'lost' },
     ];
-    const elected = runElected({
-      election: {
-        campaign: async function* (signal) {
-          for (const event of events) {
-            yield event;
-            await new Promise<void>((resolve) => clock.setTimer(1000, resolve));
-          }
-          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-        },
-      },
-      act: (current, signal) => manager.lead(current, signal),
-      clock,
-      random: () => 0.5,
-      log: silentLog,
-    });
+    const campaign = async function* (signal: AbortSignal) {
+      for (const event of events) {
+        yield event;
+        await new Promise<void>((resolve) => clock.setTimer(1000, resolve));
+      }
+      await untilAborted(signal);
+    };
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
-    void elected.run(stop.signal);
-    const roles: string[] = [];
+    void manager.leader.member({ campaign }).run(stop.signal);
+    const leads: boolean[] = [];
     for (let i = 0; i < 4; i++) {
       await clock.advance(500);
-      roles.push(elected.role());
+      leads.push(fences.fence() !== undefined);
       await clock.advance(500);
     }
-    expect(roles).toEqual(['leader', 'suspended', 'leader', 'standby']);
+    expect(leads).toEqual([true, false, true, false]);
     expect(seen).toEqual(['one', 'one']);
   });
 });

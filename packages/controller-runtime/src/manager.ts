@@ -11,8 +11,7 @@ import type { ControllerSpec } from './controller.ts';
 import { ControllerRunner, type ReconcileReport, type StaleReport } from './controller-runner.ts';
 import { createEventRecorder } from './event-writer.ts';
 import { type InformedResource, type InformerEvent, Informers } from './informers.ts';
-import { keepLeaderRecord } from './leader-record.ts';
-import type { FenceHolder, Term } from './leadership.ts';
+import { type FenceHolder, Leader } from './leader.ts';
 import type { Log } from './log.ts';
 import type { Discover } from './remote-group.ts';
 import { QueueMeter, type QueueObserver, type QueueState } from './queue-meter.ts';
@@ -50,13 +49,8 @@ export interface Manager {
   readonly cache: Cache;
   /** Keeps the caches until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
-  /**
-   * Leads a term, as an election asks it to: once the caches have reached the term's epoch all controllers run, until the
-   * signal is aborted and nothing is under way any more. One term at a time.
-   */
-  lead(term: Term, signal: AbortSignal): Promise<void>;
-  /** Takes nothing new, in this term and all later ones, and resolves when what is under way is finished. */
-  drain(): Promise<void>;
+  /** Runs all controllers while it leads. */
+  readonly leader: Leader;
   /** Resources never listed yet; a process with any is not ready. */
   missing(): readonly string[];
   /** The queues of all controllers, for metrics. */
@@ -73,9 +67,8 @@ class ControllerManager implements Manager {
   readonly #client: ObjectClient;
   readonly #informers: Informers;
   readonly #directory: ResourceDirectory;
-  readonly #draining = new AbortController();
+  readonly leader: Leader;
   readonly #meters: ReadonlyMap<string, QueueMeter>;
-  #acting: Promise<void> = Promise.resolve();
 
   constructor(options: ManagerOptions) {
     const { clock, random, log, controllers, aggregated, resources = [] } = options;
@@ -89,6 +82,11 @@ class ControllerManager implements Manager {
     this.#directory = new ResourceDirectory({ discover: aggregated?.discover, clock, random });
     this.#client = this.#createClient();
     this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
+    this.leader = new Leader({
+      ...options,
+      informers: this.#informers,
+      work: (stop, signal) => this.#work(stop, signal),
+    });
     this.#informers.subscribe((event) => this.#take(event));
     this.#directory.subscribe(() => this.#followServed());
   }
@@ -109,22 +107,6 @@ class ControllerManager implements Manager {
   queues(): readonly QueueState[] {
     const now = this.#options.clock.monotonicMs();
     return [...this.#meters.values()].map((meter) => meter.state(now));
-  }
-
-  async lead(term: Term, signal: AbortSignal): Promise<void> {
-    await this.#acting;
-    if (!signal.aborted && !this.#draining.signal.aborted) {
-      this.#acting = this.#act(term, signal);
-      await this.#acting;
-    }
-    // Finished by draining: the term itself ends when the election says so.
-    if (!signal.aborted)
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  }
-
-  async drain(): Promise<void> {
-    this.#draining.abort();
-    await this.#acting;
   }
 
   #createClient(): ObjectClient {
@@ -169,23 +151,13 @@ class ControllerManager implements Manager {
     this.#informers.follow(resources);
   }
 
-  async #act(term: Term, signal: AbortSignal): Promise<void> {
-    const { fences, controllers, log } = this.#options;
-    const { epoch } = term;
-    const stop = AbortSignal.any([signal, this.#draining.signal]);
+  async #work(stop: AbortSignal, signal: AbortSignal): Promise<void> {
+    const { controllers, log } = this.#options;
+    log.info({ controllers: controllers.length }, 'controllers start');
     try {
-      await this.#informers.reach(epoch, stop);
-      fences.set(term, () => this.cache.revision());
-      log.info({ epoch, controllers: controllers.length }, 'controllers start');
-      await Promise.all([
-        keepLeaderRecord(this.#options, stop),
-        ...controllers.map((spec) => this.#runController(spec, stop, signal)),
-      ]);
-    } catch (error) {
-      if (!stop.aborted) throw error;
+      await Promise.all(controllers.map((spec) => this.#runController(spec, stop, signal)));
     } finally {
-      fences.set(undefined, () => 0);
-      log.info({ epoch }, 'controllers stopped');
+      log.info({}, 'controllers stopped');
     }
   }
 

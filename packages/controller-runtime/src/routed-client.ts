@@ -6,7 +6,7 @@ import {
   type ObjectWrite,
   type WriteResult,
 } from '@gantry/client';
-import type { FenceHolder } from './leadership.ts';
+import type { FenceHolder } from './leader.ts';
 
 export interface RoutedClientOptions {
   /** For resources that the API servers serve themselves; its writes carry the leader's fence. */

@@ -12,7 +12,7 @@ import { type DiscoveredResource, discoverResources } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerContext, ControllerSpec } from './controller.ts';
-import { createFenceHolder } from './leadership.ts';
+import { createFenceHolder } from './leader.ts';
 import { createManager, type Manager } from './manager.ts';
 import { FLUNDERS, wardleApiService } from './testing/api-services.ts';
 import { establishedDefinition, WIDGETS } from './testing/custom-definitions.ts';
@@ -85,7 +85,7 @@ describe('a controller of custom and aggregated resources', () => {
     managers.push(manager);
     void manager.run(stop.signal);
     await clock.advance(0);
-    void manager.lead({ electionKey: '/e', epoch: local.revision, incarnation: 'i' }, stop.signal);
+    void manager.leader.lead({ electionKey: '/e', epoch: local.revision, incarnation: 'i' }, stop.signal);
     await clock.advance(100);
     return manager;
   };

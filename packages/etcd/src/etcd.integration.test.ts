@@ -1,9 +1,9 @@
-import { systemClock, systemRandom } from '@gantry/base';
+import { type ElectionEvent, systemClock, systemRandom } from '@gantry/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixedTls, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import { connectEtcd } from './client/connect-etcd.ts';
 import { EtcdError } from './etcd-error.ts';
-import { createElection, type ElectionEvent, electionKeyOf } from './election/election.ts';
+import { createElection, electionKeyOf } from './election/election.ts';
 import { type Etcd, prefixEnd } from './ports.ts';
 import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
 import { createTestAuthority, type Issue } from './testing/certificates.ts';
@@ -167,7 +167,7 @@ describe('an election over a real etcd', () => {
     await first.resign();
     await until(() => second.events.length > 0);
     expect((second.events[0]?.atMs ?? 0) - startMs).toBeLessThan(10_000);
-    const epoch = (event: ElectionEvent | undefined) => (event?.kind === 'elected' ? event.epoch : 0);
+    const epoch = (event: ElectionEvent | undefined) => (event?.kind === 'elected' ? event.term.epoch : 0);
     expect(epoch(second.events[0])).toBeGreaterThan(epoch(first.events[0]));
     await second.resign();
     const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, { signal: signal() });
@@ -268,7 +268,7 @@ describe('an etcd with certificates and authentication', () => {
       { signal: signal() },
     );
     for await (const event of election.campaign(stop.signal)) {
-      expect(event).toMatchObject({ kind: 'elected', incarnation: 'x' });
+      expect(event).toMatchObject({ kind: 'elected', term: { incarnation: 'x' } });
       stop.abort();
     }
   });

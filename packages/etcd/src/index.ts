@@ -12,12 +12,9 @@
 export { connectEtcd, type EtcdOptions } from './client/connect-etcd.ts';
 export {
   createElection,
-  type Election,
-  type ElectionEvent,
   electionKeyOf,
   type ElectionNotice,
   type ElectionOptions,
-  type Term,
 } from './election/election.ts';
 export { openElection, type OpenElectionOptions } from './election/open-election.ts';
 export { EtcdError, type EtcdErrorCode, isDefinite, isEtcdError } from './etcd-error.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readFile, statfs } from 'node:fs/promises';
-import { errorMessage } from '@gantry/base';
+import { errorMessage, lead } from '@gantry/base';
 import { createGrpcClient, type GrpcClient } from '@gantry/client';
 import { createEventRecorder } from '@gantry/controller-runtime';
 import type { GroupMember } from '@gantry/service';
@@ -283,6 +283,6 @@ async function runCustodian(
     (abort) => services.collector.lead(abort),
     (abort) => forwarders.lead(abort),
   ];
-  const lead = (term: AbortSignal) => runTogether(parts, term);
-  await election.run(lead, signal).finally(() => events.close());
+  const act = (_term: unknown, ended: AbortSignal) => runTogether(parts, ended);
+  await lead({ election, act, clock, random, log: logger }, signal).finally(() => events.close());
 }

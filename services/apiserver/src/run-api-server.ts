@@ -106,7 +106,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
       runStorageMaintenance(
         {
           etcd,
-          ...{ clock, random },
+          ...{ clock, random, log: logger },
           process: processId,
           onAction: (action) => logger.info({ action: action.kind }, 'caring for etcd'),
           onError: (reason) => logger.warn({ reason }, 'caring for etcd failed, trying again'),

@@ -8,7 +8,7 @@ import {
   type HttpClient,
   toGrpcFailure,
 } from '@gantry/client';
-import { createFenceHolder, createManager, runElected } from '@gantry/controller-runtime';
+import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type JsonObject, ownServiceAddresses, parseIpv4Range, StatusError } from '@gantry/objects';
 import { ConfigError, type GroupOutcome, startService } from '@gantry/service';
@@ -68,17 +68,11 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     log: logger,
     ...reports,
   });
-  const elected = runElected({
-    ...service.parts,
-    election,
-    act: (term, signal) => manager.lead(term, signal),
-    log: logger,
-  });
   return await service.run({
     caches: manager,
     grpcHealth: { address: `0.0.0.0:${config.healthPort}`, toGrpcError: toGrpcFailure },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-    members: [{ ...elected, drain: () => manager.drain() }],
+    members: [manager.leader.member(election)],
   });
 }
 

@@ -1,13 +1,13 @@
 import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
-import { createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
+import { createFenceHolder, Informers } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { exponentialBuckets, type GroupOutcome, type Metrics, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
 import type { SchedulerOptions } from './scheduler.ts';
-import { SchedulingLeader } from './scheduling-leader.ts';
+import { createSchedulingLeader } from './scheduling-leader.ts';
 
 const COMPONENT = 'kube-scheduler';
 const GRPC_ADDRESS = '0.0.0.0:10259';
@@ -29,7 +29,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const queue = new SchedulingQueue(service.parts);
   const view = new ClusterView(queue);
   informers.subscribe((event) => view.take(event));
-  const leader = new SchedulingLeader({
+  const leader = createSchedulingLeader({
     ...service.parts,
     client,
     log: logger,
@@ -42,17 +42,11 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     onResult: reportTo(metrics),
     onPreemption: reportPreemptionTo(metrics),
   });
-  const elected = runElected({
-    ...service.parts,
-    election,
-    act: (term, signal) => leader.lead(term, signal),
-    log: logger,
-  });
   return await service.run({
     caches: informers,
     grpcHealth: { address: GRPC_ADDRESS, toGrpcError: toGrpcFailure },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-    members: [{ ...elected, drain: () => leader.drain() }],
+    members: [leader.member(election)],
   });
 }
 

@@ -5,7 +5,7 @@ import { silentLog } from '@gantry/controller-runtime/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import { SchedulingQueue } from './queue.ts';
-import { SchedulingLeader } from './scheduling-leader.ts';
+import { createSchedulingLeader } from './scheduling-leader.ts';
 
 function startLeader() {
   const stop = new AbortController();
@@ -15,7 +15,7 @@ function startLeader() {
   const base = { client, clock, random: () => 0.5, log: silentLog };
   const informers = new Informers({ ...base, resources: SCHEDULED_RESOURCES });
   const queue = new SchedulingQueue(base);
-  const leader = new SchedulingLeader({
+  const leader = createSchedulingLeader({
     ...base,
     fences,
     informers,

@@ -1,10 +1,10 @@
-import { seededRandom } from '@gantry/base';
+import { type ElectionEvent, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
 import { EtcdError } from '../etcd-error.ts';
 import type { KeyValueStore, Leases, Transaction, Watcher } from '../ports.ts';
 import { MemoryEtcd } from '../testing/memory-etcd.ts';
-import { createElection, type ElectionEvent, electionKeyOf } from './election.ts';
+import { createElection, electionKeyOf } from './election.ts';
 
 const KEY = electionKeyOf('kube-scheduler');
 
@@ -76,9 +76,7 @@ describe('an election', () => {
     const { kvs } = await etcd.range({ key: KEY }, { signal: a.stop.signal });
     expect(elected[0]).toEqual({
       kind: 'elected',
-      electionKey: KEY,
-      epoch: kvs[0]?.createRevision,
-      incarnation: 'one',
+      term: { electionKey: KEY, epoch: kvs[0]?.createRevision, incarnation: 'one' },
     });
     await Promise.all([a.resign(), b.resign()]);
   });
@@ -95,7 +93,7 @@ describe('an election', () => {
     await clock.advance(0);
     expect(a.kinds).toEqual(['elected']);
     expect(b.kinds).toEqual(['elected']);
-    const epochs = [...a.events, ...b.events].map((event) => (event.kind === 'elected' ? event.epoch : 0));
+    const epochs = [...a.events, ...b.events].map((event) => ('term' in event ? event.term.epoch : 0));
     expect(epochs[1]).toBeGreaterThan(epochs[0] ?? 0);
     await b.resign();
   });
@@ -267,7 +265,7 @@ describe('an election', () => {
     const put = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('two') } as const;
     await etcd.transact({ compare: [], success: [put], failure: [] }, { signal: a.stop.signal });
     await clock.advance(2000);
-    expect(a.events).toMatchObject([{ kind: 'elected', incarnation: 'two' }]);
+    expect(a.events).toMatchObject([{ kind: 'elected', term: { incarnation: 'two' } }]);
     await a.resign();
   });
 });

@@ -3,32 +3,17 @@ import {
   backoffMs,
   type BackoffOptions,
   type Clock,
+  type Election,
+  type ElectionEvent,
   errorMessage,
   pause,
   type Random,
   sleep,
+  type Term,
 } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
 import { holdLease } from './lease-holder.ts';
-
-/** One term of a leader: (incarnation, epoch) never recurs. Every write of a leader carries it; writes of older terms are rejected. */
-export interface Term {
-  readonly electionKey: string;
-  /** Create revision of the election key: a leader acts only when its caches have reached it. */
-  readonly epoch: number;
-  readonly incarnation: string;
-}
-
-/**
- * The events of a campaign: a term begins, is uncertain (`suspended`: the leader must not act), continues (`resumed`), or has
- * ended. After `lost` the campaign continues by itself.
- */
-export type ElectionEvent =
-  | ({ readonly kind: 'elected' } & Term)
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'suspended' }
-  | { readonly kind: 'resumed' };
 
 /** Other events, for logs: which process leads instead, and why a step is retried. */
 export type ElectionNotice =
@@ -48,21 +33,15 @@ export interface ElectionOptions {
   readonly onNotice?: (notice: ElectionNotice) => void;
 }
 
-/** The election of one component's leader. */
-export interface Election {
-  /**
-   * Campaigns until aborted, then resigns, so that the next candidate leads within milliseconds. The lease is renewed
-   * independently of how long an event is handled; the next event comes after that.
-   */
-  campaign(signal: AbortSignal): AsyncIterable<ElectionEvent>;
-}
-
 const ELECTIONS = '/gantry/elections/';
 const INCARNATION_KEY = '/gantry/incarnation';
 const RETRY: BackoffOptions = { initialMs: 100, maxMs: 1000, jitter: 0.5 };
 const CALL_TIMEOUT_MS = 1000;
 
-/** Creates a candidate for a component's leader. No failure of etcd ends a campaign. */
+/**
+ * Creates a candidate for a component's leader. When its campaign ends, the next candidate leads within milliseconds. No failure of etcd
+ * ends a campaign.
+ */
 export function createElection(options: ElectionOptions): Election {
   return { campaign: (signal) => runCampaign(options, signal) };
 }
@@ -174,10 +153,10 @@ async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): 
   signal.addEventListener('abort', release, { once: true });
   if (signal.aborted) release();
   try {
-    yield { kind: 'elected', ...term };
+    yield { kind: 'elected', term };
     for await (const state of held.states) {
       if (state === 'gone') break;
-      yield { kind: state === 'standing' ? 'resumed' : 'suspended' };
+      yield state === 'standing' ? { kind: 'resumed', term } : { kind: 'suspended' };
     }
     if (!signal.aborted) yield { kind: 'lost' };
   } finally {

@@ -1,7 +1,7 @@
-import type { Clock, Random } from '@gantry/base';
+import type { Clock, Election, Random } from '@gantry/base';
 import { openTlsFolder } from '@gantry/tls';
 import { connectEtcd } from '../client/connect-etcd.ts';
-import { createElection, type Election } from './election.ts';
+import { createElection } from './election.ts';
 
 /** A candidate and its etcd. The settings are named as in the configuration of the elected services. */
 export interface OpenElectionOptions {

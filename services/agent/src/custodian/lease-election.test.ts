@@ -1,3 +1,4 @@
+import { lead, seededRandom, untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -30,13 +31,12 @@ function candidate(identity: string, client: ObjectClient, clock: ManualClock) {
   const stop = new AbortController();
   const terms: ('begun' | 'ended')[] = [];
   const election = new LeaseElection({ client, lease: 'gantry-host-a', identity, clock, logger: silentLogger });
-  const lead = (signal: AbortSignal) => {
+  const act = async (_term: unknown, signal: AbortSignal) => {
     terms.push('begun');
-    return new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => (terms.push('ended'), resolve()), { once: true });
-    });
+    await untilAborted(signal);
+    terms.push('ended');
   };
-  const running = election.run(lead, stop.signal);
+  const running = lead({ election, act, clock, random: seededRandom(1), log: silentLogger }, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await running;

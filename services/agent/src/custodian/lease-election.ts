@@ -1,4 +1,12 @@
-import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
+import {
+  type Clock,
+  type Election,
+  type ElectionEvent,
+  errorMessage,
+  formatMicroTime,
+  pause,
+  withDeadline,
+} from '@gantry/base';
 import { isReason, type Lease, LEASES } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -17,11 +25,17 @@ export interface LeaseElectionOptions {
   readonly logger: Logger;
 }
 
+/** The name of the Lease: the writes of its holder carry no term. */
+interface LeaseTerm {
+  readonly lease: string;
+}
+
 /**
  * Leads while the Lease is held. The term of another holder ends when its Lease has not changed for its duration on this
  * process's own clock; an own term ends when the last successful renewal was sent that long ago.
+ * A campaign that ends leaves the Lease to run out.
  */
-export class LeaseElection {
+export class LeaseElection implements Election<LeaseTerm> {
   readonly #options: LeaseElectionOptions;
   #seen: { version: string; atMs: number } | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
@@ -32,35 +46,24 @@ export class LeaseElection {
     this.#options = options;
   }
 
-  /** Calls `lead` for each term, aborting it when the term ends. Runs until `signal` is aborted. */
-  async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async *campaign(signal: AbortSignal): AsyncGenerator<ElectionEvent<LeaseTerm>> {
     const { clock, logger, lease } = this.#options;
-    let term: { abort: AbortController; done: Promise<void> } | undefined;
+    let leads = false;
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       try {
         // A term ends in time even when the API does not respond.
-        using deadline = withDeadline(clock, signal, term === undefined ? DURATION_MS : this.#leftMs());
+        using deadline = withDeadline(clock, signal, leads ? this.#leftMs() : DURATION_MS);
         if (await this.#acquire(deadline)) this.#renewedMs = sentMs;
         else this.#renewedMs = Number.NEGATIVE_INFINITY;
       } catch (error) {
         if (!signal.aborted) logger.debug({ lease, reason: errorMessage(error) }, 'lease was not renewed');
       }
       const holds = this.#leftMs() > 0;
-      if (holds && term === undefined) {
-        logger.info({ lease }, 'host custodian: leading');
-        const abort = new AbortController();
-        const both = AbortSignal.any([signal, abort.signal]);
-        term = { abort, done: lead(both) };
-      } else if (!holds && term !== undefined) {
-        logger.info({ lease }, 'host custodian: following');
-        term.abort.abort();
-        await term.done;
-        term = undefined;
-      }
-      await pause(clock, term === undefined ? INTERVAL_MS : Math.min(INTERVAL_MS, this.#leftMs()), signal);
+      if (holds !== leads) yield holds ? { kind: 'elected', term: { lease } } : { kind: 'lost' };
+      leads = holds;
+      await pause(clock, leads ? Math.min(INTERVAL_MS, this.#leftMs()) : INTERVAL_MS, signal);
     }
-    await term?.done;
   }
 
   /** The remaining time of an own term; 0 without one. */

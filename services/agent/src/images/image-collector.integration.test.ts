@@ -1,6 +1,6 @@
 /** Which agent of a host collects its images, on an engine of the test's own. */
 import { join } from 'node:path';
-import { systemClock } from '@gantry/base';
+import { lead, systemClock, systemRandom } from '@gantry/base';
 import { LEASES } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
@@ -36,7 +36,8 @@ function campaign(engine: OwnEngine, { runtime, services, client, path }: Engine
   });
   const end = new AbortController();
   const election = new LeaseElection({ client, lease: LEASE, identity: name, clock, logger: silentLogger });
-  const running = election.run((term) => collector.lead(term), end.signal);
+  const act = (_term: unknown, ended: AbortSignal) => collector.lead(ended);
+  const running = lead({ election, act, clock, random: systemRandom, log: silentLogger }, end.signal);
   const stop = async () => {
     end.abort();
     await running;

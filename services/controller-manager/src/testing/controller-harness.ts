@@ -82,7 +82,7 @@ export function createControllerHarness(): ControllerHarness {
       log: silentLog,
     });
     watched(manager.run(signal));
-    watched(manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, signal));
+    watched(manager.leader.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, signal));
   };
   return { clock, client, stop, events, run };
 }

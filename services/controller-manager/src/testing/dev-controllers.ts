@@ -51,7 +51,7 @@ const manager = createManager({
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 const term = { electionKey: '/gantry/elections/kube-controller-manager', epoch: 1, incarnation: 'dev' };
-await Promise.all([manager.run(stop.signal), manager.lead(term, stop.signal)]);
+await Promise.all([manager.run(stop.signal), manager.leader.lead(term, stop.signal)]);
 logger.info({ reconciles: Object.fromEntries(reconciles) }, 'controllers ended');
 client[Symbol.dispose]();
 rest[Symbol.dispose]();

@@ -66,7 +66,7 @@ function startControllers(): void {
     log: silentLog,
   });
   const term = { electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'test' };
-  running = Promise.all([manager.run(controllers.signal), manager.lead(term, controllers.signal)]);
+  running = Promise.all([manager.run(controllers.signal), manager.leader.lead(term, controllers.signal)]);
 }
 
 async function stopControllers(): Promise<void> {

@@ -1,6 +1,7 @@
 import { sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd, electionKeyOf, type Etcd, type Operation } from '@gantry/etcd';
 import { startEtcdCluster } from '@gantry/etcd/testing';
+import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
 import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
@@ -11,7 +12,7 @@ import { committed, create, pod, putKey, remove, update } from '../../storage/te
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const QUOTA_BYTES = 16 * 1024 * 1024;
 const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
-const base = { clock: systemClock, random: systemRandom };
+const base = { clock: systemClock, random: systemRandom, log: silentLogger };
 
 /** Writes values of so many bytes until there is no space left. History of many small ones takes a member a while to remove. */
 async function fill(etcd: Etcd, bytes = 500): Promise<void> {

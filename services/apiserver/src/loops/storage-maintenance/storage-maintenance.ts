@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, ControlLoop, errorMessage, pause, type Random } from '@gantry/base';
+import { backoffMs, type Clock, ControlLoop, errorMessage, lead, pause, type Random } from '@gantry/base';
 import {
   createElection,
   electionKeyOf,
@@ -10,6 +10,7 @@ import {
   type Operation,
   prefixEnd,
 } from '@gantry/etcd';
+import type { Logger } from '@gantry/service';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
@@ -18,6 +19,7 @@ export interface MaintenanceOptions {
   readonly etcd: Etcd;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Logger;
   /** The name under which this process's commit lanes stand. */
   readonly process: string;
   /** Between rounds; five minutes when absent. */
@@ -113,19 +115,7 @@ async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSi
     identity: options.process,
     ttlMs: OWNER_TTL_MS,
   });
-  let owning: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
-  const stop = async (): Promise<void> => {
-    owning?.stop.abort();
-    await owning?.done;
-    owning = undefined;
-  };
-  for await (const event of election.campaign(signal)) {
-    await stop();
-    if (event.kind === 'lost' || event.kind === 'suspended') continue;
-    const controller = new AbortController();
-    owning = { stop: controller, done: runRounds(options, controller.signal) };
-  }
-  await stop();
+  await lead({ ...options, election, act: (_term, ended) => runRounds(options, ended) }, signal);
 }
 
 /**

@@ -92,7 +92,7 @@ export async function startManagerProcess(options: ManagerProcessOptions, identi
     if (!signal.aborted) throw error;
   };
   void manager.run(signal).catch(ended);
-  void manager.lead({ electionKey: ELECTION_KEY, epoch, incarnation: server.incarnation }, signal).catch(ended);
+  void manager.leader.lead({ electionKey: ELECTION_KEY, epoch, incarnation: server.incarnation }, signal).catch(ended);
   return { crash: () => crashed.abort(new Error('the process has crashed')) };
 }
 

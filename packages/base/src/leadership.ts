@@ -1,0 +1,123 @@
+import { anySignal } from './abort.ts';
+import type { Clock } from './clock.ts';
+import { ControlLoop } from './control-loop.ts';
+import type { Random } from './random.ts';
+
+/** One term of a leader: (incarnation, epoch) never recurs. Every write of a leader carries it; writes of older terms are rejected. */
+export interface Term {
+  readonly electionKey: string;
+  /** Create revision of the election key: a leader acts only when its caches have reached it. */
+  readonly epoch: number;
+  readonly incarnation: string;
+}
+
+/**
+ * The events of a campaign: a term begins (`elected`), is uncertain (`suspended`: the leader must not act), continues (`resumed`), or has
+ * ended (`lost`). After `lost` the campaign continues by itself.
+ */
+export type ElectionEvent<T = Term> =
+  | { readonly kind: 'elected' | 'resumed'; readonly term: T }
+  | { readonly kind: 'suspended' | 'lost' };
+
+/** An election to take part in. */
+export interface Election<T = Term> {
+  /**
+   * Campaigns until aborted, then resigns. The term is renewed independently of how long an event is handled; the next event comes after
+   * that.
+   */
+  campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<T>>;
+}
+
+export interface LeadOptions<T = Term> {
+  readonly election: Election<T>;
+  /**
+   * Acts as the leader, and has dropped everything when it ends; never twice at a time, again with the same term after a suspension. It
+   * ends in one of three ways. The signal is aborted: the term has ended. It fails: that is logged, and it is called again after a delay.
+   * It returns before the signal is aborted: this process resigns, so that another one can lead.
+   */
+  readonly act: (term: T, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: {
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
+
+const RETRY = { initialMs: 200, maxMs: 2000 };
+/** Who has acted or campaigned for this long without a failure has succeeded: the next failure is a first one. */
+const LASTING_MS = 10_000;
+/** Between a resignation and the next campaign of this process. */
+const REST_MS = 2000;
+
+const MESSAGES = {
+  elected: 'elected',
+  suspended: 'leadership is uncertain, acting no more',
+  resumed: 'leadership is certain again',
+  lost: 'leadership lost',
+};
+
+/** Campaigns and acts while elected, until the signal is aborted. An election that fails is tried again. */
+export async function lead<T>(options: LeadOptions<T>, signal: AbortSignal): Promise<void> {
+  const { clock, random, log } = options;
+  const campaigns = new ControlLoop({
+    round: () => campaign(options, signal),
+    intervalMs: REST_MS,
+    retry: RETRY,
+    lastingMs: LASTING_MS,
+    onError: (error) => log.warn({ err: error }, 'the campaign failed, beginning another'),
+    clock,
+    random,
+  });
+  await campaigns.run(signal);
+}
+
+/** One campaign, until it is aborted or this process resigns. */
+async function campaign<T>(options: LeadOptions<T>, signal: AbortSignal): Promise<void> {
+  const { election, log } = options;
+  const resigned = new AbortController();
+  using ended = anySignal(signal, resigned.signal);
+  let acting: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  const stopActing = async (): Promise<void> => {
+    acting?.stop.abort();
+    await acting?.done;
+  };
+  try {
+    for await (const event of election.campaign(ended)) {
+      await stopActing();
+      if ('term' in event) {
+        log.info({ term: event.term }, MESSAGES[event.kind]);
+        const stop = new AbortController();
+        acting = { stop, done: keepActing(options, event.term, resigned, anySignal(ended, stop.signal)) };
+      } else {
+        log.warn({}, MESSAGES[event.kind]);
+      }
+    }
+  } finally {
+    await stopActing();
+  }
+}
+
+async function keepActing<T>(
+  { act, clock, random, log }: LeadOptions<T>,
+  term: T,
+  resigned: AbortController,
+  ended: AbortSignal & Disposable,
+): Promise<void> {
+  using signal = ended;
+  const loop = new ControlLoop({
+    round: async () => {
+      await act(term, signal);
+      if (signal.aborted) return;
+      log.warn({ term }, 'acting as the leader has ended: resigning');
+      resigned.abort();
+    },
+    retry: RETRY,
+    lastingMs: LASTING_MS,
+    onError: (error) => log.error({ err: error }, 'acting as the leader failed, trying again'),
+    clock,
+    random,
+  });
+  await loop.run(signal);
+}
