@@ -6,16 +6,21 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
+/** Calls `listener` once when the signal is aborted: now if it is. Dispose of it when the signal no longer matters, for it may live on. */
+export function onAbort(signal: AbortSignal, listener: () => void): Disposable {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
+}
+
 /** A signal that is aborted with `parent`, or with `DeadlineError` after `ms`. Dispose of it when the work is done. */
 export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): AbortSignal & Disposable {
   const controller = new AbortController();
   const cancel = clock.setTimer(ms, () => controller.abort(new DeadlineError(`deadline of ${ms} ms exceeded`)));
-  const follow = () => controller.abort(parent.reason);
-  if (parent.aborted) follow();
-  else parent.addEventListener('abort', follow, { once: true });
+  const following = onAbort(parent, () => controller.abort(parent.reason));
   const dispose = () => {
     cancel();
-    parent.removeEventListener('abort', follow);
+    following[Symbol.dispose]();
   };
   return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
 }
@@ -26,21 +31,16 @@ export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): Abo
  */
 export function anySignal(...parents: readonly AbortSignal[]): AbortSignal & Disposable {
   const controller = new AbortController();
-  const releases: (() => void)[] = [];
+  const followed: Disposable[] = [];
   const dispose = () => {
-    for (const release of releases.splice(0)) release();
+    for (const parent of followed.splice(0)) parent[Symbol.dispose]();
   };
   for (const parent of parents) {
-    if (parent.aborted) {
-      controller.abort(parent.reason);
-      break;
-    }
     const follow = () => {
       dispose();
       controller.abort(parent.reason);
     };
-    parent.addEventListener('abort', follow, { once: true });
-    releases.push(() => parent.removeEventListener('abort', follow));
+    followed.push(onAbort(parent, follow));
   }
   if (controller.signal.aborted) dispose();
   return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
@@ -55,25 +55,12 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
  * Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. A later failure of aborted
  * work is ignored; it does not become an unhandled rejection.
  */
-export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    // Before it settles: a listener that is removed after the next was added goes on pointing to it (Node.js links them). In a loop
-    // they would be one chain, with what each has waited for, that only a collection of the whole heap takes apart.
-    const left = () => signal.removeEventListener('abort', onAbort);
-    work.then(
-      (value) => {
-        left();
-        resolve(value);
-      },
-      (error: unknown) => {
-        left();
-        reject(error);
-      },
-    );
-  });
+export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  // Removed before it settles: a listener that is removed after the next was added goes on pointing to it (Node.js links them). In a
+  // loop they would be one chain, with what each has waited for, that only a collection of the whole heap takes apart.
+  using _ = onAbort(signal, () => aborted.reject(signal.reason));
+  return await Promise.race([aborted.promise, work]);
 }
 
 /** Resolves with whether `work` has ended or failed after `ms` at most. It goes on, and its failure is for the caller that waits for it. */

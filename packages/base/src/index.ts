@@ -22,6 +22,7 @@ export {
   anySignal,
   DeadlineError,
   errorMessage,
+  onAbort,
   raceAbort,
   settlesWithin,
   untilAborted,

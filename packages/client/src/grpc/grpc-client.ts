@@ -6,6 +6,7 @@ import {
   backoffMs,
   type BackoffOptions,
   type Clock,
+  onAbort,
   type Random,
   sleep,
   systemClock,
@@ -155,8 +156,7 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
     ) as ClientReadableStream<WatchBatch>;
     // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
     call.on('error', () => undefined);
-    const cancel = () => call.cancel();
-    signal.addEventListener('abort', cancel, { once: true });
+    using _ = onAbort(signal, () => call.cancel());
     try {
       for await (const batch of call as AsyncIterable<WatchBatch>) {
         signal.throwIfAborted();
@@ -169,7 +169,6 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
       signal.throwIfAborted();
       throw fromFailedCall(error);
     } finally {
-      signal.removeEventListener('abort', cancel);
       call.cancel();
     }
   }
@@ -287,7 +286,6 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
   ): Promise<Reply> {
     const { path, requestSerialize, responseDeserialize } = this.#method(name);
     return new Promise<Reply>((resolve, reject) => {
-      const cancel = () => call.cancel();
       const call = endpoint.client.makeUnaryRequest<Message, Message>(
         path,
         requestSerialize,
@@ -295,13 +293,12 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
         request,
         { deadline: this.#clock.now() + Math.max(1, timeoutMs) },
         (error, reply) => {
-          signal.removeEventListener('abort', cancel);
+          aborting[Symbol.dispose]();
           if (error !== null) reject(error);
           else resolve(reply as Reply);
         },
       );
-      if (signal.aborted) cancel();
-      else signal.addEventListener('abort', cancel, { once: true });
+      const aborting = onAbort(signal, () => call.cancel());
     });
   }
 }

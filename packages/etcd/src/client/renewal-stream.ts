@@ -1,3 +1,4 @@
+import { onAbort } from '@gantry/base';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { EtcdError } from '../etcd-error.ts';
 import type { MemberConnection } from './member-connection.ts';
@@ -38,26 +39,21 @@ export class RenewalStream {
     const { promise, resolve, reject } = Promise.withResolvers<WireLease>();
     const waiting: Waiting = { resolve, reject };
     this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), waiting]);
-    const onAbort = () => {
+    using _ = onAbort(signal, () => {
       this.cut();
       reject(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      opened.then(
-        (stream) => {
-          if (this.#stream === opened) this.#current = stream;
-          stream.write({ ID: id });
-        },
-        (error: Error) => {
-          if (this.#stream === opened) this.cut();
-          reject(error);
-        },
-      );
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    });
+    opened.then(
+      (stream) => {
+        if (this.#stream === opened) this.#current = stream;
+        stream.write({ ID: id });
+      },
+      (error: Error) => {
+        if (this.#stream === opened) this.cut();
+        reject(error);
+      },
+    );
+    return await promise;
   }
 
   /** Closes the stream; open renewals fail, the next one opens another stream. */

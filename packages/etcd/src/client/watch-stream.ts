@@ -1,5 +1,5 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { type BackoffOptions, backoffMs, type Clock, type Random, sleep } from '@gantry/base';
+import { backoffMs, type BackoffOptions, type Clock, onAbort, type Random, sleep } from '@gantry/base';
 import { EtcdError } from '../etcd-error.ts';
 import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
@@ -88,7 +88,7 @@ class ResumingWatch implements Watch {
     const { members } = this.#options;
     const stream = await members.at(this.#member).stream<WireWatchResponse>('Watch', 'watch');
     const cancel = () => stream.cancel();
-    this.#signal.addEventListener('abort', cancel, { once: true });
+    using _ = onAbort(this.#signal, cancel);
     const stopListening = members.onRenewal(cancel);
     this.#stream = stream;
     try {
@@ -97,7 +97,6 @@ class ResumingWatch implements Watch {
     } finally {
       this.#stream = undefined;
       stopListening();
-      this.#signal.removeEventListener('abort', cancel);
       stream.cancel();
     }
   }

@@ -1,6 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import type Docker from 'dockerode';
-import { type Clock, DeadlineError, raceAbort, withDeadline } from '@gantry/base';
+import { type Clock, DeadlineError, onAbort, raceAbort, withDeadline } from '@gantry/base';
 
 /** For one request, as kubelet's `runtimeRequestTimeout`. */
 export const REQUEST_MS = 120_000;
@@ -35,15 +35,13 @@ export class EngineCalls {
     signal.throwIfAborted();
     const leaving = new AbortController();
     let cancel: () => void = () => undefined;
-    const leave = () => {
+    using _ = onAbort(signal, () => {
       cancel = this.#clock.setTimer(LEAVE_MS, () => leaving.abort(signal.reason));
-    };
-    signal.addEventListener('abort', leave, { once: true });
+    });
     try {
       using deadline = this.#deadline(leaving.signal, deadlineMs);
       return await raceAbort(call(this.#docker, deadline), deadline);
     } finally {
-      signal.removeEventListener('abort', leave);
       cancel();
     }
   }
@@ -78,14 +76,12 @@ export class EngineCalls {
   #deadline(signal: AbortSignal, ms: number): AbortSignal & Disposable {
     const controller = new AbortController();
     const deadline = withDeadline(this.#clock, signal, ms);
-    const follow = () => {
+    onAbort(deadline, () => {
       const isLate = deadline.reason instanceof DeadlineError && !signal.aborted;
       controller.abort(
         isLate ? new DeadlineError(`the engine has not answered within ${ms / 1000} s`) : deadline.reason,
       );
-    };
-    if (deadline.aborted) follow();
-    else deadline.addEventListener('abort', follow, { once: true });
+    });
     return Object.assign(controller.signal, { [Symbol.dispose]: () => deadline[Symbol.dispose]() });
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
-import { type Clock, raceAbort } from '@gantry/base';
+import { type Clock, onAbort, raceAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 
 /** How long a helper waits for its next use. */
@@ -66,9 +66,7 @@ export class NamespaceDialer {
     const cancel = this.#clock.setTimer(CONNECT_MS, () =>
       stop.abort(new AgentError('ConnectFailed', `port ${port} has not answered within ${CONNECT_MS / 1000} s`)),
     );
-    const follow = () => stop.abort(signal.reason);
-    signal.addEventListener('abort', follow, { once: true });
-    if (signal.aborted) follow();
+    using _ = onAbort(signal, () => stop.abort(signal.reason));
     try {
       return await raceAbort(connecting, stop.signal);
     } catch (error) {
@@ -79,7 +77,6 @@ export class NamespaceDialer {
       throw error;
     } finally {
       cancel();
-      signal.removeEventListener('abort', follow);
     }
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { link, mkdir, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type CancelTimer, type Clock, errorMessage, type NewUid, systemUid } from '@gantry/base';
+import { type CancelTimer, type Clock, errorMessage, type NewUid, onAbort, systemUid } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { PullProgress, PullReport } from '../runtime/images.ts';
 
@@ -115,8 +115,7 @@ export class HostPulls implements PullSharing {
       cancel();
       cancel = this.#options.clock.setTimer(SILENCE_MS, () => resolve('silent'));
     };
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    using _ = onAbort(signal, () => reject(signal.reason));
     socket.once('connect', hear);
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') resolve('lost');
@@ -135,7 +134,6 @@ export class HostPulls implements PullSharing {
       return await promise;
     } finally {
       cancel();
-      signal.removeEventListener('abort', onAbort);
       socket.destroy();
     }
   }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { onAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 
 /** What waits in the kernel for a server may not end though it is killed. */
@@ -34,18 +35,17 @@ export async function tryProgram(
     const left = AbortSignal.timeout(afterMs);
     left.addEventListener('abort', () => resolve([null, 'SIGKILL']), { once: true });
   };
-  const abort = () => {
-    child.kill('SIGKILL');
-    leave(KILL_MS);
-  };
   let output = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(0, MAX_OUTPUT);
   });
   child.once('error', reject).once('close', (code, killed) => resolve([code, killed]));
-  signal?.addEventListener('abort', abort, { once: true });
   if (timeoutMs !== undefined) leave(timeoutMs + KILL_MS);
-  if (signal?.aborted === true) abort();
+  const kill = () => {
+    child.kill('SIGKILL');
+    leave(KILL_MS);
+  };
+  using _ = signal === undefined ? undefined : onAbort(signal, kill);
   try {
     const [code, killed] = await promise;
     signal?.throwIfAborted();
@@ -54,8 +54,6 @@ export async function tryProgram(
   } catch (error) {
     signal?.throwIfAborted();
     throw new AgentError('FailedMount', `${program} cannot be run`, { cause: error });
-  } finally {
-    signal?.removeEventListener('abort', abort);
   }
 }
 

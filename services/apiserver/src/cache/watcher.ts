@@ -1,3 +1,4 @@
+import { onAbort } from '@gantry/base';
 import type { WatchItem } from './object-response.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 import type { CacheEvent } from './event-ring.ts';
@@ -74,13 +75,8 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
 
   /** Ends the watch when the signal is aborted. The listener goes when the watch ends, since the signal may outlive it by far. */
   endWith(signal: AbortSignal): void {
-    if (signal.aborted) {
-      this.close('stopped');
-      return;
-    }
-    const onAbort = () => this.close('stopped');
-    signal.addEventListener('abort', onAbort, { once: true });
-    this.#releases.push(() => signal.removeEventListener('abort', onAbort));
+    const ending = onAbort(signal, () => this.close('stopped'));
+    this.#releases.push(() => ending[Symbol.dispose]());
   }
 
   #push(item: WatchItem): void {

@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, errorMessage } from '@gantry/base';
+import { type CancelTimer, type Clock, errorMessage, onAbort } from '@gantry/base';
 import type { EtcdError } from '@gantry/etcd';
 import type { CommitLane, GroupEnd } from './commit-lane.ts';
 import { type GroupLimits, type IdentifiedWrite, chooseGroup } from './group.ts';
@@ -81,10 +81,8 @@ export class GroupCommit {
     this.#queue.clear();
     this.#cancelPace?.();
     const cut = () => this.#closed.abort(new StoreError('outcome-unknown', 'the store was closed'));
-    if (now.aborted) cut();
-    else now.addEventListener('abort', cut, { once: true });
+    using _ = onAbort(now, cut);
     await Promise.all(this.#running);
-    now.removeEventListener('abort', cut);
     cut();
   }
 

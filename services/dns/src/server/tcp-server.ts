@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import type { Clock } from '@gantry/base';
+import { type Clock, onAbort } from '@gantry/base';
 import { type GroupMember, Places } from '@gantry/service';
 import { countCode, type ListenOptions } from './udp-server.ts';
 
@@ -46,8 +46,7 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
       server.listen(options.port, options.host, () => {
         const address = server.address();
         if (address !== null && typeof address === 'object') options.onListening?.(address.port);
-        if (signal.aborted) end();
-        else signal.addEventListener('abort', end, { once: true });
+        onAbort(signal, end);
       });
       await closed;
     },

@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import { once } from 'node:events';
+import { onAbort } from '@gantry/base';
 import type { GroupMember } from '@gantry/service';
 import type { ServerTotals } from '../dns-metrics.ts';
 import type { Responder } from '../respond/responder.ts';
@@ -35,11 +36,9 @@ export function udpServer(options: ListenOptions): GroupMember {
       socket.on('message', (packet, client) => answer(socket, packet, client, onSent, options));
       const closed = Promise.withResolvers<void>();
       socket.on('close', () => closed.resolve());
-      const onAbort = () => socket.close();
       socket.bind(options.port, options.host, () => {
         options.onListening?.(socket.address().port);
-        if (signal.aborted) socket.close();
-        else signal.addEventListener('abort', onAbort, { once: true });
+        onAbort(signal, () => socket.close());
       });
       await Promise.race([closed.promise, failed]);
     },

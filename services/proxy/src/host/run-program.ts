@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { onAbort } from '@gantry/base';
 
 /** A program of the host's network tools that has failed. */
 export class ProgramError extends Error {
@@ -48,18 +49,15 @@ export async function followProgram(
     input === undefined
       ? undefined
       : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
-  const stop = () => child.kill();
   child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk));
   child.on('close', (code) => {
     if (signal.aborted) resolve();
     else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
   });
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
+  using _ = onAbort(signal, () => child.kill());
   try {
     await promise;
   } finally {
-    signal.removeEventListener('abort', stop);
     lines?.close();
   }
 }

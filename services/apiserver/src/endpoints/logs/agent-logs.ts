@@ -1,4 +1,4 @@
-import type { Clock } from '@gantry/base';
+import { type Clock, onAbort } from '@gantry/base';
 import { create, type Message } from '@bufbuild/protobuf';
 import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
@@ -55,10 +55,8 @@ export function createAgentLogs(
         const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());
         // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
         call.on('error', () => undefined);
-        const cancel = (): void => call.cancel();
         // The caller may have left while the agent was being reached.
-        if (signal.aborted) cancel();
-        else signal.addEventListener('abort', cancel, { once: true });
+        using _ = onAbort(signal, () => call.cancel());
         try {
           // An agent is not trusted to keep to a limit.
           let left = limitOf(request);
@@ -68,8 +66,7 @@ export function createAgentLogs(
             if (left <= 0) return;
           }
         } finally {
-          signal.removeEventListener('abort', cancel);
-          cancel();
+          call.cancel();
         }
       } catch (error) {
         throw toStatusError(error, agent.node);

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@gantry/base';
+import { type Clock, onAbort, type Random } from '@gantry/base';
 import {
   type ResourceDefinition,
   type Verb,
@@ -147,8 +147,7 @@ async function watch(
   const { signal } = ended;
   const end = () => ended.abort(exchange.signal.reason);
   const cancel = clock.setTimer(timeoutMs, end);
-  if (exchange.signal.aborted) end();
-  else exchange.signal.addEventListener('abort', end, { once: true });
+  using _ = onAbort(exchange.signal, end);
   const closed = onWatch(route.definition.resource);
   try {
     const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
@@ -165,7 +164,6 @@ async function watch(
   } finally {
     closed();
     cancel();
-    exchange.signal.removeEventListener('abort', end);
   }
 }
 

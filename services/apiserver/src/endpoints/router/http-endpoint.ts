@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Activities, type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { type Activities, type Clock, errorMessage, type NewUid, onAbort } from '@gantry/base';
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type Status, StatusError } from '@gantry/objects';
 import type { Logger, PeerTrust } from '@gantry/service';
@@ -188,14 +188,12 @@ function endInTime(
   authenticate: () => Promise<unknown>,
 ): Disposable | undefined {
   if (lasts === 'yes') {
-    const stop = (): void => abort.abort(stopping.reason);
     const unfollow = standing.follow(abort, authenticate);
-    if (stopping.aborted) stop();
-    else stopping.addEventListener('abort', stop, { once: true });
+    const stop = onAbort(stopping, () => abort.abort(stopping.reason));
     return {
       [Symbol.dispose]: () => {
         unfollow();
-        stopping.removeEventListener('abort', stop);
+        stop[Symbol.dispose]();
       },
     };
   }
