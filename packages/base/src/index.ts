@@ -4,6 +4,7 @@
  * - `clock`: `Clock`, waiting (`sleep`, `pause`), and times as Kubernetes writes them
  * - `signal`: `Signal`, by which one loop is notified of work
  * - `control-loop`: `ControlLoop`, which runs rounds when notified, at intervals and after failures
+ * - `until-done`: work that is tried until it succeeds
  * - `leadership`: `lead`, which campaigns in an election and acts while elected
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
@@ -54,4 +55,5 @@ export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
 export { CrowdError, type Source, Starts, type WaitingLimits } from './starts.ts';
 export { atOnce, type InTurns, type Pieces, type Turn, Turns } from './turns.ts';
+export { untilDone, type UntilDoneOptions } from './until-done.ts';
 export { YoungCollections, youngCollections } from './young-collections.ts';

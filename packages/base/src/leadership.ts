@@ -106,7 +106,7 @@ async function keepActing<T>(
   ended: AbortSignal & Disposable,
 ): Promise<void> {
   using signal = ended;
-  const loop = new ControlLoop({
+  await new ControlLoop({
     round: async () => {
       await act(term, signal);
       if (signal.aborted) return;
@@ -118,6 +118,5 @@ async function keepActing<T>(
     onError: (error) => log.error({ err: error }, 'acting as the leader failed, trying again'),
     clock,
     random,
-  });
-  await loop.run(signal);
+  }).run(signal);
 }

@@ -1,5 +1,5 @@
 import { equalJson, type Lease, LEASES } from '@gantry/objects';
-import { type Clock, errorMessage, formatMicroTime, pause, type Random } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, formatMicroTime, type Random } from '@gantry/base';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import { createEventRecorder } from './event-writer.ts';
 import type { Log } from './log.ts';
@@ -17,7 +17,7 @@ export interface LeaderRecordOptions {
 
 const NAMESPACE = 'kube-system';
 const RENEW_MS = 10_000;
-const RETRY_MS = 1000;
+const RETRY = { initialMs: 1000, maxMs: 1000 };
 const LEASE_SECONDS = 15;
 
 /**
@@ -28,20 +28,19 @@ export async function keepLeaderRecord(options: LeaderRecordOptions, signal: Abo
   const { client, clock, random, log, component, identity } = options;
   const events = createEventRecorder({ client, component, clock, random, log });
   let recorded: 'no' | 'yes' = 'no';
+  const loop = new ControlLoop({
+    round: async () => {
+      const lease = await writeLease(options, signal);
+      if (recorded === 'no') events.event(lease, 'Normal', 'LeaderElection', `${identity} became leader`);
+      recorded = 'yes';
+    },
+    intervalMs: RENEW_MS,
+    retry: RETRY,
+    onError: (error) => log.debug({ reason: errorMessage(error) }, 'the leader Lease was not written'),
+    clock,
+  });
   try {
-    while (!signal.aborted) {
-      let delayMs = RENEW_MS;
-      try {
-        const lease = await writeLease(options, signal);
-        if (recorded === 'no') events.event(lease, 'Normal', 'LeaderElection', `${identity} became leader`);
-        recorded = 'yes';
-      } catch (error) {
-        if (signal.aborted) return;
-        log.debug({ reason: errorMessage(error) }, 'the leader Lease was not written');
-        delayMs = RETRY_MS;
-      }
-      await pause(clock, delayMs, signal);
-    }
+    await loop.run(signal);
   } finally {
     events.close();
   }

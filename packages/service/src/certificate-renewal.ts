@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, type Instant, pause, type Random } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Instant, type Random } from '@gantry/base';
 import { certificateLife, createRenewalRequest, generateKey, TlsFilesError } from '@gantry/tls';
 import type { Logger } from './logger.ts';
 import type { GroupMember } from './run-group.ts';
@@ -19,7 +19,7 @@ export interface CertificateRenewalOptions {
 }
 
 const LOOK_EVERY_MS = 3_600_000;
-const RETRY_MS = 60_000;
+const RETRY = { initialMs: 60_000, maxMs: 60_000, jitter: 0.1 };
 /** A lock this old belongs to a process that died during a renewal. */
 const LOCK_STALE_MS = 600_000;
 
@@ -29,23 +29,19 @@ const LOCK_STALE_MS = 600_000;
  */
 export function certificateRenewal(options: CertificateRenewalOptions): GroupMember {
   const { clock, random, logger, folder } = options;
-  return {
+  return new ControlLoop({
     name: 'certificate-renewal',
-    run: async (signal) => {
-      while (!signal.aborted) {
-        let waitMs = RETRY_MS;
-        try {
-          const renewAt = await renewalTime(folder);
-          const dueMs = renewAt - clock.now();
-          if (dueMs <= 0) await renew(options, signal);
-          else waitMs = Math.min(dueMs, LOOK_EVERY_MS);
-        } catch (error) {
-          if (!signal.aborted) logger.warn({ folder, reason: errorMessage(error) }, 'certificate not renewed');
-        }
-        await pause(clock, waitMs * (1 + random() / 10), signal);
-      }
+    round: async (signal) => {
+      const dueMs = (await renewalTime(folder)) - clock.now();
+      if (dueMs <= 0) await renew(options, signal);
+      const waitMs = dueMs <= 0 ? RETRY.initialMs : Math.min(dueMs, LOOK_EVERY_MS);
+      return waitMs * (1 + random() / 10);
     },
-  };
+    retry: RETRY,
+    onError: (error) => logger.warn({ folder, reason: errorMessage(error) }, 'certificate not renewed'),
+    clock,
+    random,
+  });
 }
 
 async function renewalTime(folder: string): Promise<Instant> {

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, sleep } from '@gantry/base';
+import { type Clock, errorMessage, untilDone } from '@gantry/base';
 import type { TlsMaterial, TlsSource } from './tls-source.ts';
 
 /** A folder with `ca.crt`, `tls.crt` and `tls.key`, read again when it changes. */
@@ -26,17 +26,10 @@ const MISSING_RETRY_MS = 250;
 
 /** Opens a folder of TLS files. Waits until it holds a certificate with its key, and logs what is missing. */
 export async function openTlsFolder(folder: string, options: FolderOptions, signal: AbortSignal): Promise<TlsFolder> {
-  let reported = '';
-  for (;;) {
-    try {
-      return new WatchedTlsFolder(folder, await readTlsFolder(folder), options);
-    } catch (error) {
-      const reason = errorMessage(error);
-      if (reason !== reported) options.logger.warn({ folder, reason }, 'waiting for TLS files');
-      reported = reason;
-    }
-    await sleep(options.clock, MISSING_RETRY_MS, signal);
-  }
+  const { clock, logger } = options;
+  const onReason = (reason: string) => logger.warn({ folder, reason }, 'waiting for TLS files');
+  const read = async () => new WatchedTlsFolder(folder, await readTlsFolder(folder), options);
+  return await untilDone({ clock, everyMs: MISSING_RETRY_MS, onReason }, read, signal);
 }
 
 /** Reads the three files once. Rejects when one is missing or the key is not the certificate's. */

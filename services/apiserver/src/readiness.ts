@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '@gantry/base';
+import { type Clock, sleep, untilAborted } from '@gantry/base';
 import type { GroupMember, HealthCheck } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import type { HealthChecks } from './endpoints/router/health-routes.ts';
@@ -43,11 +43,4 @@ export function readinessMember(state: ServerState, clock: Clock, unreadyMs: num
       await sleep(clock, unreadyMs, signal);
     },
   };
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

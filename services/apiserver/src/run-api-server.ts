@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, errorMessage, must, sleep, systemClock, systemUid } from '@gantry/base';
+import { type Clock, errorMessage, must, systemClock, systemUid, untilAborted, untilDone } from '@gantry/base';
 import { type CertificateRequestClient, createCertificateRequester } from '@gantry/client';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
@@ -204,24 +204,9 @@ async function prepareEtcd(etcd: Etcd, logger: Logger, signal: AbortSignal): Pro
 }
 
 /** Tries until it works; each reason is logged once. */
-async function retried<T>(work: () => Promise<T>, what: string, logger: Logger, signal: AbortSignal): Promise<T> {
-  let reported = '';
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      const reason = errorMessage(error);
-      if (reason !== reported) logger.warn({ what, reason }, 'waiting');
-      reported = reason;
-    }
-    await sleep(systemClock, RETRY_MS, signal);
-  }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function retried<T>(work: () => Promise<T>, what: string, logger: Logger, signal: AbortSignal): Promise<T> {
+  const onReason = (reason: string) => logger.warn({ what, reason }, 'waiting');
+  return untilDone({ clock: systemClock, everyMs: RETRY_MS, onReason }, work, signal);
 }
 
 /** The apiserver as a client of its own certificate requests. */

@@ -61,7 +61,7 @@ export class Programmer {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
     await this.#awaitSecrets(signal);
-    const loop = new ControlLoop({
+    await new ControlLoop({
       round: () => this.#programAndRest(signal),
       work: this.#work,
       retry: RETRY,
@@ -73,8 +73,7 @@ export class Programmer {
       },
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   /** Returns after how many milliseconds to program again without a change. */

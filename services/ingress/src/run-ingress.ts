@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { errorMessage } from '@gantry/base';
+import { errorMessage, untilAborted } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, type GrpcClient, ignoreReasons } from '@gantry/client';
 import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
@@ -104,10 +104,7 @@ function proxyMember({ config, informers, client, programmer, haproxy, logger }:
     },
     drain: async (signal) => {
       haproxy.drain();
-      const { promise: aborted, resolve } = Promise.withResolvers<void>();
-      if (signal.aborted) resolve();
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      await Promise.race([haproxy.ended, aborted]);
+      await Promise.race([haproxy.ended, untilAborted(signal)]);
     },
   };
 }

@@ -52,7 +52,7 @@ export class FlowCleaner {
   /** Looks at flows until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
-    const loop = new ControlLoop({
+    await new ControlLoop({
       round: () => this.#cleanAll(signal),
       work: this.#work,
       retry: RETRY,
@@ -60,8 +60,7 @@ export class FlowCleaner {
       onError: (error) => logger.error({ reason: errorMessage(error) }, 'clients keep endpoints that are gone'),
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   async #cleanAll(signal: AbortSignal): Promise<number> {

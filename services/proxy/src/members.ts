@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { Informers } from '@gantry/controller-runtime';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { FlowCleaner } from './flow-cleaner.ts';
@@ -76,13 +76,10 @@ async function again(
   signal: AbortSignal,
   follow: () => Promise<void>,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await follow();
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.warn({ what, reason: errorMessage(error) }, 'following stopped, and begins again');
-      await pause(clock, RESTART_MS, signal);
-    }
-  }
+  await new ControlLoop({
+    round: follow,
+    intervalMs: RESTART_MS,
+    onError: (error) => logger.warn({ what, reason: errorMessage(error) }, 'following stopped, and begins again'),
+    clock,
+  }).run(signal);
 }

@@ -82,7 +82,7 @@ export class Programmer {
   /** Programs until the signal is aborted. The caches must have been listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
-    const loop = new ControlLoop({
+    await new ControlLoop({
       round: async () => {
         await this.#program(signal);
         this.#isFailing = false;
@@ -99,8 +99,7 @@ export class Programmer {
       },
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   async #program(signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { Pod } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
@@ -105,7 +106,7 @@ it('a few pods are counted at once, and a count that was left has no second one 
   const counted = (name: string) => async (until: AbortSignal) => {
     begun.push(name);
     most = Math.max(most, ++now);
-    await new Promise((resolve) => until.addEventListener('abort', resolve));
+    await untilAborted(until);
     now--;
     return using(1);
   };

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, raceAbort, withDeadline } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, pause, raceAbort, withDeadline } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { KubeObject, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -82,20 +82,20 @@ export class PressureManager {
   /** Observes the node again and again until the signal is aborted. A failed look is logged. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    while (!signal.aborted) {
-      const startedMs = clock.monotonicMs();
-      let restMs = EVERY_MS;
-      try {
+    await new ControlLoop({
+      round: async () => {
+        const startedMs = clock.monotonicMs();
         const evicted = await this.synchronize(signal);
-        if (evicted !== undefined) await this.#untilGone(evicted, signal);
         // The interval begins with the look: other agents of the host wait for this one's turn.
-        else restMs -= clock.monotonicMs() - startedMs;
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn({ reason: errorMessage(error) }, 'the pressure of the node could not be found out');
-      }
-      await pause(clock, Math.max(LEAST_REST_MS, restMs), signal);
-    }
+        if (evicted === undefined) return Math.max(LEAST_REST_MS, startedMs + EVERY_MS - clock.monotonicMs());
+        await this.#untilGone(evicted, signal);
+        return EVERY_MS;
+      },
+      intervalMs: EVERY_MS,
+      onError: (error) =>
+        logger.warn({ reason: errorMessage(error) }, 'the pressure of the node could not be found out'),
+      clock,
+    }).run(signal);
   }
 
   /** Looks once. Returns the uid of the pod that is evicted, if one is. */

@@ -55,7 +55,7 @@ export class ForwarderKeeper {
   async lead(signal: AbortSignal): Promise<void> {
     const { services, clock, random, logger, image } = this.#options;
     this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
-    const loop = new ControlLoop({
+    await new ControlLoop({
       subscribe: (notify) => (image === undefined ? [] : [services.subscribe(notify)]),
       round: () => this.#keep(signal),
       intervalMs: image === undefined ? Infinity : LOOK_EVERY_MS,
@@ -67,8 +67,7 @@ export class ForwarderKeeper {
       },
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   async #keep(signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { untilAborted } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ExecResult } from '../runtime/containers.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
@@ -125,10 +126,7 @@ async function* results({ exitCode, output }: ExecResult): AsyncIterable<Process
 /** The elements until `signal` is aborted. */
 async function* until<T>(elements: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = elements[Symbol.asyncIterator]();
-  const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+  const aborted = untilAborted(signal).then(() => undefined);
   for (;;) {
     const next = await Promise.race([iterator.next(), aborted]);
     if (next === undefined || next.done === true) return;

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, pause, type Random, randomSuffix, sleep } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random, randomSuffix, sleep, untilDone } from '@gantry/base';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest, isReason } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import { type Logger, replaceFile } from '@gantry/service';
@@ -12,6 +12,8 @@ const POLL_MS = 200;
 const SIGNING_MS = 30_000;
 const RETRY_MS = 1_000;
 const RENEWAL_RETRY_MS = 30_000;
+/** Timers are bounded; checking again is cheap. */
+const LOOK_EVERY_MS = 3_600_000;
 
 export interface NodeCertificateOptions {
   readonly node: string;
@@ -43,43 +45,30 @@ export class NodeCertificate {
   /** Returns when the folder holds a valid certificate; requests one until it is signed. */
   async ensure(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
-    let reported = '';
-    for (;;) {
-      signal.throwIfAborted();
+    const onReason = (reason: string) => logger.info({ use, reason }, 'no certificate yet');
+    const ensure = async () => {
       const state = await this.#read();
-      if (state !== undefined && clock.now() < state.endsAt) return;
-      try {
-        await this.#request(requester, signal);
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        const reason = errorMessage(error);
-        if (reason !== reported) logger.info({ use, reason }, 'no certificate yet');
-        reported = reason;
-      }
-      await sleep(clock, RETRY_MS, signal);
-    }
+      if (state === undefined || clock.now() >= state.endsAt) await this.#request(requester, signal);
+    };
+    await untilDone({ clock, everyMs: RETRY_MS, onReason }, ensure, signal);
   }
 
   /** Renews the certificate after two thirds of its life, until `signal` is aborted. */
   async renew(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
-    while (!signal.aborted) {
-      const state = await this.#read();
-      const waitMs = state === undefined ? 0 : state.renewAt - clock.now();
-      // Timers are bounded; checking again is cheap.
-      await pause(clock, Math.min(Math.max(waitMs, 0), 3_600_000), signal);
-      if (signal.aborted) return;
-      if (waitMs > 3_600_000) continue;
-      try {
+    await new ControlLoop({
+      round: async () => {
+        const state = await this.#read();
+        const waitMs = state === undefined ? 0 : state.renewAt - clock.now();
+        if (waitMs > 0) return Math.min(waitMs, LOOK_EVERY_MS);
         await this.#request(requester, signal);
         logger.info({ use }, 'certificate renewed');
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn({ use, reason: errorMessage(error) }, 'certificate not renewed');
-        await pause(clock, RENEWAL_RETRY_MS, signal);
-      }
-    }
+        return 0;
+      },
+      intervalMs: RENEWAL_RETRY_MS,
+      onError: (error) => logger.warn({ use, reason: errorMessage(error) }, 'certificate not renewed'),
+      clock,
+    }).run(signal);
   }
 
   async #read(): Promise<CertificateLife | undefined> {

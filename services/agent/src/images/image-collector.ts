@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { KubeObject } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -49,20 +49,19 @@ export class ImageCollector {
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, logger, events, highPercent } = this.#options;
     this.#role = 'leads';
-    let before: 'good' | 'failed' = 'good';
+    const loop = new ControlLoop({
+      round: async () => {
+        if (highPercent < 100) await this.collect(signal);
+      },
+      intervalMs: EVERY_MS,
+      onError: (error, failures) => {
+        logger.warn({ reason: errorMessage(error) }, 'images could not be collected');
+        if (failures > 1) events.event(this.#about, 'Warning', 'ImageGCFailed', errorMessage(error));
+      },
+      clock,
+    });
     try {
-      while (!signal.aborted) {
-        try {
-          if (highPercent < 100) await this.collect(signal);
-          before = 'good';
-        } catch (error) {
-          if (signal.aborted) return;
-          logger.warn({ reason: errorMessage(error) }, 'images could not be collected');
-          if (before === 'failed') events.event(this.#about, 'Warning', 'ImageGCFailed', errorMessage(error));
-          before = 'failed';
-        }
-        await pause(clock, EVERY_MS, signal);
-      }
+      await loop.run(signal);
     } finally {
       this.#role = 'waits';
     }

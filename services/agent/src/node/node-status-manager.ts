@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, Signal, sleep } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, Signal, untilDone } from '@gantry/base';
 import {
   DRAINING_ANNOTATION,
   type ContainerImage,
@@ -68,37 +68,23 @@ export class NodeStatusManager {
   /** Returns when the Node is registered; waits while a live agent of another engine has the same name. */
   async register(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    let reported = '';
-    for (;;) {
-      try {
-        await this.#sync(signal);
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        const reason = errorMessage(error);
-        if (reason !== reported) logger.info({ reason }, 'node is not registered yet');
-        reported = reason;
-      }
-      await sleep(clock, RETRY_MS, signal);
-    }
+    const onReason = (reason: string) => logger.info({ reason }, 'node is not registered yet');
+    await untilDone({ clock, everyMs: RETRY_MS, onReason }, () => this.#sync(signal), signal);
   }
 
   /** Checks the Node periodically and after each `checkNow`. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, checkMs = CHECK_MS } = this.#options;
-    let restMs = checkMs;
-    while (!signal.aborted) {
-      await this.#work.wait(clock, restMs, signal);
-      if (signal.aborted) return;
-      try {
-        await this.#sync(signal);
-        restMs = checkMs;
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.debug({ reason: errorMessage(error) }, 'node status was not written');
-        restMs = RETRY_MS;
-      }
-    }
+    const loop = new ControlLoop({
+      round: () => this.#sync(signal),
+      work: this.#work,
+      intervalMs: checkMs,
+      retry: { initialMs: RETRY_MS, maxMs: RETRY_MS },
+      onError: (error) => logger.debug({ reason: errorMessage(error) }, 'node status was not written'),
+      clock,
+    });
+    await this.#work.wait(clock, checkMs, signal);
+    await loop.run(signal);
   }
 
   /** Checks the Node at once: the control plane may have marked it as lost. */

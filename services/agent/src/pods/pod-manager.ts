@@ -1,4 +1,4 @@
-import { backoffMs, errorMessage, pause } from '@gantry/base';
+import { backoffMs, ControlLoop, errorMessage, pause } from '@gantry/base';
 import { isStaticPod } from '../spec/static-pod.ts';
 import { CleanupWorker } from './cleanup-worker.ts';
 import type { PodSteps } from './pod-steps.ts';
@@ -130,15 +130,14 @@ export class PodManager {
 
   async #relistSlowly(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#services;
-    while (!signal.aborted) {
-      await pause(clock, RELIST_MS, signal);
-      if (signal.aborted) return;
-      try {
-        await this.#relist(signal);
-      } catch (error) {
-        logger.warn({ reason: errorMessage(error) }, 'containers could not be listed');
-      }
-    }
+    const loop = new ControlLoop({
+      round: () => this.#relist(signal),
+      intervalMs: RELIST_MS,
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'containers could not be listed'),
+      clock,
+    });
+    await pause(clock, RELIST_MS, signal);
+    await loop.run(signal);
   }
 
   /** One list for all: a worker lists its pod by itself only if something has happened to it in the engine meanwhile. */

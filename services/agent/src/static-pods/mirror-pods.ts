@@ -34,7 +34,7 @@ export class MirrorPods {
   /** Works until `signal` is aborted. Needs the Node's object. */
   async run(signal: AbortSignal): Promise<void> {
     const { pods, active, clock, random } = this.#options;
-    const loop = new ControlLoop({
+    await new ControlLoop({
       subscribe: (notify) => [pods.subscribe(notify), active.onEnded(notify)],
       round: () => this.#reconcile(signal),
       retry: RETRY,
@@ -42,8 +42,7 @@ export class MirrorPods {
       onError: () => undefined,
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   /** A failure for one pod does not keep the others waiting. Throws the first failure. */

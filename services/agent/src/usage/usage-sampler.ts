@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, type Instant } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Instant } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { PodState } from '../runtime/observer.ts';
 import type { StatsRuntime, ContainerStats } from '../runtime/stats.ts';
@@ -59,15 +59,12 @@ export class UsageSampler {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    while (!signal.aborted) {
-      try {
-        await this.#sample(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn({ reason: errorMessage(error) }, 'containers could not be measured');
-      }
-      await pause(clock, EVERY_MS, signal);
-    }
+    await new ControlLoop({
+      round: () => this.#sample(signal),
+      intervalMs: EVERY_MS,
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'containers could not be measured'),
+      clock,
+    }).run(signal);
   }
 
   /** Pods of which each running container has been measured over a window. */

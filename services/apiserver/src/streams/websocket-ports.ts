@@ -1,4 +1,4 @@
-import type { Clock } from '@gantry/base';
+import { type Clock, untilAborted } from '@gantry/base';
 import type { WebSocket } from 'ws';
 import type { ServePort } from './port-streams.ts';
 import { type ChannelCodec, ChannelConnection } from './websocket/channel-connection.ts';
@@ -44,8 +44,7 @@ export async function serveWebSocketPorts(options: WebSocketPortOptions): Promis
   });
   await Promise.all(done);
   connection.close();
-  if (!connection.ended.aborted)
-    await new Promise((resolve) => connection.ended.addEventListener('abort', resolve, { once: true }));
+  await untilAborted(connection.ended);
   signal.removeEventListener('abort', close);
 }
 

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import { Reflector } from '@gantry/controller-runtime';
 import { type Secret, SECRETS } from '@gantry/objects';
@@ -14,7 +14,7 @@ export interface SecretWatchOptions {
   readonly onChange: () => void;
 }
 
-const BACKOFF = { initialMs: 200, maxMs: 30_000 };
+const RETRY = { initialMs: 200, maxMs: 30_000 };
 
 interface Watched {
   readonly abort: AbortController;
@@ -60,15 +60,15 @@ export class SecretWatch {
   /** A watch that fails begins again, and what was read last is served meanwhile: no failure ends the renewal of a certificate. */
   async #keepWatching(key: string, watched: Watched): Promise<void> {
     const { clock, random, logger } = this.#options;
-    const { signal } = watched.abort;
-    for (let failures = 1; !signal.aborted; failures++) {
-      try {
-        await this.#run(key, watched);
-      } catch (error) {
-        logger.warn({ secret: key, reason: errorMessage(error) }, 'a watch of a Secret failed; it begins again');
-      }
-      await pause(clock, backoffMs(BACKOFF, failures, random), signal);
-    }
+    await new ControlLoop({
+      round: () => this.#run(key, watched),
+      retry: RETRY,
+      lastingMs: RETRY.maxMs,
+      onError: (error) =>
+        logger.warn({ secret: key, reason: errorMessage(error) }, 'a watch of a Secret failed; it begins again'),
+      clock,
+      random,
+    }).run(watched.abort.signal);
   }
 
   async #run(key: string, watched: Watched): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, Signal } from '@gantry/base';
 import type { AddressRange } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { planAddresses } from '../rules/host-addresses.ts';
@@ -36,21 +36,21 @@ export class BridgeAddresses {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     let reported = '';
-    while (!signal.aborted) {
-      let problem = '';
-      try {
+    await new ControlLoop({
+      round: async () => {
         if (this.#wanted !== undefined) await ensureAddresses(this.#options, this.#wanted, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        problem = errorMessage(error);
-      }
-      if (problem !== '' && problem !== reported) {
-        logger.warn({ reason: problem }, 'Nodes and load balancers are not reached: their addresses are missing');
-      }
-      reported = problem;
-      // A refusal is repeated later; a change in between is enough to try at once.
-      await this.#changed.wait(clock, RECHECK_MS, signal);
-    }
+        reported = '';
+      },
+      work: this.#changed,
+      intervalMs: RECHECK_MS,
+      onError: (error) => {
+        const reason = errorMessage(error);
+        if (reason === reported) return;
+        reported = reason;
+        logger.warn({ reason }, 'Nodes and load balancers are not reached: their addresses are missing');
+      },
+      clock,
+    }).run(signal);
   }
 }
 

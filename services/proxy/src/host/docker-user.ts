@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import { runProgram, succeeds } from './run-program.ts';
 
@@ -66,23 +66,23 @@ export function formatDockerUserChain(chain: string, options: ChainOptions): str
 export async function keepDockerUser(options: DockerUserOptions, signal: AbortSignal): Promise<void> {
   const { clock, logger } = options;
   let reported = '';
-  while (!signal.aborted) {
-    let problem = '';
-    try {
+  await new ControlLoop({
+    round: async () => {
       await ensure(options, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      problem = errorMessage(error);
-    }
-    if (problem !== '' && problem !== reported) {
+      reported = '';
+    },
+    intervalMs: RECHECK_MS,
+    onError: (error) => {
+      const reason = errorMessage(error);
+      if (reason === reported) return;
+      reported = reason;
       logger.warn(
-        { reason: problem },
+        { reason },
         'NodePorts are not reached from outside, nor pods of other hosts: the chain behind DOCKER-USER is missing',
       );
-    }
-    reported = problem;
-    await pause(clock, RECHECK_MS, signal);
-  }
+    },
+    clock,
+  }).run(signal);
 }
 
 /** The names in the rules; that of the tunnel's device also where there is none. */

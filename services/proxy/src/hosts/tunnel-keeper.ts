@@ -1,4 +1,4 @@
-import { type Clock, ControlLoop, errorMessage, pause, type Random, Signal } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, type Random, Signal, untilAborted } from '@gantry/base';
 import type { Counter, Gauge, Logger } from '@gantry/service';
 import { followProgram, runProgram } from '../host/run-program.ts';
 import type { HostsPlan, RefusedHost } from './plan-hosts.ts';
@@ -53,7 +53,7 @@ export class TunnelKeeper {
   /** Until the signal is aborted. The tunnel stays. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics, tunnel } = this.#options;
-    const loop = new ControlLoop({
+    await new ControlLoop({
       round: async () => {
         if (this.#wanted === undefined) return Infinity;
         await this.#ensure(this.#wanted, signal);
@@ -71,8 +71,7 @@ export class TunnelKeeper {
       },
       clock,
       random,
-    });
-    await loop.run(signal);
+    }).run(signal);
   }
 
   /**
@@ -80,11 +79,8 @@ export class TunnelKeeper {
    * changes, and starts no program for them. Until the signal is aborted. Rejects when it cannot follow any more.
    */
   async follow(signal: AbortSignal): Promise<void> {
-    const { device, tunnel, clock } = this.#options;
-    if (tunnel === undefined) {
-      await pause(clock, Number.POSITIVE_INFINITY, signal);
-      return;
-    }
+    const { device, tunnel } = this.#options;
+    if (tunnel === undefined) return await untilAborted(signal);
     const onLine = (line: string) => {
       if (line.includes(device) || line.includes(tunnel.local)) this.#work.notify();
     };

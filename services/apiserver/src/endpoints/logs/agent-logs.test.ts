@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
-import { systemClock } from '@gantry/base';
+import { systemClock, untilAborted } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { AgentService, type ContainerLogsRequest, LogChunkSchema } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
@@ -30,7 +30,7 @@ const agent: GrpcService = {
         const { pod, container, tailLines, follow } = request;
         yield create(LogChunkSchema, { data: Buffer.from(`${pod} ${container} `) });
         if (container === 'endless') {
-          await new Promise((resolve) => call.signal.addEventListener('abort', resolve, { once: true }));
+          await untilAborted(call.signal);
           endlessEnded.resolve();
           return;
         }

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { untilAborted } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import {
   AgentService,
@@ -49,8 +50,7 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
     nextCancelled: () => new Promise((resolve) => waiting.push(resolve)),
   };
   const untilCancelled = async (name: string, call: GrpcCall): Promise<void> => {
-    if (!call.signal.aborted)
-      await new Promise((resolve) => call.signal.addEventListener('abort', resolve, { once: true }));
+    await untilAborted(call.signal);
     notes.cancelled.push(name);
     for (const resolve of waiting.splice(0)) resolve();
   };

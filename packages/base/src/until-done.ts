@@ -1,0 +1,31 @@
+import { errorMessage } from './abort.ts';
+import { type Clock, sleep } from './clock.ts';
+
+export interface UntilDoneOptions {
+  readonly clock: Clock;
+  /** Between a failure and the next attempt. */
+  readonly everyMs: number;
+  /** Reports why the work failed, once for failures with the same reason that follow each other. */
+  readonly onReason: (reason: string) => void;
+}
+
+/** Tries work until it succeeds. Rejects only when the signal is aborted. */
+export async function untilDone<T>(
+  { clock, everyMs, onReason }: UntilDoneOptions,
+  work: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let reported: string | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = errorMessage(error);
+      if (reason !== reported) onReason(reason);
+      reported = reason;
+    }
+    await sleep(clock, everyMs, signal);
+  }
+}
