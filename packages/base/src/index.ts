@@ -8,10 +8,9 @@
  * - `leadership`: `lead`, which campaigns in an election and acts while elected
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
- * - `go-duration`, `go-json`: durations and JSON as Go writes them
+ * - `go-duration`: durations as Go writes them
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
- * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
- * - `starts`: bounds what begins in one round of the event loop, with turns for each user and address
+ * - `assert`, `append`: assertions about our own code; lists of any length
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
  * - `youngCollections`: keeps the buffers of streams from costing collections of the whole heap
@@ -47,13 +46,10 @@ export {
 } from './clock.ts';
 export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
-export { goJson } from './go-json.ts';
 export { type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
-export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';
-export { CrowdError, type Source, Starts, type WaitingLimits } from './starts.ts';
-export { atOnce, type InTurns, type Pieces, type Turn, Turns } from './turns.ts';
+export { atOnce, type InTurns, type Pieces, type Turn } from './turns.ts';
 export { untilDone, type UntilDoneOptions } from './until-done.ts';
 export { YoungCollections, youngCollections } from './young-collections.ts';

@@ -1,4 +1,4 @@
-import { goJson } from '@gantry/base';
+import { goJson } from './go-json.ts';
 
 /** Why a field is wrong, as Kubernetes' `field.Error` types read in `details.causes[].reason`. */
 export type FieldErrorType =
@@ -122,4 +122,11 @@ export function notSupported(field: string, value: unknown, supported: readonly 
 /** The errors of a field that takes only these values; none where it is absent. */
 export function oneOf(field: string, value: string | undefined, supported: readonly string[]): FieldError[] {
   return value === undefined || supported.includes(value) ? [] : [notSupported(field, value, supported)];
+}
+
+/** Returns which values occurred before. In linear time: clients choose the number of values. */
+export function repeatedAt(values: readonly unknown[]): (index: number) => boolean {
+  const seen = new Set<unknown>();
+  const repeated = values.map((value) => seen.size === seen.add(value).size);
+  return (index) => repeated[index] === true;
 }

@@ -3,7 +3,7 @@
  *
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
- * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
+ * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`, `go-json` (JSON as Go writes it),
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `held-resources` (what a pod holds while it is resized),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
@@ -28,9 +28,11 @@ export {
   invalid,
   notSupported,
   oneOf,
+  repeatedAt,
   required,
   tooLong,
 } from './field-error.ts';
+export { goJson } from './go-json.ts';
 export {
   defaultClusterCidr,
   DRAINING_ANNOTATION,

@@ -4,6 +4,7 @@
  * - `config`, `logger`, `metrics`, `health`: settings read once, JSON logs, metrics, liveness and readiness
  * - `run-main`, `run-group`: the members of a process, run together and stopped in order
  * - `connections/`: limits of open connections, and certificates that end while theirs are open
+ * - `starts`: bounds what begins in one round of the event loop, with turns for each user and address
  * - `event-loop/`: stalls of the event loop, logged with what ran and counted
  * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
  * - `certificate-renewal`: renews the certificate of a TLS folder
@@ -49,4 +50,5 @@ export {
 } from './run-group.ts';
 export { replaceFile, type ReplaceFileOptions } from './replace-file.ts';
 export { runMain } from './run-main.ts';
+export { CrowdError, type Source, Starts } from './starts.ts';
 export { startService } from './start/start-service.ts';

@@ -1,4 +1,5 @@
-import { type Activities, type Clock, must, type NewUid, type Random, Starts, Turns } from '@gantry/base';
+import { type Activities, type Clock, must, type NewUid, type Random } from '@gantry/base';
+import { Turns } from './turns.ts';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import { EVENTS, type KubeObject } from '@gantry/objects';
@@ -13,6 +14,7 @@ import {
   healthService,
   type Logger,
   type Metrics,
+  Starts,
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import { createFlowControl } from './create-flow-control.ts';

@@ -1,6 +1,5 @@
-import { goJson } from '@gantry/base';
 import { parseJson } from '../values/exact-number.ts';
-import { apiVersionOf, type JsonObject, type KubeObject, LAST_APPLIED_ANNOTATION } from '@gantry/objects';
+import { apiVersionOf, goJson, type JsonObject, type KubeObject, LAST_APPLIED_ANNOTATION } from '@gantry/objects';
 import { MAX_ANNOTATIONS_BYTES } from '../validation/labels.ts';
 import { findMisfits } from './check-values.ts';
 import { compareFields } from './compare.ts';

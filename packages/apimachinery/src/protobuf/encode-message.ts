@@ -1,4 +1,5 @@
-import { AssertionError, goJson } from '@gantry/base';
+import { AssertionError } from '@gantry/base';
+import { goJson } from '@gantry/objects';
 import type { Codec, FieldPlan, MessagePlan } from './message-plan.ts';
 import { type BackwardWriter, FIXED64, LENGTH, VARINT } from './wire.ts';
 

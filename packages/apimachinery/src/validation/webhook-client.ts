@@ -1,5 +1,12 @@
-import { repeatedAt } from '@gantry/base';
-import { type FieldError, dns1035Label, dns1123Subdomain, invalid, portNumber, required } from '@gantry/objects';
+import {
+  dns1035Label,
+  dns1123Subdomain,
+  type FieldError,
+  invalid,
+  portNumber,
+  repeatedAt,
+  required,
+} from '@gantry/objects';
 
 /** How a webhook is reached: by URL, or as a service of the cluster. */
 export interface WebhookTarget {

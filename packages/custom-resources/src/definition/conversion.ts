@@ -1,5 +1,5 @@
 import { validateWebhookService, validateWebhookUrl } from '@gantry/apimachinery';
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   type CustomResourceConversion,
   dns1035Label,
@@ -7,6 +7,7 @@ import {
   forbidden,
   invalid,
   notSupported,
+  repeatedAt,
   required,
 } from '@gantry/objects';
 

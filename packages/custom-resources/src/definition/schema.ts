@@ -1,7 +1,7 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, type ValidationRule, givenEmpty, isJsonObject, itemsOf } from '@gantry/apimachinery';
-import { type FieldError, forbidden, invalid, notSupported, required } from '@gantry/objects';
+import { type FieldError, forbidden, invalid, notSupported, repeatedAt, required } from '@gantry/objects';
 import { unsupportedFinder } from './structural.ts';
 
 /** Kubernetes prints a struct of its own here. */

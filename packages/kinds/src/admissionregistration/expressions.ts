@@ -1,14 +1,15 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import { type Allowance, BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
 import { AdmissionExpressions, JSON_PATCH, OBJECT } from '@gantry/custom-resources';
 import {
-  type FieldError,
-  type MatchCondition,
-  type Variable,
   duplicate,
+  type FieldError,
   invalid,
+  type MatchCondition,
   qualifiedName,
+  repeatedAt,
   required,
+  type Variable,
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 import { tooMany } from '../fields/bounded-lists.ts';

@@ -1,20 +1,21 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
-  type FieldError,
-  type LabelSelector,
-  type MatchResources,
-  type NamedRuleWithOperations,
-  type ParamKind,
-  type ParamRef,
-  type RuleWithOperations,
   dns1035Label,
   dns1123Subdomain,
   duplicate,
+  type FieldError,
   forbidden,
   invalid,
-  pathSegment,
-  required,
+  type LabelSelector,
+  type MatchResources,
+  type NamedRuleWithOperations,
   oneOf,
+  type ParamKind,
+  type ParamRef,
+  pathSegment,
+  repeatedAt,
+  required,
+  type RuleWithOperations,
 } from '@gantry/objects';
 import { invalidAll, unsupported, validateLabelSelector } from '@gantry/apimachinery';
 

@@ -1,24 +1,25 @@
 import { Allowance } from '@gantry/cel';
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   type AuditAnnotation,
+  duplicate,
+  equalJson,
   type FieldError,
+  invalid,
   type MatchCondition,
   type MatchResources,
   type MutatingAdmissionPolicySpec,
   type Mutation,
+  notSupported,
+  oneOf,
   type ParamKind,
   type ParamRef,
+  qualifiedName,
+  repeatedAt,
+  required,
   type ValidatingAdmissionPolicySpec,
   type Validation,
   type Variable,
-  duplicate,
-  equalJson,
-  invalid,
-  notSupported,
-  qualifiedName,
-  required,
-  oneOf,
 } from '@gantry/objects';
 import { type Column, column, formatLabelSelector, invalidAll } from '@gantry/apimachinery';
 import {

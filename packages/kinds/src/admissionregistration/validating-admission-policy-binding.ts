@@ -1,12 +1,12 @@
-import { repeatedAt } from '@gantry/base';
 import {
+  duplicate,
   type FieldError,
+  invalid,
+  oneOf,
+  repeatedAt,
+  required,
   VALIDATING_ADMISSION_POLICY_BINDINGS,
   type ValidatingAdmissionPolicyBinding,
-  duplicate,
-  invalid,
-  required,
-  oneOf,
 } from '@gantry/objects';
 import { defineResource } from '@gantry/apimachinery';
 import { admissionConfiguration, policyBindingColumns } from './admission-configuration.ts';

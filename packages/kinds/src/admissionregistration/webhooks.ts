@@ -1,15 +1,15 @@
-import { repeatedAt } from '@gantry/base';
 import {
-  type FieldError,
-  type MatchCondition,
-  type MutatingWebhook,
-  type ValidatingWebhook,
   dns1123Subdomain,
   duplicate,
   equalJson,
+  type FieldError,
   invalid,
-  required,
+  type MatchCondition,
+  type MutatingWebhook,
   oneOf,
+  repeatedAt,
+  required,
+  type ValidatingWebhook,
 } from '@gantry/objects';
 import { Allowance } from '@gantry/cel';
 import { type ExpressionContext, validateMatchConditions } from './expressions.ts';

@@ -1,17 +1,18 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  duplicate,
   type FieldError,
+  invalid,
   type JobSpec,
+  oneOf,
   type PodFailurePolicyOnExitCodesRequirement,
   type PodFailurePolicyOnPodConditionsPattern,
   type PodFailurePolicyRule,
-  type SuccessPolicyRule,
-  duplicate,
-  invalid,
   qualifiedName,
+  repeatedAt,
   required,
+  type SuccessPolicyRule,
   tooLong,
-  oneOf,
 } from '@gantry/objects';
 import { invalidAll, invalidOmitted, nonNegative } from '@gantry/apimachinery';
 import { countIndexes } from './index-list.ts';

@@ -1,15 +1,16 @@
-import { append, formatTime, type Instant, repeatedAt } from '@gantry/base';
+import { append, formatTime, type Instant } from '@gantry/base';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   type CertificateSigningRequest,
   type CertificateSigningRequestCondition,
   type CertificateSigningRequestStatus,
-  type FieldError,
   duplicate,
   equalJson,
+  type FieldError,
   forbidden,
   invalid,
   pathSegment,
+  repeatedAt,
   required,
 } from '@gantry/objects';
 import {

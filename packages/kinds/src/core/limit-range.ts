@@ -1,16 +1,17 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  compareQuantity,
+  duplicate,
   type FieldError,
+  forbidden,
+  invalid,
   LIMIT_RANGES,
   type LimitRange,
   type LimitRangeItem,
-  compareQuantity,
-  duplicate,
-  forbidden,
-  invalid,
   memberOf,
   parseQuantity,
   qualifiedName,
+  repeatedAt,
   required,
 } from '@gantry/objects';
 import { createdAtColumn, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';

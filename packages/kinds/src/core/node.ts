@@ -1,5 +1,14 @@
-import { append, repeatedAt } from '@gantry/base';
-import { type FieldError, NODES, type Node, duplicate, equalJson, forbidden, invalid } from '@gantry/objects';
+import { append } from '@gantry/base';
+import {
+  duplicate,
+  equalJson,
+  type FieldError,
+  forbidden,
+  invalid,
+  type Node,
+  NODES,
+  repeatedAt,
+} from '@gantry/objects';
 import {
   describedAs,
   PART_VERBS,

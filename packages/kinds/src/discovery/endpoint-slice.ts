@@ -1,21 +1,22 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   type DiscoveryEndpointPort,
-  ENDPOINT_SLICES,
-  type Endpoint,
-  type EndpointHints,
-  type EndpointSlice,
-  type FieldError,
   dns1123Label,
   dns1123Subdomain,
   duplicate,
+  type Endpoint,
+  ENDPOINT_SLICES,
+  type EndpointHints,
+  type EndpointSlice,
   equalJson,
+  type FieldError,
   invalid,
   labelValue,
+  oneOf,
   qualifiedName,
+  repeatedAt,
   required,
   SLICE_MANAGER_LABEL,
-  oneOf,
 } from '@gantry/objects';
 import {
   describedAs,

@@ -1,11 +1,11 @@
-import { repeatedAt } from '@gantry/base';
 import {
   type Condition,
-  type FieldError,
   duplicate,
+  type FieldError,
   invalid,
   patternMessage,
   qualifiedName,
+  repeatedAt,
   required,
   tooLong,
 } from '@gantry/objects';

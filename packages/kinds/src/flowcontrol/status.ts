@@ -1,5 +1,4 @@
-import { repeatedAt } from '@gantry/base';
-import { type FieldError, type KubeObject, duplicate, required } from '@gantry/objects';
+import { duplicate, type FieldError, type KubeObject, repeatedAt, required } from '@gantry/objects';
 import { METADATA_AND_SPEC, PART_VERBS } from '@gantry/apimachinery';
 
 interface FlowObject extends KubeObject {

@@ -1,12 +1,12 @@
-import { repeatedAt } from '@gantry/base';
 import {
+  APP_ARMOR_PREFIX,
   type Container,
   type ContainerPort,
   type EnvVar,
-  type PodSpec,
   equalJson,
   parseQuantity,
-  APP_ARMOR_PREFIX,
+  type PodSpec,
+  repeatedAt,
   SECCOMP_PREFIX,
 } from '@gantry/objects';
 import { appArmorProfileOf, oldAppArmorWarning } from './app-armor.ts';

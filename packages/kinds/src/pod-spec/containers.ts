@@ -1,4 +1,4 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   type Container,
   type ContainerPort,
@@ -11,6 +11,7 @@ import {
   type PodSpec,
   portName,
   portNumber,
+  repeatedAt,
   required,
   type Volume,
 } from '@gantry/objects';

@@ -1,15 +1,16 @@
-import { repeatedAt, append } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   type Container,
   type FieldError,
-  type Volume,
-  type VolumeDevice,
-  type VolumeMount,
   forbidden,
   invalid,
   notSupported,
-  required,
   oneOf,
+  repeatedAt,
+  required,
+  type Volume,
+  type VolumeDevice,
+  type VolumeMount,
 } from '@gantry/objects';
 import { notFound } from '@gantry/apimachinery';
 import { validateDescendingPath } from '../fields/file-paths.ts';

@@ -1,17 +1,18 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  duplicate,
   type FieldError,
+  invalid,
+  notSupported,
+  oneOf,
   type PodSecurityContext,
   type PodSpec,
+  repeatedAt,
+  required,
   type SeccompProfile,
   type SecurityContext,
   type Sysctl,
-  duplicate,
-  invalid,
-  notSupported,
-  required,
   userId,
-  oneOf,
 } from '@gantry/objects';
 import { PROFILE_TYPES, validateAppArmorProfile } from './app-armor.ts';
 import { invalidAll } from '@gantry/apimachinery';

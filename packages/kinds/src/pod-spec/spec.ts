@@ -1,14 +1,15 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
-  type FieldError,
-  type PodSpec,
   dns1123Label,
   dns1123Subdomain,
   duplicate,
+  type FieldError,
   forbidden,
   invalid,
   notSupported,
+  type PodSpec,
   qualifiedName,
+  repeatedAt,
   required,
   tooLong,
 } from '@gantry/objects';

@@ -1,5 +1,13 @@
-import { repeatedAt, append } from '@gantry/base';
-import { type FieldError, type TopologySpreadConstraint, duplicate, invalid, required, oneOf } from '@gantry/objects';
+import { append } from '@gantry/base';
+import {
+  duplicate,
+  type FieldError,
+  invalid,
+  oneOf,
+  repeatedAt,
+  required,
+  type TopologySpreadConstraint,
+} from '@gantry/objects';
 import { validateLabelKeys } from './label-keys.ts';
 import { validateLabelSelector } from '@gantry/apimachinery';
 

@@ -1,14 +1,15 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  equalJson,
+  labelValue,
   type NodeSelectorTerm,
   type ObjectMeta,
   type PodAffinityTerm,
   type PodSpec,
   type PodTemplateSpec,
-  type WeightedPodAffinityTerm,
-  equalJson,
-  labelValue,
+  repeatedAt,
   SECCOMP_ANNOTATION,
+  type WeightedPodAffinityTerm,
 } from '@gantry/objects';
 import { containerWarnings, fractionalBytes, portNameWarnings, portWarnings } from './container-warnings.ts';
 import { eachContainer } from './each-container.ts';

@@ -1,12 +1,13 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
-  type FieldError,
   cIdentifier,
   dns1123Label,
   dns1123Subdomain,
+  type FieldError,
   invalid,
   labelValue,
   qualifiedName,
+  repeatedAt,
   required,
   tooLong,
 } from '@gantry/objects';

@@ -1,14 +1,15 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  CSI_DRIVERS,
   type CSIDriver,
   type CSIDriverSpec,
-  CSI_DRIVERS,
-  type FieldError,
-  type StorageTokenRequest,
   duplicate,
   equalJson,
+  type FieldError,
   invalid,
   oneOf,
+  repeatedAt,
+  type StorageTokenRequest,
 } from '@gantry/objects';
 import {
   describedAs,

@@ -1,12 +1,13 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
+  CSI_NODES,
   type CSINode,
   type CSINodeDriver,
-  CSI_NODES,
-  type FieldError,
   duplicate,
+  type FieldError,
   invalid,
   qualifiedName,
+  repeatedAt,
   required,
 } from '@gantry/objects';
 import {

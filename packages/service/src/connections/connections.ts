@@ -1,4 +1,5 @@
-import type { Clock, Source } from '@gantry/base';
+import type { Clock } from '@gantry/base';
+import type { Source } from '../starts.ts';
 
 /** How many connections a server keeps, and for how long one may be idle. */
 export interface ConnectionLimits {

@@ -1,4 +1,4 @@
-import { CrowdError } from '@gantry/base';
+import { CrowdError } from '../starts.ts';
 import { MessageError } from '@gantry/proto';
 import { Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';

@@ -14,7 +14,8 @@ import {
   WatchRequestSchema,
 } from '@gantry/proto';
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { Activities, Starts, systemClock } from '@gantry/base';
+import { Activities, systemClock } from '@gantry/base';
+import { Starts } from '../starts.ts';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
 import { grpcServer } from './grpc-server.ts';

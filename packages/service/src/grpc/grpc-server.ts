@@ -1,7 +1,8 @@
 import type { SecureServerOptions } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { experimental, Server, ServerCredentials } from '@grpc/grpc-js';
-import { type Activities, type Clock, type Source, Starts, youngCollections } from '@gantry/base';
+import { type Activities, type Clock, youngCollections } from '@gantry/base';
+import { type Source, Starts } from '../starts.ts';
 import { serviceDefinition } from '@gantry/proto';
 import { createCertificateProvider, type TlsSource } from '@gantry/tls';
 import { Places } from '../connections/places.ts';

@@ -1,4 +1,5 @@
-import { type Clock, pause, type Source } from '@gantry/base';
+import { type Clock, pause } from '@gantry/base';
+import type { Source } from '../starts.ts';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import type { TlsSource } from '@gantry/tls';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';

@@ -10,7 +10,8 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Activities, raceAbort, type Starts, youngCollections } from '@gantry/base';
+import { type Activities, raceAbort, youngCollections } from '@gantry/base';
+import type { Starts } from '../starts.ts';
 import type { Logger } from '../logger.ts';
 import {
   CERTIFICATE_ENDED,

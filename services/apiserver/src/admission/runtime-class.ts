@@ -1,5 +1,4 @@
-import { repeatedAt } from '@gantry/base';
-import { equalJson, type Pod, RUNTIME_CLASSES, type RuntimeClass, type Toleration } from '@gantry/objects';
+import { equalJson, type Pod, repeatedAt, RUNTIME_CLASSES, type RuntimeClass, type Toleration } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse, refuseBeforeNaming } from './check/refuse.ts';
 

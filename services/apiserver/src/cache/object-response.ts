@@ -1,5 +1,4 @@
-import { goJson } from '@gantry/base';
-import type { KubeObject } from '@gantry/objects';
+import { goJson, type KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 

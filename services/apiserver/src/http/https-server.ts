@@ -2,13 +2,15 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Clock, pause, type Source, type Starts } from '@gantry/base';
+import { type Clock, pause } from '@gantry/base';
 import {
   type Connection,
   type ConnectionLimits,
   Connections,
   type GroupMember,
   type Logger,
+  type Source,
+  type Starts,
   whenGreeted,
 } from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';

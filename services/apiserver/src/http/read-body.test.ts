@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { CrowdError } from '@gantry/base';
+import { CrowdError } from '@gantry/service';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { createBodyReader } from './read-body.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { type Clock, CrowdError, type Source, type Starts } from '@gantry/base';
+import type { Clock } from '@gantry/base';
+import { CrowdError, type Source, type Starts } from '@gantry/service';
 import { StatusError } from '@gantry/objects';
 
 const MAX_BODY = 3 * 1024 * 1024;

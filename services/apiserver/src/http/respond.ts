@@ -1,8 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
-import { goJson } from '@gantry/base';
 import { encodeProtobuf } from '@gantry/apimachinery';
-import { type Status, StatusError } from '@gantry/objects';
+import { goJson, type Status, StatusError } from '@gantry/objects';
 import { type Exchange, header } from './exchange.ts';
 import { formatYaml } from './go-yaml.ts';
 import { acceptedForStatus, type MediaType } from './negotiate.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { must, Turns } from '@gantry/base';
+import { must } from '@gantry/base';
+import { Turns } from '../turns.ts';
 import { customDefinitions } from '@gantry/custom-resources';
 import { resources } from '@gantry/kinds';
 import type { CustomResourceDefinition } from '@gantry/objects';

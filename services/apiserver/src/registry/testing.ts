@@ -1,7 +1,8 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource, NO_POD_SECURITY_EXEMPTIONS, type PodSecurityExemptions, resources } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
-import { must, type Random, seededRandom, Turns } from '@gantry/base';
+import { must, type Random, seededRandom } from '@gantry/base';
+import { Turns } from '../turns.ts';
 import { ManualClock } from '@gantry/base/testing';
 import { NOT_AUDITED } from '../audit/index.ts';
 import { WatchCache } from '../cache/index.ts';

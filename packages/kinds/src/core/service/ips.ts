@@ -1,5 +1,5 @@
-import { append, repeatedAt } from '@gantry/base';
-import { type FieldError, type ServiceSpec, duplicate, invalid, oneOf } from '@gantry/objects';
+import { append } from '@gantry/base';
+import { duplicate, type FieldError, invalid, oneOf, repeatedAt, type ServiceSpec } from '@gantry/objects';
 import { ipFamily, validateIp } from '../../fields/ip.ts';
 
 const FAMILIES = ['IPv4', 'IPv6'];

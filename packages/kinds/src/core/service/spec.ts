@@ -1,4 +1,4 @@
-import { append, repeatedAt } from '@gantry/base';
+import { append } from '@gantry/base';
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -11,6 +11,7 @@ import {
   oneOf,
   portNumber,
   qualifiedName,
+  repeatedAt,
   required,
   type Service,
   type ServicePort,

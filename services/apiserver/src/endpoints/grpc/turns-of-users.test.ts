@@ -1,10 +1,10 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
-import { Activities, Starts, systemClock } from '@gantry/base';
+import { Activities, systemClock } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { CONFIG_MAPS } from '@gantry/objects';
 import { type GetRequest, ObjectReplySchema, ObjectService } from '@gantry/proto';
-import { grpcServer, silentLogger } from '@gantry/service';
+import { grpcServer, silentLogger, Starts } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
 import { expect, it } from 'vitest';
 import { createTestPki } from '../../testing/test-pki.ts';

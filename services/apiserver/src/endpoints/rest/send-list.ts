@@ -1,6 +1,6 @@
-import { type Clock, goJson } from '@gantry/base';
+import type { Clock } from '@gantry/base';
 import { hasProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
-import { type JsonObject, StatusError, apiVersionOf } from '@gantry/objects';
+import { apiVersionOf, goJson, type JsonObject, StatusError } from '@gantry/objects';
 import type { ListResponse } from '../../registry/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import type { Exchange } from '../../http/exchange.ts';

@@ -1,6 +1,5 @@
-import { goJson } from '@gantry/base';
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
+import { apiVersionOf, goJson, type JsonObject, type KubeObject } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 
 const COMMA = Buffer.from(',');

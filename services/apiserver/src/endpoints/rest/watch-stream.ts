@@ -1,6 +1,6 @@
-import { type Clock, errorMessage, goJson } from '@gantry/base';
+import { type Clock, errorMessage } from '@gantry/base';
 import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
-import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
+import { apiVersionOf, goJson, type Json, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../../cache/object-response.ts';
 import { joinPieces, waitForDrain } from '../../http/send-pieces.ts';

@@ -1,7 +1,7 @@
-import type { Activities, Clock, NewUid, Random, Starts } from '@gantry/base';
+import type { Activities, Clock, NewUid, Random } from '@gantry/base';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
-import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
+import { type Logger, type Metrics, PeerTrust, type Starts } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { Aggregation } from '../../aggregation/create-aggregation.ts';
 import { createAggregatedApis } from '../proxy/aggregated-handler.ts';

@@ -1,6 +1,7 @@
 import type { UsageSource } from '../../agents/usage-source.ts';
 import type { PodSecurityExemptions } from '@gantry/kinds';
-import type { Clock, NewUid, Random, Turns } from '@gantry/base';
+import type { Clock, NewUid, Random } from '@gantry/base';
+import type { Turns } from '../../turns.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Reviewer } from '../../auth/reviews/access-reviews.ts';
 import type { EscalationCheck } from '../../auth/authz/escalation-check.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repeatedAt } from './repeated.ts';
+import { repeatedAt } from './field-error.ts';
 
 it('tells which values came before', () => {
   const values = ['a', 'b', 'a', '', 'a', ''];

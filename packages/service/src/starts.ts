@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '@gantry/base';
 
 /** What may begin in one round of the event loop, in milliseconds of it. */
 const ROUND_MS = 10;

@@ -1,6 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { atOnce, type InTurns, Turns } from './turns.ts';
+import { atOnce, type InTurns } from '@gantry/base';
+import { Turns } from './turns.ts';
 
 /** Time that only work takes. */
 function workingClock(): { monotonicMs(): number; work(ms: number): void } {
