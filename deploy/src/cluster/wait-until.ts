@@ -1,4 +1,4 @@
-import { type Clock, sleep, withDeadline } from '@gantry/base';
+import { type Clock, pause, withDeadline } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 
 /** The result of one poll: a value, or what is still missing. */
@@ -39,11 +39,7 @@ export async function waitUntil<T>(
       if (reason !== undefined) throw failure(`${what}: ${reason} (${missing})`);
       askAtMs = clock.monotonicMs() + IN_VAIN_EVERY_MS;
     }
-    try {
-      await sleep(clock, everyMs, deadline);
-    } catch {
-      break; // Timeout: reported below with what was missing.
-    }
+    await pause(clock, everyMs, deadline);
   }
   throw failure(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`);
 }

@@ -1,5 +1,5 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { backoffMs, type BackoffOptions, type Clock, onAbort, type Random, sleep } from '@gantry/base';
+import { backoffMs, type BackoffOptions, type Clock, onAbort, pause, type Random } from '@gantry/base';
 import { EtcdError } from '../etcd-error.ts';
 import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
@@ -57,6 +57,7 @@ class ResumingWatch implements Watch {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<WatchItem> {
+    const { clock, random } = this.#options;
     let failures = 0;
     while (!this.#signal.aborted) {
       try {
@@ -72,15 +73,8 @@ class ResumingWatch implements Watch {
       }
       this.#member += 1;
       failures += 1;
-      if (failures > 1) await this.#pause(failures - 1);
+      if (failures > 1) await pause(clock, backoffMs(RECONNECT, failures - 1, random), this.#signal);
     }
-  }
-
-  async #pause(failures: number): Promise<void> {
-    const { clock, random } = this.#options;
-    await sleep(clock, backoffMs(RECONNECT, failures, random), this.#signal).catch((error: unknown) => {
-      if (!this.#signal.aborted) throw error;
-    });
   }
 
   /** One connection to one member, until it ends or fails. */

@@ -6,6 +6,7 @@ import {
   type Election,
   type ElectionEvent,
   errorMessage,
+  onAbort,
   pause,
   type Random,
   sleep,
@@ -149,9 +150,7 @@ function vacant(key: string): { readonly key: string; readonly target: 'create-r
 async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
   const { term } = won;
   const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch }, won.lease, won.sentAtMs);
-  const release = () => held.release();
-  signal.addEventListener('abort', release, { once: true });
-  if (signal.aborted) release();
+  using _ = onAbort(signal, () => held.release());
   try {
     yield { kind: 'elected', term };
     for await (const state of held.states) {
@@ -160,7 +159,6 @@ async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): 
     }
     if (!signal.aborted) yield { kind: 'lost' };
   } finally {
-    signal.removeEventListener('abort', release);
     held.release();
     await giveUp(options, won.lease);
   }

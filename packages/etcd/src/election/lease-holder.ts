@@ -1,13 +1,4 @@
-import {
-  backoffMs,
-  type BackoffOptions,
-  type CancelTimer,
-  type Clock,
-  errorMessage,
-  type Random,
-  Signal,
-  sleep,
-} from '@gantry/base';
+import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, pause, type Random, Signal } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { Etcd, Lease } from '../ports.ts';
 
@@ -109,7 +100,8 @@ class LeaseHolder implements HeldLease {
     let failures = 0;
     let pauseMs = this.#lease.ttlMs / 4;
     while (!signal.aborted) {
-      if (!(await slept(clock, pauseMs, signal))) return;
+      await pause(clock, pauseMs, signal);
+      if (signal.aborted) return;
       const sentAtMs = clock.monotonicMs();
       try {
         const renewed = await etcd.leases.keepAlive(this.#lease.id, { signal, timeoutMs: RENEWAL_TIMEOUT_MS, member });
@@ -141,7 +133,7 @@ class LeaseHolder implements HeldLease {
     const { signal } = this.#stop;
     let startRevision = epoch + 1;
     for (let failures = 0; !signal.aborted; failures++) {
-      if (failures > 0 && !(await slept(clock, backoffMs(RETRY, failures, random), signal))) return;
+      if (failures > 0) await pause(clock, backoffMs(RETRY, failures, random), signal);
       try {
         const end = await this.#watchFrom(startRevision);
         if (end === 'deleted') return this.#enter('gone');
@@ -162,16 +154,5 @@ class LeaseHolder implements HeldLease {
       if (item.kind === 'compacted') return item;
     }
     return 'stopped';
-  }
-}
-
-/** True after the time, false when the signal was aborted first. */
-async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(clock, ms, signal);
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw new TypeError(errorMessage(error), { cause: error });
   }
 }

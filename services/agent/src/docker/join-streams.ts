@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { type Clock, raceAbort, sleep } from '@gantry/base';
+import { type Clock, pause, raceAbort } from '@gantry/base';
 import type { ProcessInput, ProcessOutput } from '../runtime/streams.ts';
 import { outputParts } from './demultiplex.ts';
 import { written } from './written.ts';
@@ -62,17 +62,12 @@ async function send(socket: Duplex, { stdin, input, resize, terminal, clock }: J
 
 /** A size that cannot be set changes nothing for the process: it has ended, or keeps the size that it has. */
 async function resizeBegun(resize: Joined['resize'], size: TerminalSize, clock: Clock, ended: AbortSignal) {
-  for (let tried = 0; tried < RESIZE.times; tried++) {
+  for (let tried = 0; tried < RESIZE.times && !ended.aborted; tried++) {
     try {
       await resize(size);
       return;
     } catch {
-      if (ended.aborted) return;
-    }
-    try {
-      await sleep(clock, RESIZE.everyMs, ended);
-    } catch {
-      return;
+      await pause(clock, RESIZE.everyMs, ended);
     }
   }
 }
