@@ -33,11 +33,12 @@ import { linuxHostMeter } from './usage/linux-host-meter.ts';
 import { UsageSampler } from './usage/usage-sampler.ts';
 import { killLeftoverCommands } from './streams/leftover-commands.ts';
 import { type Part, runTogether } from './run-together.ts';
-import { asRecorded } from './static-pods/as-recorded.ts';
 import { MirrorPods } from './static-pods/mirror-pods.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
 import { readHostIds } from './node/node-object.ts';
+import type { Runtime } from './runtime/runtime.ts';
+import type { NodePodView } from './static-pods/node-pod-view.ts';
 
 /** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
 export function agentMember(environment: AgentEnvironment): GroupMember {
@@ -285,4 +286,20 @@ async function runCustodian(
   ];
   const act = (_term: unknown, ended: AbortSignal) => runTogether(parts, ended);
   await lead({ election, act, clock, random, log: logger }, signal).finally(() => events.close());
+}
+
+/** A runtime that is asked about pods by the uids of their objects in the API: it finds a static pod by that of its mirror. */
+function asRecorded<R extends Runtime>(runtime: R, pods: Pick<NodePodView, 'podUid'>): R {
+  const { observer } = runtime;
+  return {
+    ...runtime,
+    observer: {
+      watch: (cluster, signal) => observer.watch(cluster, signal),
+      listPods: (filter, signal) =>
+        observer.listPods(
+          filter.podUid === undefined ? filter : { ...filter, podUid: pods.podUid(filter.podUid) },
+          signal,
+        ),
+    },
+  };
 }

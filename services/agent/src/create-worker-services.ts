@@ -1,12 +1,12 @@
 import { join } from 'node:path';
+import { once } from 'node:events';
 import { type Clock, must, raceAbort } from '@gantry/base';
-import { ownServiceAddresses, type Pod } from '@gantry/objects';
+import { ownServiceAddresses, type Pod, StatusError } from '@gantry/objects';
 import type { AgentConfig } from './config.ts';
-import type { GrpcClient } from '@gantry/client';
+import type { GrpcClient, ObjectReader } from '@gantry/client';
 import { createEventRecorder, type EventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedPods } from './custodian/plan.ts';
-import { NO_PODS } from './custodian/no-pods.ts';
 import { ImageUsers } from './pods/image-users.ts';
 import { ImageVolumes } from './pods/image-volumes.ts';
 import { HostPulls } from './images/host-pulls.ts';
@@ -317,3 +317,14 @@ function persistentFolders(
   const folder = join(shared.path, 'volumes', node);
   return new PersistentFolders({ folder, node, source: apiClaimSource(client), events, hostFiles, disks });
 }
+
+/** Reads nothing: for a node without an object. Its containers then belong to deleted pods. */
+const NO_PODS: ObjectReader = {
+  get: (resource, key) => Promise.reject(StatusError.notFound(resource, key.name)),
+  list: () => Promise.resolve({ items: [], resourceVersion: '1', continueToken: '' }),
+  async *watch(_resource, _options, signal) {
+    if (!signal.aborted) await once(signal, 'abort');
+    signal.throwIfAborted();
+    yield [];
+  },
+};

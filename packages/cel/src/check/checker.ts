@@ -12,7 +12,9 @@ import {
 } from '../syntax/ast.ts';
 import {
   BOOL,
+  BYTES,
   type CelType,
+  DOUBLE,
   DYN,
   ERROR,
   formatType,
@@ -22,17 +24,20 @@ import {
   listOf,
   mapOf,
   mapParameters,
+  NULL,
   optionalOf,
   parametersOf,
   sameType,
+  STRING,
   structOf,
   typeNameOf,
+  UINT,
 } from '../types.ts';
 import { CheckedExpr, type Reference } from './checked.ts';
 import { type FunctionDeclaration, type Overload } from '../environment/function-declaration.ts';
-import { literalType } from './literal-type.ts';
 import { type Declarations, Scope } from './scope.ts';
 import { formatArguments, mostGeneral, Substitution } from './substitution.ts';
+import type { CelValue } from '../values/value.ts';
 
 /** Resolves the type of every part of an expression and the meaning of each name and call, or reports issues. */
 export function check(expr: Expr, declarations: Declarations): { checked: CheckedExpr; issues: readonly Issue[] } {
@@ -325,4 +330,21 @@ class Checker {
 
 function unwrapOptional(type: CelType): CelType | undefined {
   return type.kind === 'opaque' && type.name === 'optional_type' ? type.parameters[0] : undefined;
+}
+
+/** The type of a literal's value. */
+function literalType(value: CelValue): CelType {
+  if (value === null) return NULL;
+  switch (typeof value) {
+    case 'boolean':
+      return BOOL;
+    case 'bigint':
+      return INT;
+    case 'number':
+      return DOUBLE;
+    case 'string':
+      return STRING;
+    default:
+      return value instanceof Uint8Array ? BYTES : UINT;
+  }
 }

@@ -39,7 +39,6 @@ import type {
 } from '../object-client.ts';
 import { ObjectCalls } from '../object-calls.ts';
 import type { TlsSource } from '@gantry/tls';
-import { createVersionFloor, type VersionFloor } from '../version-floor.ts';
 import { type Endpoint, Endpoints, type Lookup } from './endpoints.ts';
 import { decodeJson, decodeObject, encodeFence, encodeWrite } from './messages.ts';
 import { fromFailedCall, isFailedCall, sentStatus, wasNeverSent } from './status-mapping.ts';
@@ -338,4 +337,22 @@ function decodeBatch<T extends KubeObject>(batch: WatchBatch): readonly WatchEve
     events.push({ type: 'BOOKMARK', resourceVersion, initialEventsEnd });
   }
   return events;
+}
+
+/** The newest resourceVersion that this process has seen: what keeps a reader from travelling back in time. */
+interface VersionFloor {
+  saw(resourceVersion: string | undefined): void;
+  /** What to send for a wanted version: '0' (whatever is there) becomes "not older than what was seen". */
+  apply(wanted: string | undefined): string;
+}
+
+function createVersionFloor(): VersionFloor {
+  let newest = 0;
+  return {
+    saw: (resourceVersion) => {
+      const version = Number(resourceVersion ?? '');
+      if (Number.isSafeInteger(version) && version > newest) newest = version;
+    },
+    apply: (wanted = '') => (wanted === '0' && newest > 0 ? String(newest) : wanted),
+  };
 }

@@ -1,6 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
+import type { FreshnessGate } from './freshness-gate.ts';
 import type { PodEvents } from './pod-events.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { EndServices, WorkerServices } from './worker-services.ts';
@@ -25,6 +26,8 @@ export interface EndContext {
 /** What any other action works on. */
 export interface ActionContext extends EndContext {
   readonly services: WorkerServices;
+  /** Passed again after a long wait: the pod may have ended meanwhile. */
+  readonly gate: FreshnessGate;
   /** Reports a sandbox that runs, before the next plan does. */
   readonly sandboxRuns: (sandbox: SandboxState) => void;
 }

@@ -2,7 +2,6 @@ import { allEnded } from '@gantry/base';
 import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import { endsSomething, performEnd } from './perform-action.ts';
-import { gateOf } from './pod-gate.ts';
 import { type AfterStep, PodSteps } from './pod-steps.ts';
 import { forgetEnded } from './stop-container.ts';
 import type { EndServices } from './worker-services.ts';
@@ -30,7 +29,7 @@ export class CleanupWorker extends PodSteps {
     const isReleased = pod !== undefined && memory.releasedFor === pod.metadata.deletionTimestamp;
     const actions = planned.filter(({ kind }) => kind !== 'release' || !isReleased);
     if (actions.length === 0) return { requeueAt: plan.requeueAt ?? Infinity };
-    await gateOf(uid, this.#services).pass(step);
+    await this.gate.pass(step);
     if (pods.get(uid) !== pod) return 'again';
     const notify = () => this.engineChanged();
     const context = { uid, pod, state, memory, events, services: this.#services, step, signal, notify };

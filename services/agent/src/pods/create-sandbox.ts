@@ -4,7 +4,6 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart, CreateSandbox } from '../plan/pod-plan.ts';
 import type { ActionContext } from './action-context.ts';
 import { mountVolumes } from './mount-volumes.ts';
-import { gateOf } from './pod-gate.ts';
 import { runContainer, startFailed } from './run-container.ts';
 import type { Slot } from './slots.ts';
 import { prepareContainer, type StartPlace } from './start-container.ts';
@@ -94,12 +93,11 @@ async function getReady(
   prepared: Beside['prepared'],
   context: ActionContext,
 ): Promise<void> {
-  const { services, step } = context;
   // What failed in a sandbox that is gone may have failed for that.
   for (const { name, sandboxId, error } of await prepared)
     if (sandboxId === sandbox.id) startFailed(pod, name, error, context);
   // The agent may have been frozen while it waited for the engine, and the pod have ended.
-  await gateOf(context.uid, services).pass(step);
+  await context.gate.pass(context.step);
 }
 
 /** Starts what was created for the sandbox, one of it in the sandbox's slot. The others are for the next plan. */

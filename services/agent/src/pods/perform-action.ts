@@ -15,60 +15,34 @@ import { signalContainer, stopContainer } from './stop-container.ts';
 /** An update that the engine has taken shows within this time. */
 const UPDATE_SHOWN_MS = 5_000;
 
-/** An action that ends something of a pod. */
-type EndAction = Extract<
-  PodAction,
-  {
-    kind:
-      | 'stopContainer'
-      | 'signalContainer'
-      | 'unpause'
-      | 'stopSandbox'
-      | 'removeSandbox'
-      | 'removeContainer'
-      | 'release';
-  }
->;
+/** The actions of a pod that is to run. */
+const RUN_KINDS = ['mountVolumes', 'createSandbox', 'startContainer', 'updateContainer', 'updatePodGroup'] as const;
+type RunAction = Extract<PodAction, { kind: (typeof RUN_KINDS)[number] }>;
+type EndAction = Exclude<PodAction, RunAction>;
 
 /** Whether an action ends something: deleted pods need no other. */
 export function endsSomething(action: PodAction): action is EndAction {
-  switch (action.kind) {
-    case 'mountVolumes':
-    case 'createSandbox':
-    case 'startContainer':
-    case 'updateContainer':
-    case 'updatePodGroup':
-      return false;
-    default:
-      return true;
-  }
+  return !RUN_KINDS.some((kind) => kind === action.kind);
 }
 
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
-  if (endsSomething(action)) {
-    await performEnd(action, context);
-    return;
-  }
+  if (endsSomething(action)) await performEnd(action, context);
+  else if (action.kind === 'updateContainer') await updateContainer(action, context);
+  else if (action.kind === 'updatePodGroup') await updatePodGroup(action, context);
+  else if (context.pod !== undefined) await performStart(context.pod, action, context);
+}
+
+async function performStart(
+  current: Pod,
+  action: Exclude<RunAction, UpdateContainer | UpdatePodGroup>,
+  context: ActionContext,
+): Promise<void> {
   // What waits for room takes no effect on what is started meanwhile.
-  const pod = context.pod === undefined ? undefined : grantedPod(context.pod, context.memory.resize);
-  switch (action.kind) {
-    case 'mountVolumes':
-      if (pod !== undefined) await mountVolumes(pod, context);
-      return;
-    case 'createSandbox':
-      if (pod !== undefined) await createSandbox(pod, action, context);
-      return;
-    case 'startContainer':
-      if (pod !== undefined) await start(pod, action, context);
-      return;
-    case 'updateContainer':
-      await updateContainer(action, context);
-      return;
-    case 'updatePodGroup':
-      await updatePodGroup(action, context);
-      return;
-  }
+  const pod = grantedPod(current, context.memory.resize);
+  if (action.kind === 'mountVolumes') await mountVolumes(pod, context);
+  else if (action.kind === 'createSandbox') await createSandbox(pod, action, context);
+  else await start(pod, action, context);
 }
 
 /** Carries out one action that ends something. Every failure rejects. */
@@ -78,28 +52,27 @@ export async function performEnd(action: EndAction, context: EndContext): Promis
   switch (action.kind) {
     case 'stopContainer':
       stopContainer(action, context);
-      return;
+      break;
     case 'signalContainer':
       signalContainer(action, context);
-      return;
+      break;
     case 'unpause':
       await unpause(action, context);
-      return;
+      break;
     case 'stopSandbox':
       restAddress(action.id, context);
       await runtime.sandboxes.stopSandbox(action.id, step);
-      return;
+      break;
     case 'removeSandbox':
       restAddress(action.id, context);
       await removals.use(() => runtime.sandboxes.removeSandbox(action.id, step), step);
-      return;
+      break;
     case 'removeContainer':
       await removals.use(() => runtime.containers.removeContainer(action.id, step), step);
       await forgetPrepared(action.id, context);
-      return;
+      break;
     case 'release':
       await release(context);
-      return;
   }
 }
 
@@ -113,12 +86,10 @@ async function start(pod: Pod, action: StartContainer, context: ActionContext): 
   const place = { sandboxId: action.sandboxId, group, address, target, targetId };
   const prepared = memory.prepared.get(name);
   memory.prepared.delete(name);
-  if (prepared?.id === action.preparedId) {
-    await runContainer(pod, action, place, prepared === undefined ? undefined : { container: prepared }, context);
-  } else {
-    await prepared?.[Symbol.asyncDispose]();
-    await runContainer(pod, action, place, undefined, context);
-  }
+  const isWanted = prepared?.id === action.preparedId;
+  if (!isWanted) await prepared?.[Symbol.asyncDispose]();
+  const container = isWanted ? prepared : undefined;
+  await runContainer(pod, action, place, container === undefined ? undefined : { container }, context);
 }
 
 async function unpause({ id, name }: Unpause, { pod, events, services, step }: EndContext): Promise<void> {

@@ -2,6 +2,8 @@ import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantr
 import type { Pod } from '@gantry/objects';
 import type { PodGoal } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
+import { isStaticUid } from '../spec/static-pod.ts';
+import type { FreshnessGate } from './freshness-gate.ts';
 import { PodEvents } from './pod-events.ts';
 import { PodObservation } from './pod-observation.ts';
 import { createWorkerMemory, disposeLater } from './worker-memory.ts';
@@ -21,6 +23,8 @@ export abstract class PodSteps {
   protected readonly memory = createWorkerMemory();
   protected readonly events: PodEvents;
   protected goal: PodGoal = 'run';
+  /** Passed before actions begin: what the agent knows of the pod must not be old. */
+  protected readonly gate: FreshnessGate;
   readonly #services: EndServices;
   readonly #isFollowed: () => boolean;
   readonly #observation = new PodObservation();
@@ -36,6 +40,7 @@ export abstract class PodSteps {
     this.#services = services;
     this.#isFollowed = isFollowed;
     this.events = new PodEvents(services.events);
+    this.gate = isStaticUid(uid) ? services.staticGate : services.gate;
   }
 
   /** Observes, plans and acts once. */

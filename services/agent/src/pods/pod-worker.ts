@@ -15,7 +15,6 @@ import { podStatus } from '../status/pod-status.ts';
 import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
 import { performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
-import { gateOf } from './pod-gate.ts';
 import { ResizeEvents } from './resize-events.ts';
 import { stateWith, addressOf, networkOf } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
@@ -120,7 +119,7 @@ export class PodWorker extends PodSteps {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await gateOf(this.uid, this.#services).pass(step);
+    await this.gate.pass(step);
     if (pods.get(this.uid) !== pod) return 'again';
     try {
       const report = (next: PodState) => {
@@ -194,12 +193,13 @@ export class PodWorker extends PodSteps {
     step: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
-    const [uid, services, memory, events] = [this.uid, this.#services, this.memory, this.events];
+    const { uid, memory, events, gate } = this;
+    const services = this.#services;
     const notify = () => this.engineChanged();
     const sandboxRuns = (sandbox: SandboxState) => {
       if (pod !== undefined) report(stateWith(pod, services.owner, state, sandbox));
     };
-    const context = { uid, pod, state, memory, events, services, step, signal, sandboxRuns, notify };
+    const context = { uid, pod, state, memory, events, services, gate, step, signal, sandboxRuns, notify };
     // Rejects only when all actions have ended: the next plan must not repeat one that is still running.
     await allEnded(actions.map((action) => performAction(action, context)));
   }

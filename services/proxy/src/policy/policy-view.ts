@@ -14,7 +14,6 @@ import {
 import type { Fragment } from '../rules/fragment.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { HostReach } from '../rules/topology.ts';
-import { AddressClaims } from './address-claims.ts';
 import { Changes, takeAll } from './changes.ts';
 import { isSameMember, type Member } from './member.ts';
 import { NamedPortSets } from './named-port-sets.ts';
@@ -23,7 +22,6 @@ import { NodeAddresses } from './node-addresses.ts';
 import { groupsOf, namedPortsOf, type Policy, writtenSize } from './parse-policy.ts';
 import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
-import { RoundShares } from './round-shares.ts';
 import { NO_POLICIES, planIsolation, planSubject, SharedSelections, type Subject, type UsedPolicy } from './subject.ts';
 
 /** What the proxy's caches hold for policies. */
@@ -320,5 +318,49 @@ export class PolicyView {
   #write(key: string, fragment: Fragment): void {
     if (fragment.elements.length === 0) this.#book.remove(`member/${key}`);
     else this.#book.put(`member/${key}`, fragment);
+  }
+}
+
+/** Which pods say that they have an address. It should be one; but a pod's address is reported by its Node's agent. */
+class AddressClaims {
+  readonly #claims = new Map<string, Set<Subject>>();
+
+  add(subject: Subject): void {
+    const { address } = subject.member;
+    this.#claims.set(address, (this.#claims.get(address) ?? new Set()).add(subject));
+  }
+
+  /** Has to be called before the pod's address changes. */
+  remove(subject: Subject): void {
+    const { address } = subject.member;
+    const claims = this.#claims.get(address);
+    if (claims?.delete(subject) === true && claims.size === 0) this.#claims.delete(address);
+  }
+
+  /** All pods with the address. */
+  claimantsOf(address: string): ReadonlySet<Subject> {
+    return this.#claims.get(address) ?? NO_SUBJECTS;
+  }
+}
+
+const NO_SUBJECTS: ReadonlySet<Subject> = new Set();
+
+/** Terms that are compared for the changed policies of one namespace before other namespaces and the rest of the table have their turn. */
+const ROUND_TERMS = 1_000_000;
+
+/** Each namespace's share of one round of work. */
+class RoundShares {
+  readonly #taken = new Map<string, number>();
+
+  /** Does work for a namespace, unless that has had its share; returns whether it did. */
+  *take(namespace: string, work: () => Work): Work<boolean> {
+    let taken = this.#taken.get(namespace) ?? 0;
+    if (taken >= ROUND_TERMS) return false;
+    for (const done of work()) {
+      taken += done;
+      yield done;
+    }
+    this.#taken.set(namespace, taken);
+    return true;
   }
 }

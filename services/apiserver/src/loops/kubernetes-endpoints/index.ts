@@ -1,3 +1,2 @@
 export { kubernetesEndpoints } from './kubernetes-endpoints.ts';
-export { ownAddress } from './own-address.ts';
-export { createPeerRegistry, type PeerAddress, type PeerRegistry } from './peer-registry.ts';
+export { createPeerRegistry, ownAddress, type PeerAddress, type PeerRegistry } from './peer-registry.ts';
