@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { must, systemClock } from '@gantry/base';
 import { findResource } from '@gantry/kinds';
 import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
-import { createGrpcClient } from '@gantry/client';
+import { createGrpcClient, type GrpcClient, type WatchEvent } from '@gantry/client';
 import { fixedTls } from '@gantry/tls';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import { describe, expect, it } from 'vitest';
@@ -30,6 +33,19 @@ async function holds({ registry }: TestApiServer): Promise<boolean> {
   }
 }
 
+function clientOf(port: number, server: TestApiServer) {
+  return createGrpcClient({ addresses: [`localhost:${port}`], tls: fixedTls(server.admin), fieldManager: 'test' });
+}
+
+function watchOf(client: GrpcClient) {
+  const options = { namespace: 'default', sendInitialEvents: true };
+  return client.watch(CONFIG_MAPS, options, signal)[Symbol.asyncIterator]();
+}
+
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 describe('a gRPC client with several servers', () => {
   it('asks the other one within seconds when its server stops', async () => {
     const [first, second] = await twoServers();
@@ -54,5 +70,48 @@ describe('a gRPC client with several servers', () => {
     expect(performance.now() - began).toBeLessThan(5000);
     await create('after');
     await other.stop();
+  });
+
+  it('notices during a watch that its server is frozen', { timeout: 60_000 }, async () => {
+    await using server = await startApiServer();
+    const sockets: Socket[] = [];
+    const proxy = createServer((socket) => {
+      const upstream = connect(server.grpcPort, 'localhost');
+      sockets.push(socket, upstream);
+      socket
+        .on('error', () => undefined)
+        .pipe(upstream.on('error', () => undefined))
+        .pipe(socket);
+    });
+    await once(proxy.listen(0), 'listening');
+    const { port } = proxy.address() as { port: number };
+    using client = clientOf(port, server);
+    const events = watchOf(client);
+    await events.next();
+    for (const socket of sockets) socket.unpipe().pause();
+    const began = performance.now();
+    await expect(events.next()).rejects.toSatisfy((error) => isReason(error, 'ServiceUnavailable'));
+    expect(performance.now() - began).toBeLessThan(10_000);
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('keeps its connection when its own process stalls after a ping', async () => {
+    await using server = await startApiServer();
+    using client = clientOf(server.grpcPort, server);
+    const events = watchOf(client);
+    await events.next();
+    // During the first stall the ping falls due, then the second stall: both follow in one turn.
+    setTimeout(() => stall(1100), 50);
+    setTimeout(() => stall(900), 1100);
+    await delay(1200);
+    const object: ConfigMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'after', namespace: 'default' },
+    };
+    await client.create(CONFIG_MAPS, object, signal);
+    const [event] = must((await events.next()).value as readonly WatchEvent<ConfigMap>[] | undefined, 'events');
+    expect(event).toMatchObject({ object: { metadata: { name: 'after' } } });
   });
 });
