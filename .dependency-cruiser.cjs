@@ -152,7 +152,7 @@ const WITHIN_WORKSPACES = [
       path: '^services/apiserver/src/(http|storage|cache|auth|audit|flow-control|webhooks|admission|allocators)/',
       pathNot: TESTS,
     },
-    { path: '^services/apiserver/src/(registry|loops)/' },
+    { path: '^services/apiserver/src/(registry/|loops/|loopback-client)' },
   ),
   forbid(
     'authorisation-alone',

@@ -4,7 +4,7 @@
  * A `ResourceDefinition` is everything known about a resource; `defineResource` makes one. The rest works on any definition.
  * Parts: `schema` (the types of fields) → `values` (JSON to typed values) → `protobuf` → `decode` (bodies of requests to objects),
  * `patch` (three patch types),
- * `managed-fields` (server-side apply), `openapi`; `field-selectors`; `validation` (metadata, and the order of a kind's rules).
+ * `managed-fields` (server-side apply), `openapi`; `field-selector`; `validation` (metadata, and the order of a kind's rules).
  * Data about Kubernetes' release is in the folder `schemas`, its importers in `tools`.
  *
  * Used by the API server, by `kinds` and `custom-resources`, and for parsing and patching by the client.
@@ -36,8 +36,8 @@ export { parseJson } from './values/exact-number.ts';
 export { carryGivenEmpty, cloneWithEmpty, givenEmpty, separateShares } from './values/given-empty.ts';
 export { type ParsedObject } from './values/json-parser.ts';
 export { normaliseShape } from './values/normalise-shape.ts';
-export { type FieldLabels, fieldLabelsOf } from './field-selectors/field-selector.ts';
-export { type FieldRequirement, FieldSelector, parseFieldSelector } from './field-selectors/field-selector.ts';
+export { type FieldLabels, fieldLabelsOf } from './field-selector.ts';
+export { type FieldRequirement, FieldSelector, parseFieldSelector } from './field-selector.ts';
 export { type ApplyInput, applyConfiguration } from './managed-fields/apply-configuration.ts';
 export { type Comparison, compareFields } from './managed-fields/compare.ts';
 export { FieldSet, type FieldsV1 } from './managed-fields/field-set.ts';

@@ -5,11 +5,11 @@
  * - `run-main`, `run-group`: the members of a process, run together and stopped in order
  * - `connections/`: limits of open connections, and certificates that end while theirs are open
  * - `starts`: bounds what begins in one round of the event loop, with turns for each user and address
- * - `event-loop/`: stalls of the event loop, logged with what ran and counted
+ * - `event-loop-watch`: stalls of the event loop, logged with what ran and counted
  * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
  * - `certificate-renewal`: renews the certificate of a TLS folder
  * - `replace-file`: files that others read while they are written
- * - `start/`: the start of a service, and the members that all services have; a service's `run-*.ts` says what differs
+ * - `start-service`: the start of a service, and the members that all services have; a service's `run-*.ts` says what differs
  *
  * Used by all services in their `main.ts`. It knows nothing of Kubernetes objects.
  */
@@ -18,7 +18,7 @@ export { type Connection, type ConnectionLimits, Connections } from './connectio
 export { type PlaceLimits, Places } from './connections/places.ts';
 export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
-export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop/event-loop-watch.ts';
+export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop-watch.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
 export { StreamEndedError } from './grpc/call-failures.ts';
 export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
@@ -51,4 +51,4 @@ export {
 export { replaceFile, type ReplaceFileOptions } from './replace-file.ts';
 export { runMain } from './run-main.ts';
 export { CrowdError, type Source, Starts } from './starts.ts';
-export { startService } from './start/start-service.ts';
+export { startService } from './start-service.ts';

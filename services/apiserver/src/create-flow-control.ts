@@ -4,7 +4,7 @@ import type { GroupMember, Logger, Metrics } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import { FlowController } from './flow-control/flow-controller.ts';
 import { flowObjects } from './loops/flow-objects/flow-objects.ts';
-import type { LoopbackClient } from './loops/loopback-client.ts';
+import type { LoopbackClient } from './loopback-client.ts';
 
 /** Flow control by the cached configuration, and what keeps that configuration. */
 export function createFlowControl(

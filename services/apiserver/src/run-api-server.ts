@@ -20,7 +20,7 @@ import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, par
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
 import type { ApiServerConfig } from './config.ts';
-import { createPeerRegistry, ownAddress, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
+import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
 import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { metricsKinds, resources } from '@gantry/kinds';
@@ -35,7 +35,7 @@ import {
   type Sealing,
 } from './storage/index.ts';
 import { type CertificateSigningRequest, type KubeObject, StatusError } from '@gantry/objects';
-import type { LoopbackClient } from './loops/loopback-client.ts';
+import type { LoopbackClient } from './loopback-client.ts';
 
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;

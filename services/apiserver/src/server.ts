@@ -23,7 +23,7 @@ import type { AgentStreams } from './agents/agent-streams.ts';
 import type { UsageSource } from './agents/usage-source.ts';
 import type { AgentLogs } from './endpoints/logs/agent-logs.ts';
 import type { AuditTrail } from './audit/index.ts';
-import { createReviewer } from './auth/reviews/access-reviews.ts';
+import { createReviewer } from './auth/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
 import { createCacheLookup } from './auth/authz/cache-lookup.ts';
@@ -34,7 +34,7 @@ import { LegacyTokenUses } from './auth/authn/legacy-tokens.ts';
 import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
 import { createTokenIssuer } from './auth/authn/token-issuer.ts';
 import { createEscalationCheck } from './auth/authz/escalation-check.ts';
-import { legacyTokenTracking } from './loops/legacy-tokens/legacy-tokens.ts';
+import { legacyTokenTracking } from './loops/legacy-tokens.ts';
 import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
 import { ResourceRegistry } from './resource-registry/resource-registry.ts';
@@ -48,15 +48,16 @@ import {
   type StoreHealth,
   createRegistry,
 } from './registry/index.ts';
-import { kubernetesEndpoints, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
-import { eventSweeper } from './loops/events/event-sweeper.ts';
+import { kubernetesEndpoints } from './loops/kubernetes-endpoints.ts';
+import type { PeerRegistry } from './peer-registry.ts';
+import { eventSweeper } from './loops/event-sweeper.ts';
 import { objectService } from './endpoints/grpc/object-service.ts';
 import { createRestEndpoint } from './endpoints/router/rest-endpoint.ts';
 import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
 import { healthChecks, readinessMember, type ServerState } from './readiness.ts';
 import type { ObjectStore } from './storage/index.ts';
-import { createLoopbackClient, type LoopbackClient } from './loops/loopback-client.ts';
+import { createLoopbackClient, type LoopbackClient } from './loopback-client.ts';
 import { cachedServices, createWebhookCaller } from './webhooks/index.ts';
 
 export interface ApiServerOptions {

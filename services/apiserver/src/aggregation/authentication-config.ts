@@ -5,7 +5,7 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import { FRONT_PROXY, USER_HEADERS } from './front-proxy.ts';
-import type { LoopbackClient } from '../loops/loopback-client.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
 
 export interface AuthenticationConfigOptions {
   readonly cache: WatchCache;

@@ -11,8 +11,8 @@ import {
   type StoredApiService,
 } from './api-service-index.ts';
 import { checkDiscovery } from './fetch-remote.ts';
-import { LEADS_AGAIN_MS } from '../loops/kubernetes-endpoints/peer-registry.ts';
-import type { LoopbackClient } from '../loops/loopback-client.ts';
+import { LEADS_AGAIN_MS } from '../peer-registry.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
 import { failedDiscovery, type Finding, judgeBacking, LOCAL, PASSED, withAvailability } from './plan-availability.ts';
 import type { RemoteServers } from './remote-servers.ts';
 

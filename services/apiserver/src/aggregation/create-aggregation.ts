@@ -9,7 +9,7 @@ import type { ServiceObjects } from '../webhooks/index.ts';
 import { ApiServiceIndex } from './api-service-index.ts';
 import { authenticationConfig } from './authentication-config.ts';
 import { availabilityController } from './availability-controller.ts';
-import type { LoopbackClient } from '../loops/loopback-client.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
 import { registrationController } from './registration-controller.ts';
 import type { RemoteDirectory } from './remote-documents.ts';
 import { RefreshedDirectory } from './refreshed-directory.ts';

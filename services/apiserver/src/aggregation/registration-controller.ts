@@ -4,7 +4,7 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import { cachedDefinitions, DEFINITIONS } from '../custom-resources/serve-definitions.ts';
 import { API_SERVICES, type ApiServiceIndex } from './api-service-index.ts';
-import type { LoopbackClient } from '../loops/loopback-client.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
 import { planRegistrations, type Registration } from './plan-registrations.ts';
 
 export interface RegistrationOptions {

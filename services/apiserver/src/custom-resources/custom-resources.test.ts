@@ -10,7 +10,7 @@ import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
 import type { Watcher } from '../cache/index.ts';
 import type { WatchItem } from '../cache/object-response.ts';
 import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
-import { createLoopbackClient } from '../loops/loopback-client.ts';
+import { createLoopbackClient } from '../loopback-client.ts';
 import { definitionController } from './definition-controller.ts';
 import { planDefinition } from './plan-definition.ts';
 import { serveDefinitions } from './serve-definitions.ts';

@@ -5,7 +5,7 @@ import { type Clock, ControlLoop, errorMessage, pause, Signal } from '@gantry/ba
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import { DELETE_AS_USUAL, EVERYTHING, type RegistryWriter, deleteBody } from '../registry/index.ts';
-import { type LoopbackClient, loopbackContext } from '../loops/loopback-client.ts';
+import { type LoopbackClient, loopbackContext } from '../loopback-client.ts';
 import { planDefinition } from './plan-definition.ts';
 import { cachedDefinitions, DEFINITIONS, definitionsOf, type ServingHooks } from './serve-definitions.ts';
 

@@ -4,7 +4,7 @@ import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bootstrapLoop } from '../loops/bootstrap/bootstrap.ts';
-import { createLoopbackClient } from '../loops/loopback-client.ts';
+import { createLoopbackClient } from '../loopback-client.ts';
 import { deleteBody, DELETE_AS_USUAL, type DeleteOptions, EVERYTHING } from './contract/registry.ts';
 import { patchBody, jsonBody, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 

@@ -9,7 +9,7 @@ import type { KubeObject } from '@gantry/objects';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certificateRequestClient } from '../run-api-server.ts';
-import { createLoopbackClient } from '../loops/loopback-client.ts';
+import { createLoopbackClient } from '../loopback-client.ts';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';

@@ -5,7 +5,7 @@ import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd } from '@gantry/etcd';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { createLogger } from '@gantry/service';
-import { createPeerRegistry, ownAddress } from '../loops/kubernetes-endpoints/index.ts';
+import { createPeerRegistry, ownAddress } from '../peer-registry.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createEtcdObjectStore } from '../storage/index.ts';
 import { TEST_SEALING } from '../storage/testing/test-sealing.ts';

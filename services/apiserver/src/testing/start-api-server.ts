@@ -14,7 +14,7 @@ import type { UsageSource } from '../agents/usage-source.ts';
 import { type AgentLogs, createAgentLogs } from '../endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
 import { createSigningKeys, fixedSigningKeys } from '../auth/authn/signing-keys.ts';
-import { createLoopbackClient } from '../loops/loopback-client.ts';
+import { createLoopbackClient } from '../loopback-client.ts';
 import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { type ApiServerOptions, createApiServer } from '../server.ts';

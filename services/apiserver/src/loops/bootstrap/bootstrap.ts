@@ -18,7 +18,7 @@ import type { GroupMember, Logger } from '@gantry/service';
 import { createAllocators, type Duplicate } from '../../allocators/index.ts';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
+import type { LoopbackClient } from '../../loopback-client.ts';
 import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 

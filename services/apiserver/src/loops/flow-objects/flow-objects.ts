@@ -4,7 +4,7 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../../cache/index.ts';
 import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
 import { FLOW_GROUP, flowStandingObjects } from '../bootstrap/standing-objects.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
+import type { LoopbackClient } from '../../loopback-client.ts';
 import { withDangling } from './plan-dangling.ts';
 
 /** How often they are looked at without a change: Kubernetes' interval. */

@@ -4,7 +4,7 @@ import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
-import { createLoopbackClient, type LoopbackClient } from '../loopback-client.ts';
+import { createLoopbackClient, type LoopbackClient } from '../../loopback-client.ts';
 import type { StoredAddress } from './plan-addresses.ts';
 import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
 import { serviceAddresses } from './service-addresses.ts';

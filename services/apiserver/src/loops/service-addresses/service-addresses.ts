@@ -3,9 +3,9 @@ import { type Clock, ControlLoop, errorMessage, formatTime } from '@gantry/base'
 import type { GroupMember, Logger } from '@gantry/service';
 import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
-import type { LoopbackClient } from '../loopback-client.ts';
+import type { LoopbackClient } from '../../loopback-client.ts';
 import { rangeEvent, serviceEvent, type ServiceWarning } from '../service-event.ts';
-import { LEADS_AGAIN_MS } from '../kubernetes-endpoints/peer-registry.ts';
+import { LEADS_AGAIN_MS } from '../../peer-registry.ts';
 import { planAddresses, type StoredAddress } from './plan-addresses.ts';
 import { planRanges, type RangeAction, type StoredRange } from './plan-ranges.ts';
 

@@ -3,7 +3,7 @@ import type { PodSecurityExemptions } from '@gantry/kinds';
 import type { Clock, NewUid, Random } from '@gantry/base';
 import type { Turns } from '../../turns.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import type { Reviewer } from '../../auth/reviews/access-reviews.ts';
+import type { Reviewer } from '../../auth/access-reviews.ts';
 import type { EscalationCheck } from '../../auth/authz/escalation-check.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
 import type { Access } from '../../admission/index.ts';

@@ -13,15 +13,8 @@ import { claimCandidates, ownersOf } from '../../libraries/owned-objects.shell.t
 import { controllerOf } from '../../libraries/ownership.ts';
 import type { JobMeter } from '../../metrics/workloads.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
-import {
-  type Action,
-  creationReason,
-  type ObservedJob,
-  planJob,
-  planOrphan,
-  planOutcome,
-  type StatusAction,
-} from './plan.ts';
+import type { ObservedJob } from './observed-job.ts';
+import { type Action, creationReason, planJob, planOrphan, planOutcome, type StatusAction } from './plan.ts';
 import { changePods, claimPods, JobMemory, type RememberedJob, removeFinalizer } from './pod-writes.shell.ts';
 import { modeOf, noteProgress, progressWatches } from './progress.shell.ts';
 

@@ -5,7 +5,8 @@ import { describe, expect, it, test } from 'vitest';
 import { exampleJob, type PodSketch, sketchedPod } from '../../testing/job-objects.ts';
 import { NO_FAILURES } from './backoff.ts';
 import { COMPLETION_INDEX } from './job-rules.ts';
-import { type Action, type ObservedJob, planJob, planOrphan } from './plan.ts';
+import type { ObservedJob } from './observed-job.ts';
+import { type Action, planJob, planOrphan } from './plan.ts';
 
 interface Case {
   readonly name: string;

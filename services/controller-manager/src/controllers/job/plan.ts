@@ -15,9 +15,6 @@ import { type JobView, type ObservedJob, viewJob } from './observed-job.ts';
 import { planPodChanges } from './pod-changes.ts';
 import { type JobReport, planJobStatus, type PodOutcome } from './status.ts';
 
-export type { ObservedJob } from './observed-job.ts';
-export type { PodOutcome } from './status.ts';
-
 export type Action =
   | { readonly kind: 'adopt'; readonly pod: Pod }
   | { readonly kind: 'release'; readonly pod: Pod }

@@ -5,7 +5,8 @@ import { adoptionPatch, releasePatch } from '../../libraries/ownership.ts';
 import { createPod, deletePod } from '../../libraries/pods/pod-writes.shell.ts';
 import { type BackoffRecord, NO_FAILURES } from './backoff.ts';
 import { hasFinalizer } from './job-rules.ts';
-import type { Action, PodOutcome } from './plan.ts';
+import type { Action } from './plan.ts';
+import type { PodOutcome } from './status.ts';
 
 /** What became of a plan's changes of pods. `complete` when all were carried out. */
 interface ChangedPods extends PodOutcome {

@@ -27,7 +27,8 @@ import { changesCounts } from '../../libraries/pods/pod-state.ts';
 import { createRevision, deleteRevision, renumberRevision } from '../../libraries/revisions/writes.shell.ts';
 import { isPodAction, type PodAction } from './actions.ts';
 import { setsOfClaim } from './claims.ts';
-import { type Action, type ObservedStatefulSet, planStatefulSet, planStatus } from './plan.ts';
+import type { Action } from './actions.ts';
+import { type ObservedStatefulSet, planStatefulSet, planStatus } from './plan.ts';
 import { performPodAction } from './pod-writes.shell.ts';
 
 /** Keeps one pod for each ordinal of a StatefulSet, with its name, its claims and its template. */

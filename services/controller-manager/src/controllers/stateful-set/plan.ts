@@ -10,8 +10,6 @@ import { ordinalOf, revisionOf } from './identity.ts';
 import { type Member, planPods } from './pods.ts';
 import { differs, statefulSetStatus } from './status.ts';
 
-export type { Action } from './actions.ts';
-
 /** What the plan looks at: the set, and the pods and revisions of its namespace that it controls or may adopt. */
 export interface ObservedStatefulSet {
   readonly set: StatefulSet;

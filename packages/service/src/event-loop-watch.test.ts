@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Activities, type Clock, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import { type Logger, silentLogger } from '../logger.ts';
-import { createMetrics } from '../metrics.ts';
+import { type Logger, silentLogger } from './logger.ts';
+import { createMetrics } from './metrics.ts';
 import { eventLoopWatch } from './event-loop-watch.ts';
 
 interface Warning {

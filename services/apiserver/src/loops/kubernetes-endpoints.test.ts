@@ -1,10 +1,10 @@
 import type { EndpointSlice, Endpoints } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../../registry/testing.ts';
+import { createHarness, type Harness } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loopback-client.ts';
 import { kubernetesEndpoints } from './kubernetes-endpoints.ts';
-import { createPeerRegistry, type PeerRegistry } from './peer-registry.ts';
+import { createPeerRegistry, type PeerRegistry } from '../peer-registry.ts';
 
 describe('the endpoints of default/kubernetes', () => {
   let harness: Harness;

@@ -8,10 +8,10 @@ import {
   TOKEN_TRACKING,
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import { isRecent, type LegacyTokenUses } from '../../auth/authn/legacy-tokens.ts';
-import { objectKey, type WatchCache } from '../../cache/index.ts';
-import { ensureStandingObjects } from '../bootstrap/bootstrap.ts';
-import type { StandingObject } from '../bootstrap/standing-objects.ts';
+import { isRecent, type LegacyTokenUses } from '../auth/authn/legacy-tokens.ts';
+import { objectKey, type WatchCache } from '../cache/index.ts';
+import { ensureStandingObjects } from './bootstrap/bootstrap.ts';
+import type { StandingObject } from './bootstrap/standing-objects.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
 
 const INTERVAL_MS = 60_000;

@@ -1,5 +1,5 @@
 import { apiVersionOf, StatusError } from '@gantry/objects';
-import type { ResourceDefinition } from '../resource-definition.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
 
 export interface FieldRequirement {
   readonly field: string;

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Activities, sleep, systemClock, systemRandom } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../logger.ts';
-import { createMetrics } from '../metrics.ts';
+import { silentLogger } from './logger.ts';
+import { createMetrics } from './metrics.ts';
 import { type Readiness, serviceMembers } from './start-service.ts';
 
 const nothing = Buffer.alloc(0);

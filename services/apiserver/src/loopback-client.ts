@@ -1,8 +1,8 @@
 import { findResource } from '@gantry/kinds';
 import { isReason, type KubeObject, type ResourceRef } from '@gantry/objects';
 import { must } from '@gantry/base';
-import { NOT_AUDITED } from '../audit/index.ts';
-import { APISERVER } from '../auth/user.ts';
+import { NOT_AUDITED } from './audit/index.ts';
+import { APISERVER } from './auth/user.ts';
 import {
   DELETE_AS_USUAL,
   type RegistryReader,
@@ -11,7 +11,7 @@ import {
   type Target,
   deleteBody,
   jsonBody,
-} from '../registry/index.ts';
+} from './registry/index.ts';
 
 const WRITE = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Ignore' } as const;
 

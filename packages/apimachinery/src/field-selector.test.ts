@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import type { StructType } from '../schema/type-schema.ts';
+import type { StructType } from './schema/type-schema.ts';
 import { labelSelectorFrom, parseLabelSelector, StatusError } from '@gantry/objects';
 import { fieldLabelsOf, parseFieldSelector } from './field-selector.ts';
 
@@ -21,7 +21,7 @@ interface Step {
   };
 }
 
-const recordings = readFileSync(new URL('../../../../integration-tests/golden/request.jsonl', import.meta.url), 'utf8')
+const recordings = readFileSync(new URL('../../../integration-tests/golden/request.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as { id: string; steps: Step[] });

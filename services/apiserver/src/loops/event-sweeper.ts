@@ -2,8 +2,8 @@ import { type Clock, ControlLoop, errorMessage, type Instant } from '@gantry/bas
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { Event, KubeObject } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import type { WatchCache } from '../../cache/index.ts';
-import type { ObjectStore } from '../../storage/index.ts';
+import type { WatchCache } from '../cache/index.ts';
+import type { ObjectStore } from '../storage/index.ts';
 
 /** How long Kubernetes keeps Events. */
 const KEEP_MS = 3_600_000;

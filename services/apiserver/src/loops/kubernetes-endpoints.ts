@@ -11,7 +11,7 @@ import {
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { LoopbackClient } from '../loopback-client.ts';
-import type { PeerAddress, PeerRegistry } from './peer-registry.ts';
+import type { PeerAddress, PeerRegistry } from '../peer-registry.ts';
 
 export interface KubernetesEndpointsOptions {
   readonly client: LoopbackClient;

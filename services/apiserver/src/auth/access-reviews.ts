@@ -10,10 +10,10 @@ import {
   type SubjectAccessReview,
   type TokenReview,
 } from '@gantry/objects';
-import { type User, userInfo } from '../user.ts';
-import type { AccessDecider, Decision } from '../authz/authorizer.ts';
-import { ISSUER } from '../authn/service-account-claims.ts';
-import type { OnNotice, TokenAuthenticator } from '../authn/token-authenticator.ts';
+import { type User, userInfo } from './user.ts';
+import type { AccessDecider, Decision } from './authz/authorizer.ts';
+import { ISSUER } from './authn/service-account-claims.ts';
+import type { OnNotice, TokenAuthenticator } from './authn/token-authenticator.ts';
 
 /** Who asks, and what the answer to the question tells beside it. */
 export interface ReviewContext {

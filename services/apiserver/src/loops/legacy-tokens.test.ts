@@ -1,9 +1,9 @@
 import type { ConfigMap, KubeObject, Secret } from '@gantry/objects';
 import { createMetrics, type Logger, silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LegacyTokenUses } from '../../auth/authn/legacy-tokens.ts';
-import { DELETE_AS_USUAL, deleteBody } from '../../registry/contract/registry.ts';
-import { createHarness, type Harness } from '../../registry/testing.ts';
+import { LegacyTokenUses } from '../auth/authn/legacy-tokens.ts';
+import { DELETE_AS_USUAL, deleteBody } from '../registry/contract/registry.ts';
+import { createHarness, type Harness } from '../registry/testing.ts';
 import { createLoopbackClient, type LoopbackClient } from '../loopback-client.ts';
 import { legacyTokenTracking, trackingSince } from './legacy-tokens.ts';
 

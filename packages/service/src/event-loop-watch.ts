@@ -1,7 +1,7 @@
 import { type Activities, type Clock, pause } from '@gantry/base';
-import type { Logger } from '../logger.ts';
-import type { Metrics } from '../metrics.ts';
-import type { GroupMember } from '../run-group.ts';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import type { GroupMember } from './run-group.ts';
 
 /** A stall that is logged, in milliseconds. */
 const STALL_MS = 250;

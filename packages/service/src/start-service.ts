@@ -1,16 +1,16 @@
 import { Activities, type Clock, type Random, systemClock, systemRandom } from '@gantry/base';
 import { openTlsFolder, type TlsFolder, type TlsSource } from '@gantry/tls';
-import { certificateRenewal, type RequestCertificate } from '../certificate-renewal.ts';
-import { eventLoopWatch } from '../event-loop/event-loop-watch.ts';
-import { grpcServer } from '../grpc/grpc-server.ts';
-import type { GrpcError } from '../grpc/grpc-service.ts';
-import { healthService } from '../grpc/health-service.ts';
-import { cachesListed, createHealth, type Health, type HealthCheck } from '../health.ts';
-import { httpEndpoint } from '../http-endpoint.ts';
-import { createLogger, type Logger, type LogLevel } from '../logger.ts';
-import { createMetrics, type Metrics } from '../metrics.ts';
-import { type GroupMember, type GroupOutcome, runGroup } from '../run-group.ts';
-import { exitOnStopSignals } from '../run-main.ts';
+import { certificateRenewal, type RequestCertificate } from './certificate-renewal.ts';
+import { eventLoopWatch } from './event-loop-watch.ts';
+import { grpcServer } from './grpc/grpc-server.ts';
+import type { GrpcError } from './grpc/grpc-service.ts';
+import { healthService } from './grpc/health-service.ts';
+import { cachesListed, createHealth, type Health, type HealthCheck } from './health.ts';
+import { httpEndpoint } from './http-endpoint.ts';
+import { createLogger, type Logger, type LogLevel } from './logger.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { type GroupMember, type GroupOutcome, runGroup } from './run-group.ts';
+import { exitOnStopSignals } from './run-main.ts';
 
 /** The settings that every service has. */
 export interface ServiceSettings {
