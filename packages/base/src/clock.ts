@@ -35,22 +35,9 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after `delayMs`; rejects with the signal's reason when it is aborted first. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason);
-      return;
-    }
-    const onAbort = () => {
-      cancel();
-      reject(signal.reason);
-    };
-    const cancel = clock.setTimer(delayMs, () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  await pause(clock, delayMs, signal);
+  signal.throwIfAborted();
 }
 
 /** Resolves after `delayMs`, or as soon as the signal is aborted: for loops that check the signal themselves. */

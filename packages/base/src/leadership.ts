@@ -61,7 +61,7 @@ const MESSAGES = {
 /** Campaigns and acts while elected, until the signal is aborted. An election that fails is tried again. */
 export async function lead<T>(options: LeadOptions<T>, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
-  const campaigns = new ControlLoop({
+  await new ControlLoop({
     round: () => campaign(options, signal),
     intervalMs: REST_MS,
     retry: RETRY,
@@ -69,8 +69,7 @@ export async function lead<T>(options: LeadOptions<T>, signal: AbortSignal): Pro
     onError: (error) => log.warn({ err: error }, 'the campaign failed, beginning another'),
     clock,
     random,
-  });
-  await campaigns.run(signal);
+  }).run(signal);
 }
 
 /** One campaign, until it is aborted or this process resigns. */

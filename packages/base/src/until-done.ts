@@ -17,7 +17,6 @@ export async function untilDone<T>(
 ): Promise<T> {
   let reported: string | undefined;
   for (;;) {
-    signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {

@@ -54,7 +54,9 @@ export function createControllerHarness(): ControllerHarness {
     void work.catch((error: unknown) => {
       if (!stop.signal.aborted) failures.push(error);
     });
-  onTestFinished(() => {
+  onTestFinished(async () => {
+    // A manager that has begun to end must not be taken for one that ends with the test.
+    await new Promise((resolve) => setImmediate(resolve));
     stop.abort();
     if (failures.length > 0) throw new AggregateError(failures, 'the controllers ended');
   });
