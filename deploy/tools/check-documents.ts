@@ -1,17 +1,11 @@
-/** Reports where the tables of variables, metrics, and our labels and annotations in the pages differ from the code. */
+/** Reports where the tables of metrics, and of our labels and annotations in the pages differ from the code. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findMetricFaults } from './prose/find-metric-faults.ts';
 import { findNameFaults } from './prose/find-name-faults.ts';
-import { findSettingFaults } from './prose/find-setting-faults.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-
-/** The texts of the services' `config.ts`, by the services' names. */
-const configs = new Map(
-  globSync('services/*/src/config.ts', { cwd: root }).map((path) => [path.split('/')[1] ?? '', read(path)] as const),
-);
 
 /** The code of what runs in a cluster, without its tests. */
 const sources = new Map(
@@ -20,12 +14,8 @@ const sources = new Map(
     .map((path) => [path, read(path)] as const),
 );
 
-const conventions = read('docs/conventions.md');
 const faults = [
-  ...[...findSettingFaults(conventions, configs), ...findNameFaults(conventions, sources)].map((fault) => ({
-    page: 'docs/conventions.md',
-    ...fault,
-  })),
+  ...findNameFaults(read('docs/conventions.md'), sources).map((fault) => ({ page: 'docs/conventions.md', ...fault })),
   ...findMetricFaults(read('docs/metrics.md'), sources).map((fault) => ({ page: 'docs/metrics.md', ...fault })),
 ];
 for (const { page, line, problem } of faults) process.stderr.write(`${page}:${line}: ${problem}\n`);

@@ -1,15 +1,16 @@
 /**
- * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, and the pictures of docs/pictures that have a
- * source in Graphviz' language. With `--verify`, fails when a file changes.
+ * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, the pictures of docs/pictures that have a source
+ * in Graphviz' language, and the table of settings in docs/conventions.md. With `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instance } from '@viz-js/viz';
+import { withSettings } from './settings-table.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const GENERATED = ['proto/src/gen', 'packages/objects/src/generated', 'docs/pictures'];
+const GENERATED = ['proto/src/gen', 'packages/objects/src/generated', 'docs'];
 
 function snapshot(): ReadonlyMap<string, string> {
   const files = GENERATED.flatMap((folder) =>
@@ -32,6 +33,8 @@ for (const name of readdirSync(pictures).filter((file) => file.endsWith('.dot'))
   const source = readFileSync(join(pictures, name), 'utf8');
   writeFileSync(join(pictures, name.replace(/dot$/, 'svg')), viz.renderString(source, { format: 'svg' }));
 }
+const conventions = join(root, 'docs/conventions.md');
+writeFileSync(conventions, await withSettings(readFileSync(conventions, 'utf8'), root));
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

@@ -21,9 +21,10 @@ export interface ConfigReader {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A reader of an environment's variables. */
-export function createConfigReader(environment: Environment): ConfigReader {
-  const raw = (variable: string): string | undefined => {
+/** A reader of an environment's variables, which notes them in `settings`. */
+function createConfigReader(environment: Environment, settings: Map<string, unknown>): ConfigReader {
+  const raw = (variable: string, fallback: unknown): string | undefined => {
+    settings.set(variable, fallback);
     const value = environment[variable]?.trim();
     return value === undefined || value === '' ? undefined : value;
   };
@@ -32,9 +33,9 @@ export function createConfigReader(environment: Environment): ConfigReader {
     return fallback;
   };
   return {
-    text: (variable, fallback) => raw(variable) ?? orRequired(variable, fallback),
+    text: (variable, fallback) => raw(variable, fallback) ?? orRequired(variable, fallback),
     integer: (variable, { min, max }, fallback) => {
-      const value = raw(variable);
+      const value = raw(variable, fallback);
       if (value === undefined) return orRequired(variable, fallback);
       const number = Number(value);
       if (!Number.isSafeInteger(number) || number < min || number > max) {
@@ -43,7 +44,7 @@ export function createConfigReader(environment: Environment): ConfigReader {
       return number;
     },
     list: (variable, fallback) => {
-      const value = raw(variable);
+      const value = raw(variable, fallback);
       if (value === undefined) return orRequired(variable, fallback);
       const parts = value
         .split(',')
@@ -53,7 +54,7 @@ export function createConfigReader(environment: Environment): ConfigReader {
       return parts;
     },
     oneOf: (variable, choices, fallback) => {
-      const value = raw(variable);
+      const value = raw(variable, fallback);
       if (value === undefined) return orRequired(variable, fallback);
       const choice = choices.find((candidate) => candidate === value);
       if (choice === undefined) {
@@ -64,12 +65,22 @@ export function createConfigReader(environment: Environment): ConfigReader {
   };
 }
 
+const READ_FROM = new WeakMap<object, ReadonlyMap<string, unknown>>();
+
 /** Builds a frozen configuration; arrays and objects inside are frozen too. */
 export function readConfig<T extends object>(
   environment: Environment,
   build: (reader: ConfigReader) => T,
 ): Readonly<T> {
-  return freeze(build(createConfigReader(environment)));
+  const settings = new Map<string, unknown>();
+  const config = freeze(build(createConfigReader(environment, settings)));
+  READ_FROM.set(config, settings);
+  return config;
+}
+
+/** The variables that a configuration was read from, each with its default: `npm run generate` writes them into a page. */
+export function settingsOf(config: object): ReadonlyMap<string, unknown> {
+  return READ_FROM.get(config) ?? new Map();
 }
 
 function freeze<T>(value: T): T {

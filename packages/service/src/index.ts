@@ -19,7 +19,7 @@ export { type PlaceLimits, Places } from './connections/places.ts';
 export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop-watch.ts';
-export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
+export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config.ts';
 export { StreamEndedError } from './grpc/call-failures.ts';
 export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc/grpc-service.ts';
