@@ -190,10 +190,10 @@ function limitsOf(
   config: AgentConfig,
   engine: EngineInfo,
   clock: Clock,
-): Pick<WorkerServices, 'processLimit' | 'starts' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
+): Pick<WorkerServices, 'processLimit' | 'startSlots' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
   return {
     processLimit: config.processLimit,
-    starts: startSlots(parallelStarts(engine, config.capacityShares), clock),
+    startSlots: startSlots(parallelStarts(engine, config.capacityShares), clock),
     removals: new Slots(parallelRemovals(engine, config.capacityShares)),
     probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,

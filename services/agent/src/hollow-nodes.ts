@@ -252,7 +252,7 @@ function sharedServices(
     resolver: RESOLVER,
     addresses: new AddressPool(POD_CIDR, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
-    starts: new Slots(PARALLEL_CALLS),
+    startSlots: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
     probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,

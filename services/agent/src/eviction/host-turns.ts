@@ -9,7 +9,7 @@ import { compareRanks, type Rank } from './rank.ts';
 const FRESH_MS = 15_000;
 const FILE = 'pressure.json';
 
-interface Claim {
+interface WrittenRank {
   readonly atMs: number;
   readonly rank: Rank;
 }
@@ -23,7 +23,7 @@ export class HostTurns {
   readonly #node: string;
   readonly #clock: Clock;
   /** Monotonic: the machine's clock may be set. */
-  #claimedMs = -Infinity;
+  #writtenMs = -Infinity;
 
   /** `folder` has a folder for each node of the host. */
   constructor(folder: string, node: string, clock: Clock) {
@@ -39,53 +39,53 @@ export class HostTurns {
   async isOurs(rank: Rank): Promise<boolean> {
     const nowMs = this.#clock.now();
     const passedMs = this.#clock.monotonicMs();
-    const isNew = passedMs - this.#claimedMs > FRESH_MS;
-    this.#claimedMs = passedMs;
+    const isNew = passedMs - this.#writtenMs > FRESH_MS;
+    this.#writtenMs = passedMs;
     await this.#write({ atMs: nowMs, rank });
     if (isNew) return false;
-    const claims = await this.#others(nowMs);
-    return claims.every(({ node, claim }) => {
-      const order = compareRanks(rank, claim.rank);
+    const others = await this.#others(nowMs);
+    return others.every(({ node, written }) => {
+      const order = compareRanks(rank, written.rank);
       return order < 0 || (order === 0 && this.#node < node);
     });
   }
 
-  async #others(nowMs: number): Promise<readonly { readonly node: string; readonly claim: Claim }[]> {
-    const found: { node: string; claim: Claim }[] = [];
+  async #others(nowMs: number): Promise<readonly { readonly node: string; readonly written: WrittenRank }[]> {
+    const found: { node: string; written: WrittenRank }[] = [];
     for (const node of await readdir(this.#folder)) {
-      const claim = node === this.#node ? undefined : await readClaim(join(this.#folder, node, FILE));
-      // A claim of the future is from before the machine's clock was set back.
-      if (claim !== undefined && Math.abs(nowMs - claim.atMs) <= FRESH_MS) found.push({ node, claim });
+      const written = node === this.#node ? undefined : await readRank(join(this.#folder, node, FILE));
+      // What was written in the future is from before the machine's clock was set back.
+      if (written !== undefined && Math.abs(nowMs - written.atMs) <= FRESH_MS) found.push({ node, written });
     }
     return found;
   }
 
   /** Replaced as a whole: others read it at any time. */
-  async #write(claim: Claim): Promise<void> {
+  async #write(written: WrittenRank): Promise<void> {
     const folder = join(this.#folder, this.#node);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await replaceFile(join(folder, FILE), JSON.stringify(claim), { mode: 0o600 });
+    await replaceFile(join(folder, FILE), JSON.stringify(written), { mode: 0o600 });
   }
 }
 
 /** Undefined for a node that has never been short of anything, that was removed meanwhile, or whose file is damaged. */
-async function readClaim(path: string): Promise<Claim | undefined> {
+async function readRank(path: string): Promise<WrittenRank | undefined> {
   const text = await readIfThere(path, ['ENOENT', 'ENOTDIR']);
-  return text === undefined ? undefined : parseClaim(text);
+  return text === undefined ? undefined : parseRank(text);
 }
 
-/** A file that was cut is no claim: its node writes it anew at its next synchronisation. */
-function parseClaim(text: string): Claim | undefined {
+/** A file that was cut has no rank: its node writes it anew at its next synchronisation. */
+function parseRank(text: string): WrittenRank | undefined {
   let found: unknown;
   try {
     found = JSON.parse(text);
   } catch {
     return undefined;
   }
-  return isClaim(found) ? found : undefined;
+  return isWrittenRank(found) ? found : undefined;
 }
 
-function isClaim(found: unknown): found is Claim {
+function isWrittenRank(found: unknown): found is WrittenRank {
   if (typeof found !== 'object' || found === null) return false;
   const { atMs, rank } = found as { readonly atMs?: unknown; readonly rank?: unknown };
   return typeof atMs === 'number' && Array.isArray(rank) && rank.every((part) => typeof part === 'number');

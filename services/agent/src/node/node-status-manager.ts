@@ -50,7 +50,7 @@ export interface NodeStatusManagerOptions {
   readonly checkMs?: number;
 }
 
-type Draft = NodeStatusManagerOptions['observation'] & {
+type NodeDraft = NodeStatusManagerOptions['observation'] & {
   readonly engineFailure: string | undefined;
   /** Undefined: those that the Node shows already. */
   readonly images: readonly ContainerImage[] | undefined;
@@ -109,7 +109,7 @@ export class NodeStatusManager {
   }
 
   /** Every write is conditional on the version that it was computed from. */
-  async #write(draft: Draft, signal: AbortSignal): Promise<void> {
+  async #write(draft: NodeDraft, signal: AbortSignal): Promise<void> {
     const { client, clock, shares, view, pressures } = this.#options;
     const key = { namespace: '', name: draft.name };
     const node = await this.#get(signal);

@@ -25,7 +25,7 @@ const MAX_HELD_MS = 1_000;
  * were it given back in between, another pod would begin, and all would run at the end.
  */
 export async function createSandbox(pod: Pod, action: CreateSandbox, context: ActionContext): Promise<void> {
-  const slot = await context.services.starts.take(context.step);
+  const slot = await context.services.startSlots.take(context.step);
   const created = Promise.withResolvers<CreatedSandbox | undefined>();
   const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
   const prepared = prepareFirst(pod, action, mounted, created.promise, context);

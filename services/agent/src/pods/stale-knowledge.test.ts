@@ -129,7 +129,7 @@ describe('the worker of a pod', () => {
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
       events: { event: () => undefined },
-      starts: new Slots(1),
+      startSlots: new Slots(1),
       removals: new Slots(1),
       maxRestartDelayMs: 300_000,
       probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },

@@ -65,7 +65,7 @@ export async function startContainer(
     await services.runtime.containers.startContainer(id, signal);
     return id;
   };
-  const id = await services.starts.use(start, signal, 'finish');
+  const id = await services.startSlots.use(start, signal, 'finish');
   return { ...(await afterStart(pod, next, id, place, services, signal)), paths: stack.move() };
 }
 
@@ -105,7 +105,7 @@ export async function startPrepared(
   await using stack = new AsyncDisposableStack();
   stack.use(prepared);
   {
-    using _slot = slot?.isHeld === true ? slot : await services.starts.take(signal, 'finish');
+    using _slot = slot?.isHeld === true ? slot : await services.startSlots.take(signal, 'finish');
     await services.runtime.containers.startContainer(prepared.id, signal);
   }
   return { ...(await afterStart(pod, next, prepared.id, place, services, signal)), paths: stack.move() };

@@ -75,7 +75,7 @@ interface StartServices {
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;
   /** Bounds how many containers are created and started at once. */
-  readonly starts: Slots;
+  readonly startSlots: Slots;
 }
 
 /** What a running pod is measured and judged by, and reported to. */

@@ -198,7 +198,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),
     events: recorder,
-    starts: startSlots(host.parallelCalls, clock),
+    startSlots: startSlots(host.parallelCalls, clock),
     removals: new Slots(host.parallelCalls),
     maxRestartDelayMs: 300_000,
     probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },

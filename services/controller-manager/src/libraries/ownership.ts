@@ -7,7 +7,7 @@ import {
 } from '@gantry/objects';
 
 /** What a set of objects means for an owner that selects by label. */
-export interface Claim<T> {
+export interface Ownership<T> {
   /** Controlled by the owner and selected. */
   readonly owned: readonly T[];
   /** Selected, without a controller: to be adopted. Not part of `owned` yet. */
@@ -41,7 +41,7 @@ export function claimObjects<T extends KubeObject>(
   owner: KubeObject,
   candidates: readonly T[],
   selects: (labels: Record<string, string> | undefined) => boolean,
-): Claim<T> {
+): Ownership<T> {
   const owned: T[] = [];
   const adopt: T[] = [];
   const release: T[] = [];

@@ -48,7 +48,7 @@ const ADDRESS_FIELD = `metadata.annotations[${HOST_ADDRESS_ANNOTATION}]`;
 const RANGE_FIELD = 'spec.podCIDR';
 
 /** What a Node says of its host. */
-interface Claim {
+interface HostReport {
   readonly node: string;
   readonly engine: string;
   readonly address: string;
@@ -62,14 +62,14 @@ interface Claim {
  */
 export function planHosts(nodes: readonly Node[], surroundings: HostSurroundings): HostsPlan {
   const own = canonical(surroundings.podCidr);
-  const claims = nodes.toSorted(byAge).map(claimOf);
+  const reports = nodes.toSorted(byAge).map(reportOf);
   const known = new KnownHosts(surroundings);
-  for (const { cidr, engine } of claims) if (cidr === own) known.takeOwn(engine);
+  for (const { cidr, engine } of reports) if (cidr === own) known.takeOwn(engine);
   const refused: RefusedHost[] = [];
-  for (const claim of claims) {
-    if (claim.cidr === own || claim.cidr === '' || claim.address === '') continue;
-    const refusal = known.take(claim);
-    if (refusal !== undefined) refused.push({ node: claim.node, ...refusal });
+  for (const report of reports) {
+    if (report.cidr === own || report.cidr === '' || report.address === '') continue;
+    const refusal = known.take(report);
+    if (refusal !== undefined) refused.push({ node: report.node, ...refusal });
   }
   return { hosts: known.hosts(), refused };
 }
@@ -95,7 +95,7 @@ class KnownHosts {
     return [...this.#byEngine.values()].toSorted((one, other) => numberOf(one.cidr) - numberOf(other.cidr));
   }
 
-  take({ engine, address, cidr }: Claim): Refusal | undefined {
+  take({ engine, address, cidr }: HostReport): Refusal | undefined {
     if (engine === '') return { field: ENGINE_FIELD, reason: 'is missing' };
     if (this.#ownEngines.has(engine)) return { field: RANGE_FIELD, reason: "is not the one of its engine's host" };
     const reason = this.#whyNoRange(cidr);
@@ -143,7 +143,7 @@ function contradiction(host: OtherHost, address: string, cidr: string): Refusal 
   return undefined;
 }
 
-function claimOf({ metadata, spec }: Node): Claim {
+function reportOf({ metadata, spec }: Node): HostReport {
   return {
     node: metadata.name ?? '',
     engine: metadata.labels?.[ENGINE_LABEL] ?? '',

@@ -19,7 +19,7 @@ import {
   SERVICE_NAME_LABEL,
 } from '@gantry/objects';
 import { protocolOf } from '../rules/service-port.ts';
-import { type Member, memberOf, type MemberPort } from './member.ts';
+import { type Member, memberOfPod, type MemberPort } from './member.ts';
 
 /** What has changed for policies and is not worked off yet: the last state by key, undefined for what is gone. */
 export class Changes {
@@ -54,7 +54,7 @@ export class Changes {
         case PODS.resource:
           this.members.set(
             `pod/${formatKey(keyOf(subject))}`,
-            object === undefined ? undefined : this.#memberOf(object),
+            object === undefined ? undefined : this.#memberOfPod(object),
           );
           break;
         case ENDPOINT_SLICES.resource:
@@ -69,8 +69,8 @@ export class Changes {
   /**
    * No pod has the address of a container of the control plane, whatever an agent reports: to isolate it would close the API or the DNS.
    */
-  #memberOf(pod: Pod): Member | undefined {
-    const member = memberOf(pod);
+  #memberOfPod(pod: Pod): Member | undefined {
+    const member = memberOfPod(pod);
     const isContainers = this.#containers !== undefined && isWithin(this.#containers, member?.address ?? '');
     return isContainers ? undefined : member;
   }

@@ -1,17 +1,17 @@
 import type { Container, Pod } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { pod } from '../testing/policies.ts';
-import { MAX_NAMED_PORTS, memberOf } from './member.ts';
+import { MAX_NAMED_PORTS, memberOfPod } from './member.ts';
 
 const web = pod('web', '10.128.4.1');
 
 function ports(containers: Container[], initContainers: Container[] = []): readonly string[] {
-  const found = memberOf({ ...web, spec: { containers, initContainers } })?.ports ?? [];
+  const found = memberOfPod({ ...web, spec: { containers, initContainers } })?.ports ?? [];
   return found.map(({ protocol, name, number }) => `${protocol} ${name} ${number}`);
 }
 
 test('a pod is known by its namespace, labels, address and Node, which its agent cannot choose', () => {
-  expect(memberOf(web)).toEqual({
+  expect(memberOfPod(web)).toEqual({
     key: 'pod/default/web',
     namespace: 'default',
     labels: { app: 'web' },
@@ -28,7 +28,7 @@ test.each<readonly [string, Partial<Pod>]>([
   ['given to others, since it has succeeded', { status: { podIP: '10.128.4.1', phase: 'Succeeded' } }],
   ["its Node's", { spec: { hostNetwork: true, containers: [] } }],
 ])('a pod without an address of its own is not known: %s', (_, change) => {
-  expect(memberOf({ ...web, ...change })).toBeUndefined();
+  expect(memberOfPod({ ...web, ...change })).toBeUndefined();
 });
 
 test.each(['initContainerStatuses', 'ephemeralContainerStatuses'])(
@@ -36,7 +36,7 @@ test.each(['initContainerStatuses', 'ephemeralContainerStatuses'])(
   (list) => {
     const running = { name: 's', image: 'i', imageID: '', ready: false, restartCount: 0, state: { running: {} } };
     const status = { podIP: '10.128.4.1', phase: 'Failed', [list]: [running] };
-    expect(memberOf({ ...web, status })?.address).toBe('10.128.4.1');
+    expect(memberOfPod({ ...web, status })?.address).toBe('10.128.4.1');
   },
 );
 

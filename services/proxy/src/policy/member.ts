@@ -26,7 +26,7 @@ export const MAX_NAMED_PORTS = 100;
  * Undefined for pods without an address of their own: those that have none yet, have ended, or are in their Node's network. A phase alone
  * is no end: a pod whose init container has failed has `Failed` while its sidecars still run.
  */
-export function memberOf(pod: Pod): Member | undefined {
+export function memberOfPod(pod: Pod): Member | undefined {
   const { metadata, spec, status } = pod;
   const address = status?.podIP ?? '';
   const isOver = hasEnded(pod) && !hasRunning(pod);

@@ -65,7 +65,7 @@ export class PolicyView {
   readonly #policies = new Map<string, NamespacePolicies>();
   readonly #groups: PeerGroups;
   readonly #namedPorts: NamedPortSets;
-  readonly #claims = new AddressClaims();
+  readonly #holders = new AddressHolders();
   readonly #nodes: NodeAddresses;
   readonly #changes: Changes;
   #short = 0;
@@ -165,11 +165,11 @@ export class PolicyView {
       const { address } = subject.member;
       let isolation = isolations.get(address);
       if (isolation === undefined) {
-        const claims = this.#claims.claimantsOf(address);
-        isolation = planIsolation(address, claims, surroundings);
+        const holders = this.#holders.of(address);
+        isolation = planIsolation(address, holders, surroundings);
         isolations.set(address, isolation);
         this.#touchOthers(subject);
-        yield claims.size * (1 + subject.selection.size);
+        yield holders.size * (1 + subject.selection.size);
       }
       this.#write(subject.member.key, planSubject(subject, isolation, surroundings));
       yield 1 + subject.groups.size;
@@ -178,8 +178,7 @@ export class PolicyView {
 
   /** What isolates an address depends on all pods that have it. */
   #touchOthers(subject: Subject): void {
-    for (const other of this.#claims.claimantsOf(subject.member.address))
-      if (other !== subject) this.#touched.add(other);
+    for (const other of this.#holders.of(subject.member.address)) if (other !== subject) this.#touched.add(other);
   }
 
   *#setNodes(): Work {
@@ -226,7 +225,7 @@ export class PolicyView {
     this.#leave(subject);
     subject.member = member;
     this.#namedPorts.addSubject(subject);
-    this.#claims.add(subject);
+    this.#holders.add(subject);
     if (known === undefined) {
       this.#subjects.set(key, subject);
       const inNamespace = this.#subjectsByNamespace.get(member.namespace) ?? new Set();
@@ -257,7 +256,7 @@ export class PolicyView {
   /** Takes a pod out of what is looked up by its ports and its address. */
   #leave(subject: Subject): void {
     this.#namedPorts.removeSubject(subject);
-    this.#claims.remove(subject);
+    this.#holders.remove(subject);
     this.#touchOthers(subject);
   }
 
@@ -322,24 +321,24 @@ export class PolicyView {
 }
 
 /** Which pods say that they have an address. It should be one; but a pod's address is reported by its Node's agent. */
-class AddressClaims {
-  readonly #claims = new Map<string, Set<Subject>>();
+class AddressHolders {
+  readonly #holders = new Map<string, Set<Subject>>();
 
   add(subject: Subject): void {
     const { address } = subject.member;
-    this.#claims.set(address, (this.#claims.get(address) ?? new Set()).add(subject));
+    this.#holders.set(address, (this.#holders.get(address) ?? new Set()).add(subject));
   }
 
   /** Has to be called before the pod's address changes. */
   remove(subject: Subject): void {
     const { address } = subject.member;
-    const claims = this.#claims.get(address);
-    if (claims?.delete(subject) === true && claims.size === 0) this.#claims.delete(address);
+    const holders = this.#holders.get(address);
+    if (holders?.delete(subject) === true && holders.size === 0) this.#holders.delete(address);
   }
 
   /** All pods with the address. */
-  claimantsOf(address: string): ReadonlySet<Subject> {
-    return this.#claims.get(address) ?? NO_SUBJECTS;
+  of(address: string): ReadonlySet<Subject> {
+    return this.#holders.get(address) ?? NO_SUBJECTS;
   }
 }
 

@@ -147,12 +147,12 @@ export function planIsolation(
   const reported = [...subjects];
   const own = reported.filter(({ member }) => nodes.canHave(member.node, address));
   // Where none is of this host by its Node's range, that is from before the host's was changed: the pods stay isolated.
-  const claims = own.length > 0 ? own : reported;
+  const holders = own.length > 0 ? own : reported;
   const elements: Element[] = [];
   const chains = new Map<string, readonly string[]>();
   for (const direction of ['ingress', 'egress'] as const) {
     const wanted = new Map(
-      claims.flatMap(({ selection }) => {
+      holders.flatMap(({ selection }) => {
         const chain = shared.chainsOf(selection)[direction];
         return chain === undefined ? [] : [[chain.name, chain] as const];
       }),
@@ -165,7 +165,7 @@ export function planIsolation(
   if (elements.length === 0) return EMPTY;
   // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it, from its container's address.
   const open = new Set([`${address} . ${address}`]);
-  for (const other of commonTo(claims.map(({ member }) => nodes.addressesOf(member.node)))) {
+  for (const other of commonTo(holders.map(({ member }) => nodes.addressesOf(member.node)))) {
     open.add(`${other} . ${address}`).add(`${address} . ${other}`);
   }
   for (const key of open) elements.push({ container: 'always-open', key, value: '' });

@@ -8,7 +8,7 @@ import {
   type Node,
   type Pod,
 } from '@gantry/objects';
-import { type Claim, claimObjects } from '../../libraries/ownership.ts';
+import { type Ownership, claimObjects } from '../../libraries/ownership.ts';
 import { isAvailable, isReady, nextAvailability } from '../../libraries/pods/pod-state.ts';
 import { expiredRevisions, type HistoryAction, orderHistory } from './history.ts';
 import {
@@ -59,8 +59,8 @@ export function planDaemonSet(observed: ObservedDaemonSet, now: Instant): Plan<A
   if (equalJson(set.spec?.selector, {})) return { actions: [{ kind: 'reportSelectingAll' }] };
   // Its history may be gone before its pods are, so that neither pods nor status could be told.
   if (set.metadata.deletionTimestamp !== undefined) return { actions: [] };
-  const pods = claim(set, observed.pods);
-  const revisions = claim(set, observed.revisions);
+  const pods = ownershipOf(set, observed.pods);
+  const revisions = ownershipOf(set, observed.revisions);
   const history = orderHistory(set, revisions.held, pods.held);
   const view = viewOf(observed, history.hash, history.pods);
   const status = daemonSetStatus(view, now);
@@ -78,12 +78,12 @@ export function planDaemonSet(observed: ObservedDaemonSet, now: Instant): Plan<A
 }
 
 /** Adoptions and releases, and what the set holds after them. */
-function claim<T extends Pod | ControllerRevision>(
+function ownershipOf<T extends Pod | ControllerRevision>(
   set: DaemonSet,
   candidates: readonly T[],
 ): { readonly actions: readonly Action[]; readonly held: readonly T[] } {
   const selector = labelSelectorFrom(set.spec?.selector);
-  const claimed: Claim<T> = claimObjects(set, candidates, (labels) => selector.matches(labels));
+  const claimed: Ownership<T> = claimObjects(set, candidates, (labels) => selector.matches(labels));
   const actions = [
     ...claimed.adopt.map((object): Action => ({ kind: 'adopt', object })),
     ...claimed.release.map((object): Action => ({ kind: 'release', object })),

@@ -46,7 +46,7 @@ export type Action =
 const ROUNDING_MS = 1000;
 
 /** The state of one planning: what was observed, sorted, and the conditions as they are being rewritten. */
-interface Draft {
+interface DeploymentDraft {
   readonly deployment: Deployment;
   readonly newSet: ReplicaSet | undefined;
   readonly old: readonly ReplicaSet[];
@@ -67,12 +67,12 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
   const { deployment } = observed;
   const selector = selectorOf(deployment);
   if (selector.empty) return { actions: refuseSelector(deployment) };
-  const claim = claimObjects(deployment, observed.replicaSets, (labels) => selector.matches(labels));
-  const draft = startDraft(observed, [...claim.owned, ...claim.adopt], now);
-  for (const set of claim.adopt) draft.actions.push({ kind: 'adopt', set });
-  for (const set of claim.release) draft.actions.push({ kind: 'release', set });
+  const ownership = claimObjects(deployment, observed.replicaSets, (labels) => selector.matches(labels));
+  const draft = startDraft(observed, [...ownership.owned, ...ownership.adopt], now);
+  for (const set of ownership.adopt) draft.actions.push({ kind: 'adopt', set });
+  for (const set of ownership.release) draft.actions.push({ kind: 'release', set });
   // What is adopted has to be seen as ours before it is changed.
-  if (claim.adopt.length > 0) return { actions: draft.actions };
+  if (ownership.adopt.length > 0) return { actions: draft.actions };
   if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countedStatus(draft));
   else {
     notePause(draft);
@@ -95,7 +95,7 @@ function refuseSelector({ metadata, status }: Deployment): Action[] {
   return [{ kind: 'reportSelectingAll' }, { kind: 'updateStatus', status: observed, revision: undefined }];
 }
 
-function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], now: Instant): Draft {
+function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], now: Instant): DeploymentDraft {
   const newSet = findNewSet(observed.deployment, all);
   return {
     deployment: observed.deployment,
@@ -111,7 +111,7 @@ function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], no
 }
 
 /** Records pausing and resuming, so that the progress deadline does not run while paused. */
-function notePause(draft: Draft): void {
+function notePause(draft: DeploymentDraft): void {
   if (!hasProgressDeadline(draft.deployment)) return;
   const current = conditionOf(draft.conditions, 'Progressing');
   if (current?.reason === 'ProgressDeadlineExceeded') return;
@@ -124,7 +124,7 @@ function notePause(draft: Draft): void {
   draft.conditions = setCondition(draft.conditions, value, draft.now);
 }
 
-function planScaling(draft: Draft): void {
+function planScaling(draft: DeploymentDraft): void {
   syncNewSet(draft);
   resize(draft, proportionalSizes(draft.deployment, draft.newSet, draft.old), draft.all);
   if (draft.deployment.spec?.paused === true && rollbackRequest(draft.deployment) === undefined) cleanHistory(draft);
@@ -132,12 +132,12 @@ function planScaling(draft: Draft): void {
 }
 
 /** A rollback needs a set of the present template, so that the present revision is one to return to. */
-function planRollback(draft: Draft, request: bigint): void {
+function planRollback(draft: DeploymentDraft, request: bigint): void {
   if (ensureNewSet(draft) === undefined) finish(draft, countedStatus(draft));
   else draft.actions.push({ kind: 'rollBack', rollback: rollBack(draft.deployment, draft.all, request) });
 }
 
-function planRecreate(draft: Draft): void {
+function planRecreate(draft: DeploymentDraft): void {
   // Revision and annotations of an existing new set come before sizes.
   if (syncNewSet(draft)) return finish(draft, rollout(draft));
   const down = draft.old.filter((set) => (set.spec?.replicas ?? 0) > 0).map((set) => ({ set, replicas: 0 }));
@@ -153,7 +153,7 @@ function planRecreate(draft: Draft): void {
   finish(draft, rollout(draft));
 }
 
-function planRolling(draft: Draft): void {
+function planRolling(draft: DeploymentDraft): void {
   const newSet = ensureNewSet(draft);
   if (newSet !== undefined) {
     const sizes = rollingSizes(draft.deployment, newSet, draft.old);
@@ -167,7 +167,7 @@ function planRolling(draft: Draft): void {
  * Whether pods of other sets than the new one may still run; terminating ones do. The sets are asked as well as the pods: those that
  * a set has made last may not be in our view yet.
  */
-function oldPodsRun(draft: Draft): boolean {
+function oldPodsRun(draft: DeploymentDraft): boolean {
   const isDown = ({ metadata, status }: ReplicaSet): boolean =>
     (status?.replicas ?? 0) === 0 && (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   if (!draft.old.every(isDown)) return true;
@@ -180,7 +180,7 @@ function oldPodsRun(draft: Draft): boolean {
 }
 
 /** The new set when it exists and is as it should be; otherwise plans that it becomes so and gives undefined. */
-function ensureNewSet(draft: Draft): ReplicaSet | undefined {
+function ensureNewSet(draft: DeploymentDraft): ReplicaSet | undefined {
   if (draft.newSet !== undefined) return syncNewSet(draft) ? undefined : draft.newSet;
   const revision = revisionAfter(draft.old);
   const set = newReplicaSet(draft.deployment, draft.all, revision);
@@ -191,7 +191,7 @@ function ensureNewSet(draft: Draft): ReplicaSet | undefined {
 }
 
 /** Plans what the existing new set lacks of revision, annotations and minReadySeconds; says whether anything. */
-function syncNewSet(draft: Draft): boolean {
+function syncNewSet(draft: DeploymentDraft): boolean {
   const { newSet, deployment } = draft;
   if (newSet === undefined) return false;
   const current = newSet.metadata.annotations ?? {};
@@ -206,7 +206,7 @@ function syncNewSet(draft: Draft): boolean {
   return true;
 }
 
-function noteProgress(draft: Draft, reason: string, message: string): void {
+function noteProgress(draft: DeploymentDraft, reason: string, message: string): void {
   if (!hasProgressDeadline(draft.deployment)) return;
   draft.conditions = setCondition(
     draft.conditions,
@@ -216,7 +216,7 @@ function noteProgress(draft: Draft, reason: string, message: string): void {
 }
 
 /** Plans new sizes; `annotate` are sets whose record of the desired size must follow even where their size stays. */
-function resize(draft: Draft, sizes: readonly Resize[], annotate: readonly ReplicaSet[]): void {
+function resize(draft: DeploymentDraft, sizes: readonly Resize[], annotate: readonly ReplicaSet[]): void {
   const { maxSurge } = rollingBounds(draft.deployment);
   const desired = desiredReplicas(draft.deployment);
   const sized = new Set(sizes.map((size) => size.set));
@@ -231,12 +231,12 @@ function resize(draft: Draft, sizes: readonly Resize[], annotate: readonly Repli
   }
 }
 
-function cleanWhenComplete(draft: Draft): void {
+function cleanWhenComplete(draft: DeploymentDraft): void {
   if (isComplete(draft.deployment, countedStatus(draft))) cleanHistory(draft);
 }
 
 /** Plans the deletion of the oldest empty sets beyond the history limit. */
-function cleanHistory(draft: Draft): void {
+function cleanHistory(draft: DeploymentDraft): void {
   const limit = draft.deployment.spec?.revisionHistoryLimit;
   if (limit === undefined || limit === 2147483647) return;
   const alive = draft.old.filter((set) => set.metadata.deletionTimestamp === undefined);
@@ -248,13 +248,13 @@ function cleanHistory(draft: Draft): void {
   }
 }
 
-function rollout(draft: Draft): DeploymentStatus {
+function rollout(draft: DeploymentDraft): DeploymentStatus {
   // One that is about to be created counts, as in Kubernetes: a rollout of no pods is complete with it.
   const created = draft.actions.find((action) => action.kind === 'createSet')?.set;
   return rolloutStatus({ ...draft, newSet: draft.newSet ?? created });
 }
 
-function finish(draft: Draft, status: DeploymentStatus): void {
+function finish(draft: DeploymentDraft, status: DeploymentStatus): void {
   draft.conditions = status.conditions ?? [];
   const sameRevision = draft.revision === draft.deployment.metadata.annotations?.[REVISION];
   if (sameRevision && equalJson(status, draft.deployment.status ?? {})) return;

@@ -21,7 +21,7 @@ export function countsEvents({ metrics }: HorizontalPodAutoscaler['spec']): bool
 }
 
 /** Actions and status of one autoscaler while a plan makes them. */
-export class Draft {
+export class StatusDraft {
   memory: Memory = NO_MEMORY;
   readonly #autoscaler: HorizontalPodAutoscaler;
   readonly #now: Instant;
@@ -66,7 +66,7 @@ export class Draft {
     this.#actions.push({ kind: 'remember', memory: this.memory });
     const before = this.#status;
     const failed = (message: string): readonly Action[] => {
-      const undone = new Draft({ ...this.#autoscaler, status: before }, this.#now);
+      const undone = new StatusDraft({ ...this.#autoscaler, status: before }, this.#now);
       undone.event('Warning', 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${message}`);
       const text = `the HPA controller was unable to update the target scale: ${message}`;
       undone.state(ableToScale('FailedUpdateScale', text, 'False'));

@@ -1,6 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { HorizontalPodAutoscaler, MetricStatus, Pod, Scale } from '@gantry/objects';
-import { ableToScale, type Action, countsEvents, Draft, notActive } from './draft.ts';
+import { ableToScale, type Action, countsEvents, StatusDraft, notActive } from './draft.ts';
 import { limit, limitBy, type Limited, stabilise, stabiliseBy } from './limits.ts';
 import { begun, type Memory, recommended } from './memory.ts';
 import { type Failure, type Outcome, type Proposal, proposalOf } from './metric-proposals.ts';
@@ -40,7 +40,7 @@ interface Counts {
 /** Kubernetes' source: pkg/controller/podautoscaler. Planned once in a sync period: recommendations depend on it. */
 export function planAutoscaler(observed: ObservedAutoscaler, now: Instant): Plan<Action> {
   const { autoscaler, target } = observed;
-  const draft = new Draft(autoscaler, now);
+  const draft = new StatusDraft(autoscaler, now);
   if (target.kind === 'failed') {
     draft.event('Warning', 'FailedGetScale', target.message);
     const message = `the HPA controller was unable to get the target's current scale: ${target.message}`;
@@ -77,7 +77,7 @@ function countsOf({ spec, status }: HorizontalPodAutoscaler, scale: Scale): Coun
 }
 
 function planByMetrics(
-  draft: Draft,
+  draft: StatusDraft,
   counts: Counts,
   { autoscaler, selected, readings }: ObservedAutoscaler,
   scale: Scale,
@@ -119,7 +119,7 @@ function planByMetrics(
 const NO_SELECTOR = "the HPA target's scale is missing a selector";
 
 /** The highest proposal; undefined where too few metrics work: none, or not all when replicas would be removed. */
-function judge(draft: Draft, outcomes: readonly Outcome[], current: number): Proposal | undefined {
+function judge(draft: StatusDraft, outcomes: readonly Outcome[], current: number): Proposal | undefined {
   const failures: Failure[] = [];
   let highest: Proposal | undefined;
   for (const outcome of outcomes) {
@@ -145,7 +145,7 @@ function judge(draft: Draft, outcomes: readonly Outcome[], current: number): Pro
 
 /** A proposed count, stabilised and within its limits; it is remembered as it was proposed. */
 function normalise(
-  draft: Draft,
+  draft: StatusDraft,
   counts: Counts,
   autoscaler: HorizontalPodAutoscaler,
   proposed: number,
@@ -179,7 +179,7 @@ function reasonOf(highest: Proposal, proposed: number, current: number): string 
 }
 
 function rescale(
-  draft: Draft,
+  draft: StatusDraft,
   { current, min }: Counts,
   replicas: number,
   reason: string,

@@ -1,6 +1,6 @@
 import { findResource } from '@gantry/kinds';
 import { cloneJson, type ControllerRevision, equalJson, STATEFUL_SETS, type StatefulSet } from '@gantry/objects';
-import { type Claim, claimObjects, selectorOf } from '../../libraries/ownership.ts';
+import { type Ownership, claimObjects, selectorOf } from '../../libraries/ownership.ts';
 import {
   findPresent,
   isRevisionOf,
@@ -13,7 +13,7 @@ import type { TemplateRevision } from './identity.ts';
 
 /** The two revisions that a set's pods are made from, and what its history lacks. */
 export interface SetHistory {
-  readonly claim: Claim<ControllerRevision>;
+  readonly ownership: Ownership<ControllerRevision>;
   /** The revision that a rolling update started from. */
   readonly current: TemplateRevision;
   /** The revision of the set's template. */
@@ -30,8 +30,8 @@ export interface SetHistory {
  */
 export function historyOf(set: StatefulSet, candidates: readonly ControllerRevision[]): SetHistory {
   const selector = selectorOf(set);
-  const claim = claimObjects(set, candidates, (labels) => selector.matches(labels));
-  const revisions = sortRevisions([...claim.owned, ...claim.adopt]);
+  const ownership = claimObjects(set, candidates, (labels) => selector.matches(labels));
+  const revisions = sortRevisions([...ownership.owned, ...ownership.adopt]);
   const template = set.spec?.template ?? {};
   const found = findPresent(revisions, (revision) => isRevisionOf(revision, template));
   const newest = revisions.at(-1);
@@ -42,7 +42,7 @@ export function historyOf(set: StatefulSet, candidates: readonly ControllerRevis
   const update = { name: (present ?? create)?.metadata.name ?? set.status?.updateRevision ?? '', template };
   const current = revisions.find(({ metadata }) => metadata.name === set.status?.currentRevision);
   return {
-    claim,
+    ownership,
     update,
     current: current === undefined || current.metadata.name === update.name ? update : templateRevision(current),
     create,

@@ -1,13 +1,13 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { ControllerRevision, Pod, StatefulSet } from '@gantry/objects';
-import { type Claim, claimObjects, selectorOf } from '../../libraries/ownership.ts';
+import { type Ownership, claimObjects, selectorOf } from '../../libraries/ownership.ts';
 import { nextAvailability } from '../../libraries/pods/pod-state.ts';
 import { excessRevisions } from '../../libraries/revisions/revision.ts';
 import type { Action } from './actions.ts';
 import type { FindClaim } from './claim-changes.ts';
 import { historyOf, type SetHistory } from './history.ts';
 import { ordinalOf, revisionOf } from './identity.ts';
-import { type Member, planPods } from './pods.ts';
+import { type OrdinalPod, planPods } from './pods.ts';
 import { differs, statefulSetStatus } from './status.ts';
 
 /** What the plan looks at: the set, and the pods and revisions of its namespace that it controls or may adopt. */
@@ -25,20 +25,20 @@ export interface ObservedStatefulSet {
  */
 export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Plan<Action> {
   const { set } = observed;
-  const claim = claimPods(observed);
-  const requeueAt = nextAvailability(claim.owned, set.spec?.minReadySeconds ?? 0, now);
-  const release = claim.release.map((pod): Action => ({ kind: 'releasePod', pod }));
+  const ownership = ownedPods(observed);
+  const requeueAt = nextAvailability(ownership.owned, set.spec?.minReadySeconds ?? 0, now);
+  const release = ownership.release.map((pod): Action => ({ kind: 'releasePod', pod }));
   if (set.metadata.deletionTimestamp !== undefined) return { actions: planStatus(observed, now), requeueAt };
   const history = historyOf(set, observed.revisions);
   const adoptions: Action[] = [
-    ...history.claim.adopt.map((revision): Action => ({ kind: 'adoptRevision', revision })),
-    ...claim.adopt.map((pod): Action => ({ kind: 'adoptPod', pod })),
+    ...history.ownership.adopt.map((revision): Action => ({ kind: 'adoptRevision', revision })),
+    ...ownership.adopt.map((pod): Action => ({ kind: 'adoptPod', pod })),
   ];
   if (adoptions.length > 0) return { actions: [...adoptions, ...release] };
   const { actions, leaving } = planPods({
     set,
     history,
-    members: claim.owned.flatMap((pod): Member[] => {
+    ordinalPods: ownership.owned.flatMap((pod): OrdinalPod[] => {
       const ordinal = ordinalOf(set, pod);
       return ordinal === undefined ? [] : [{ ordinal, pod }];
     }),
@@ -50,8 +50,8 @@ export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Pl
       ...release,
       ...revisionActions(history),
       ...actions,
-      ...statusActions(set, history, claim.owned, leaving, now),
-      ...truncation(set, history, claim.owned),
+      ...statusActions(set, history, ownership.owned, leaving, now),
+      ...truncation(set, history, ownership.owned),
     ],
     requeueAt,
   };
@@ -61,17 +61,17 @@ export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Pl
 export function planStatus(observed: ObservedStatefulSet, now: Instant): readonly Action[] {
   const { set } = observed;
   const history = historyOf(set, observed.revisions);
-  return statusActions(set, history, claimPods(observed).owned, [], now);
+  return statusActions(set, history, ownedPods(observed).owned, [], now);
 }
 
 /** The pods of the set's names: those that it controls, and those to be adopted and to be released. */
-function claimPods({ set, pods }: ObservedStatefulSet): Claim<Pod> {
+function ownedPods({ set, pods }: ObservedStatefulSet): Ownership<Pod> {
   const selector = selectorOf(set);
   const named = pods.filter((pod) => ordinalOf(set, pod) !== undefined);
   const others = pods.filter((pod) => ordinalOf(set, pod) === undefined);
-  const claim = claimObjects(set, named, (labels) => selector.matches(labels));
+  const ownership = claimObjects(set, named, (labels) => selector.matches(labels));
   const { release } = claimObjects(set, others, () => false);
-  return { ...claim, release: [...claim.release, ...release] };
+  return { ...ownership, release: [...ownership.release, ...release] };
 }
 
 function revisionActions({ create, renumber }: SetHistory): Action[] {
@@ -97,7 +97,7 @@ function truncation(set: StatefulSet, history: SetHistory, pods: readonly Pod[])
   const live = new Set([history.current.name, history.update.name, ...pods.map(revisionOf)]);
   const isLive = ({ metadata }: ControllerRevision) => live.has(metadata.name);
   const limit = set.spec?.revisionHistoryLimit ?? 10;
-  return excessRevisions(history.claim.owned, { limit, isLive, counted: 'not live' }).map((revision) => ({
+  return excessRevisions(history.ownership.owned, { limit, isLive, counted: 'not live' }).map((revision) => ({
     kind: 'deleteRevision',
     revision,
   }));

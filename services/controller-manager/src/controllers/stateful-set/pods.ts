@@ -17,7 +17,7 @@ import {
 import { isRunningAndReady, isUnavailable } from './status.ts';
 
 /** A pod of the set, by its ordinal. */
-export interface Member {
+export interface OrdinalPod {
   readonly ordinal: number;
   readonly pod: Pod;
 }
@@ -27,7 +27,7 @@ interface ObservedPods {
   readonly set: StatefulSet;
   readonly history: Pick<SetHistory, 'current' | 'update'>;
   /** No two of the same ordinal. */
-  readonly members: readonly Member[];
+  readonly ordinalPods: readonly OrdinalPod[];
   readonly findClaim: FindClaim;
   readonly now: Instant;
 }
@@ -58,11 +58,13 @@ interface Step {
  * `OrderedReady` each step waits until all pods before it are available; with `Parallel` only an update waits.
  */
 export function planPods(observed: ObservedPods): PodsPlan {
-  const { set, members, now } = observed;
+  const { set, ordinalPods, now } = observed;
   const isOrdered = set.spec?.podManagementPolicy !== 'Parallel';
   const range = ordinalRange(set);
-  const byOrdinal = new Map(members.map(({ ordinal, pod }) => [ordinal, pod]));
-  const condemned = members.filter(({ ordinal }) => !isInRange(ordinal, range)).sort((a, b) => b.ordinal - a.ordinal);
+  const byOrdinal = new Map(ordinalPods.map(({ ordinal, pod }) => [ordinal, pod]));
+  const condemned = ordinalPods
+    .filter(({ ordinal }) => !isInRange(ordinal, range))
+    .sort((a, b) => b.ordinal - a.ordinal);
 
   const living = takeSteps(ordinalsIn(range), isOrdered, (ordinal) =>
     stepOfOrdinal(observed, ordinal, byOrdinal.get(ordinal)),
@@ -160,7 +162,7 @@ function repairedPod(set: StatefulSet, pod: Pod, ordinal: number, isMounted: boo
   return repaired;
 }
 
-function claimsOfCondemned({ set, findClaim }: ObservedPods, { ordinal, pod }: Member): PodAction[] {
+function claimsOfCondemned({ set, findClaim }: ObservedPods, { ordinal, pod }: OrdinalPod): PodAction[] {
   const { changes, conflicting } = claimsOf(set, pod, ordinal, findClaim);
   if (changes.owners.length === 0) return [];
   return [...conflicts(conflicting), { kind: 'changeClaims', pod, claims: { create: [], owners: changes.owners } }];
@@ -175,7 +177,7 @@ function conflicts(claims: readonly string[]): PodAction[] {
 }
 
 /** Deletes a pod out of range, after those above it are gone. One that is not available holds the others, but goes itself. */
-function stepOfCondemned({ set, now }: ObservedPods, { pod }: Member, needsHealth: boolean): Step {
+function stepOfCondemned({ set, now }: ObservedPods, { pod }: OrdinalPod, needsHealth: boolean): Step {
   if (pod.metadata.deletionTimestamp !== undefined) return { actions: [], verdict: 'wait' };
   if (needsHealth && (!isRunningAndReady(pod) || isUnavailable(pod, set, now))) return { actions: [], verdict: 'wait' };
   return { actions: [{ kind: 'deletePod', pod }], verdict: 'wait' };
