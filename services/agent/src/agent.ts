@@ -97,9 +97,9 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
     [
       (abort) => services.gate.run(abort),
       (abort) => services.staticFolder.run(abort),
-      (abort) => services.evictor.run(abort),
+      (abort) => services.observers.evictor.run(abort),
       (abort) => services.pressure.run(abort),
-      (abort) => services.reporter.run(abort),
+      (abort) => services.observers.reporter.run(abort),
       (abort) => manager.run(abort),
       (abort) => usage.run(abort),
       (abort) => killLeftoverCommands(runtime, owner, logger, abort),
@@ -153,8 +153,8 @@ function registeredParts(
   const folders = services.volumes.persistent;
   const reclaimer = new VolumeReclaimer({ ...services, pods: source, node: self.name, folders, mounts });
   const requester = () => Promise.resolve(withoutDispose(client));
-  const storage = services.evictor;
-  const probes = services.probes.metrics;
+  const storage = services.observers.evictor;
+  const probes = services.observers.probes.metrics;
   const served = { self, runtime: asRecorded(runtime, pods), engine, usage, meter, storage, probes, pods, client };
   return [
     (abort) => heartbeat.run(abort),

@@ -86,8 +86,7 @@ export type OwnServices = WorkerServices & {
   readonly source: PodSource;
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
-  readonly evictor: StorageEvictor;
-  readonly evictions: Evictions;
+  readonly observers: WorkerServices['observers'] & { readonly evictor: StorageEvictor };
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
   readonly nodeSource: NodeSource;
@@ -123,7 +122,7 @@ export function createWorkerServices(
   const persistent = persistentFolders(self, self.name, client, events, parts);
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
-  const eviction = nodeEviction({ config, clock, logger }, self, parts, {
+  const { evictions, evictor, pressure, collector } = nodeEviction({ config, clock, logger }, self, parts, {
     pods,
     volumes,
     pulled: images.pulled,
@@ -154,12 +153,19 @@ export function createWorkerServices(
     source,
     staticFolder,
     ...gatesOf(registered, source, staticFolder, clock),
-    reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger, onWritten })),
-    usage,
+    observers: {
+      reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger, onWritten })),
+      usage,
+      evictor,
+      evictions,
+      admission: new NodeAdmission({ pods, node: nodeSource, engine, addresses, evictions, pressure }),
+      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
+      maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
+    },
     volumes,
-    ...eviction,
+    pressure,
+    collector,
     nodeSource,
-    admission: new NodeAdmission({ pods, node: nodeSource, engine, addresses, ...eviction }),
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
@@ -190,13 +196,11 @@ function limitsOf(
   config: AgentConfig,
   engine: EngineInfo,
   clock: Clock,
-): Pick<WorkerServices, 'processLimit' | 'startSlots' | 'removals' | 'probes' | 'maxRestartDelayMs'> {
+): Pick<WorkerServices, 'processLimit' | 'startSlots' | 'removals'> {
   return {
     processLimit: config.processLimit,
     startSlots: startSlots(parallelStarts(engine, config.capacityShares), clock),
     removals: new Slots(parallelRemovals(engine, config.capacityShares)),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
-    maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
   };
 }
 
@@ -221,7 +225,7 @@ function staticPodsOf({ staticPodDir }: AgentConfig, { name, state }: Self) {
 }
 
 /** Reports the status of pods, of static pods also where the API shows none of it. */
-function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices['reporter'] {
+function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices['observers']['reporter'] {
   return {
     run: (signal) => reporter.run(signal),
     report: (uid, status) => {
@@ -237,7 +241,7 @@ function nodeEviction(
   self: Self,
   parts: Pick<NodeRuntime, 'runtime' | 'hostFiles' | 'shares' | 'meter'> & { readonly usage: UsageSampler },
   found: Pick<OwnServices, 'pods' | 'volumes' | 'pulled' | 'events'>,
-): Pick<OwnServices, 'evictions' | 'evictor' | 'pressure' | 'collector'> {
+): Pick<OwnServices, 'pressure' | 'collector'> & { readonly evictions: Evictions; readonly evictor: StorageEvictor } {
   const { runtime, hostFiles, shares, meter, usage } = parts;
   const { pods, volumes, pulled, events } = found;
   const common = { node: self.name, events, clock, logger };

@@ -23,7 +23,7 @@ import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
 import { ownWorkers, PodManager } from './pods/pod-manager.ts';
 import { Slots, commandLimits } from './pods/slots.ts';
-import type { WorkerServices } from './pods/worker-services.ts';
+import type { PodObservers, StartServices, WorkerServices } from './pods/worker-services.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { runTogether } from './run-together.ts';
@@ -78,9 +78,9 @@ const MAX_RESTART_DELAY_MS = 300_000;
 const PARALLEL_CALLS = 64;
 
 /** What all nodes of the process share. */
-type Shared = Omit<WorkerServices, 'owner' | 'facts' | 'runtime' | 'pods' | 'admission'> & {
-  readonly evictions: Evictions;
-};
+interface Shared extends Omit<StartServices, 'owner' | 'facts' | 'runtime' | 'pods'> {
+  readonly observers: Omit<PodObservers, 'admission'> & { readonly evictions: Evictions };
+}
 
 /**
  * Plays `count` nodes until `signal` is aborted: the same workers, status reports and heartbeats as an agent's, on runtimes without
@@ -124,10 +124,11 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
         const node = nodeStatusManager(options, name, engine, { shares, view });
         const pods = byNode.of(name);
         const pressure = { pressures: () => [] };
-        const { evictions } = services;
+        const { evictions } = services.observers;
         const admission = new NodeAdmission({ pods, node: view, engine, addresses: ADDRESSES, pressure, evictions });
         await registrations.use(() => node.register(abort), abort);
-        await runNode(options, { ...services, owner, facts, runtime, pods, admission }, { node, view }, abort);
+        const observers = { ...services.observers, admission };
+        await runNode(options, { ...services, owner, facts, runtime, pods, observers }, { node, view }, abort);
       }),
     ],
     signal,
@@ -222,8 +223,6 @@ function sharedServices(
     baseEnvironment: {},
     client,
     gate,
-    reporter,
-    usage: { observe: () => undefined },
     volumes: {
       sync: async () => undefined,
       mounts: async () => ({
@@ -242,9 +241,6 @@ function sharedServices(
     linkedServices: new ServiceSource({ client, clock, random, logger }),
     // No volume shows anything.
     configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
-    // Containers use and write nothing.
-    evictions: new Evictions({ event: () => undefined }),
-    evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
     imageVolumes: new ImageVolumes(),
     imageUsers: new ImageUsers(clock),
     puller: new ImagePuller({ images, records: pulled, sharing: unsharedPulls, clock }),
@@ -254,8 +250,15 @@ function sharedServices(
     events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
     startSlots: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
-    maxRestartDelayMs: MAX_RESTART_DELAY_MS,
+    observers: {
+      reporter,
+      // Containers use and write nothing.
+      usage: { observe: () => undefined },
+      evictions: new Evictions({ event: () => undefined }),
+      evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
+      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
+      maxRestartDelayMs: MAX_RESTART_DELAY_MS,
+    },
     clock,
     random,
     logger,

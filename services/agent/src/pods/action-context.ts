@@ -4,7 +4,7 @@ import type { SandboxState } from '../runtime/sandboxes.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 import type { PodEvents } from './pod-events.ts';
 import type { WorkerMemory } from './worker-memory.ts';
-import type { EndServices, WorkerServices } from './worker-services.ts';
+import type { EndServices, StartServices } from './worker-services.ts';
 
 /** What an action that ends something works on. */
 export interface EndContext {
@@ -25,7 +25,7 @@ export interface EndContext {
 
 /** What any other action works on. */
 export interface ActionContext extends EndContext {
-  readonly services: WorkerServices;
+  readonly services: StartServices;
   /** Passed again after a long wait: the pod may have ended meanwhile. */
   readonly gate: FreshnessGate;
   /** Reports a sandbox that runs, before the next plan does. */

@@ -18,7 +18,7 @@ export interface PodWorkers {
 export function ownWorkers(services: WorkerServices): PodWorkers {
   return {
     create: (uid, isFollowed) => new PodWorker(uid, services, isFollowed),
-    changes: [services.evictions, services.configs],
+    changes: [services.observers.evictions, services.configs],
   };
 }
 

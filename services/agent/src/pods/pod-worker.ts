@@ -19,7 +19,7 @@ import { ResizeEvents } from './resize-events.ts';
 import { stateWith, addressOf, networkOf } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
-import type { WorkerServices } from './worker-services.ts';
+import type { PodObservers, StartServices, WorkerServices } from './worker-services.ts';
 import { volumesKey } from './mount-volumes.ts';
 import { maxRestartDelay } from '../spec/restart-policy.ts';
 
@@ -31,7 +31,8 @@ const VOLUME_REFRESH_MS = 60_000;
  * notified. It ends when neither object nor containers are left.
  */
 export class PodWorker extends PodSteps {
-  readonly #services: WorkerServices;
+  readonly #services: StartServices;
+  readonly #observers: PodObservers;
   readonly #resizes: ResizeEvents;
   readonly #messages: TerminationMessages;
   readonly #deadline: PodDeadline;
@@ -40,8 +41,10 @@ export class PodWorker extends PodSteps {
   /** `isFollowed` says whether the engine's changes are reported to `engineChanged`. */
   constructor(uid: string, services: WorkerServices, isFollowed: () => boolean) {
     super(uid, services, isFollowed);
-    const { runtime, clock, random, events, volumes, pods, probes } = services;
+    const { runtime, clock, random, events, volumes, pods, observers } = services;
+    const { probes } = observers;
     this.#services = services;
+    this.#observers = observers;
     this.#deadline = new PodDeadline(clock, () => this.notify());
     this.#resizes = new ResizeEvents(events);
     this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
@@ -71,12 +74,12 @@ export class PodWorker extends PodSteps {
 
   /** Also when it is evicted, or its time is over. */
   protected override isEnding(pod: Pod | undefined): boolean {
-    const isOver = super.isEnding(pod) || this.#services.evictions.evictionOf(this.uid) !== undefined;
+    const isOver = super.isEnding(pod) || this.#observers.evictions.evictionOf(this.uid) !== undefined;
     return isOver || this.#deadline.watch(pod) === 'over';
   }
 
   protected override stop(): void {
-    const { probes, usage, evictor, evictions, admission, configs } = this.#services;
+    const { probes, usage, evictor, evictions, admission } = this.#observers;
     this.#probes.stop();
     this.#deadline.cancel();
     probes.metrics.forget(this.uid);
@@ -84,11 +87,12 @@ export class PodWorker extends PodSteps {
     evictor.forget(this.uid);
     evictions.forget(this.uid);
     admission.forget(this.uid);
-    configs.follow(this.uid, undefined);
+    this.#services.configs.follow(this.uid, undefined);
   }
 
   protected async once(step: AbortSignal, signal: AbortSignal): Promise<AfterStep> {
-    const { pods, clock, evictions, admission } = this.#services;
+    const { pods, clock, configs, volumes } = this.#services;
+    const { evictions, evictor, admission, usage } = this.#observers;
     const listed = await this.look(step);
     const pod = pods.get(this.uid);
     this.#deadline.watch(pod);
@@ -108,10 +112,10 @@ export class PodWorker extends PodSteps {
     const plan = computePodActions(pod, state, this.memory, clock.now());
     this.goal = plan.goal;
     if (plan.goal === 'end' && state?.containers.some((container) => container.state === 'running') !== true)
-      this.#services.volumes.end(this.uid);
-    this.#services.usage.observe(this.uid, state);
-    this.#services.evictor.observe(this.uid, state);
-    this.#services.configs.follow(this.uid, plan.goal === 'run' ? pod : undefined);
+      volumes.end(this.uid);
+    usage.observe(this.uid, state);
+    evictor.observe(this.uid, state);
+    configs.follow(this.uid, plan.goal === 'run' ? pod : undefined);
     this.#syncProbes(pod, state, signal);
     if (pod !== undefined) this.#report(pod, state, plan, messages);
     const actions = this.#permitted(pod, plan);
@@ -144,7 +148,7 @@ export class PodWorker extends PodSteps {
   }
 
   #maxRestartDelayMs(pod: Pod | undefined): number {
-    const { ms, fault } = maxRestartDelay(pod, this.#services.maxRestartDelayMs);
+    const { ms, fault } = maxRestartDelay(pod, this.#observers.maxRestartDelayMs);
     if (pod !== undefined && fault !== undefined) this.events.invalidAnnotation(pod, fault);
     return ms;
   }
@@ -170,11 +174,11 @@ export class PodWorker extends PodSteps {
       return [{ container, containerId: running.id, startedAt, ...networkOf(pod, state, this.#services.facts) }];
     });
     this.#probes.sync(targets, this.goal === 'run' ? 'running' : 'ending', signal);
-    if (this.goal !== 'run' && targets.length === 0) this.#services.probes.metrics.forget(this.uid);
+    if (this.goal !== 'run' && targets.length === 0) this.#observers.probes.metrics.forget(this.uid);
   }
 
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {
-    const { reporter, facts, clock, engine } = this.#services;
+    const { facts, clock, engine } = this.#services;
     this.events.waiting(pod, state, plan, this.memory);
     if (plan.goal === 'run') this.#resizes.observe(pod, state, this.memory);
     const { rejection } = this.memory;
@@ -182,7 +186,7 @@ export class PodWorker extends PodSteps {
     const { recursiveReadOnly } = engine;
     const common = { nodeAddress: facts.nodeAddress, messages, recursiveReadOnly };
     const observation = { pod, state, plan, memory: this.memory, ...common };
-    reporter.report(this.uid, podStatus(observation, clock.now()));
+    this.#observers.reporter.report(this.uid, podStatus(observation, clock.now()));
   }
 
   async #perform(

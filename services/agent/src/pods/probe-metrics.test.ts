@@ -6,7 +6,7 @@ import { OWNER, soon, startNode } from '../testing/start-node.ts';
 
 it('probes of a pod are counted over restarts of its containers, until it has ended', async () => {
   const node = await startNode({ behaviour: { exec: () => ({ exitCode: 0, output: '' }) } });
-  const { metrics } = node.services.probes;
+  const { metrics } = node.services.observers.probes;
   const successes = () => metrics.totals()[0]?.successes ?? 0;
   const status = () => node.client.all(PODS)[0]?.status;
   const main = async () => must((await node.hollow.observer.listPods(OWNER))[0]?.containers[0], 'a container').id;
@@ -32,7 +32,7 @@ it('probes of a pod are counted over restarts of its containers, until it has en
 
 it('probes of a pod that is removed are counted no more', async () => {
   const node = await startNode({ behaviour: { exec: () => ({ exitCode: 1, output: 'no' }) } });
-  const { metrics } = node.services.probes;
+  const { metrics } = node.services.observers.probes;
   const readinessProbe = { exec: { command: ['false'] }, periodSeconds: 1 };
   const { metadata } = await node.put(pod({ containers: [container('main', { readinessProbe })] }));
   const { uid = '' } = metadata;

@@ -15,7 +15,7 @@ import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
 import type { Slot } from './slots.ts';
-import type { WorkerServices } from './worker-services.ts';
+import type { StartServices } from './worker-services.ts';
 import { runtimeHandler } from './start-sandbox.ts';
 
 /** Where a container is started. */
@@ -53,7 +53,7 @@ export async function startContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
   refuseContainer(pod, place);
@@ -77,7 +77,7 @@ export async function prepareContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<PreparedContainer | undefined> {
   const mounted = new Set(next.container.volumeMounts?.map(({ name }) => name));
@@ -98,7 +98,7 @@ export async function startPrepared(
   next: ContainerStart,
   prepared: PreparedContainer,
   place: StartPlace,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
   slot: Slot | undefined,
 ): Promise<StartedContainer> {
@@ -120,7 +120,7 @@ function refuseContainer(pod: Pod, { target, targetId }: StartPlace): void {
   }
 }
 
-function addressIn(pod: Pod, { address }: StartPlace, { facts }: WorkerServices): string {
+function addressIn(pod: Pod, { address }: StartPlace, { facts }: StartServices): string {
   return pod.spec?.hostNetwork === true ? facts.nodeAddress : address;
 }
 
@@ -134,7 +134,7 @@ async function draftContainer(
   next: ContainerStart,
   image: ImageInfo,
   place: StartPlace,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<ContainerDraft> {
   const { container } = next;
@@ -171,7 +171,7 @@ async function draftContainer(
 async function create(
   pod: Pod,
   { spec }: ContainerDraft,
-  { runtime, events }: WorkerServices,
+  { runtime, events }: StartServices,
   signal: AbortSignal,
 ): Promise<string> {
   const id = await runtime.containers.createContainer(spec, signal);
@@ -184,7 +184,7 @@ async function afterStart(
   { container }: ContainerStart,
   containerId: string,
   place: StartPlace,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<Omit<StartedContainer, 'paths'>> {
   services.events.event(pod, 'Normal', 'Started', 'Container started', containerPath(pod, container.name));
@@ -196,7 +196,7 @@ async function afterStart(
 async function fetchImages(
   pod: Pod,
   container: Container,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<ImageInfo> {
   const { events } = services;
@@ -206,7 +206,7 @@ async function fetchImages(
   return await ensureImage(container, context, signal);
 }
 
-function imageContext(pod: Pod, container: Container, services: WorkerServices): EnsureImageContext {
+function imageContext(pod: Pod, container: Container, services: StartServices): EnsureImageContext {
   const { config, puller, pulled, runtime, clock, events } = services;
   const path = containerPath(pod, container.name);
   const record: EnsureImageContext['record'] = (type, reason, message) =>
@@ -218,7 +218,7 @@ async function variablesOf(
   pod: Pod,
   container: Container,
   podAddress: string,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const { namespace = '' } = pod.metadata;
@@ -239,7 +239,7 @@ async function securityOf(
   pod: Pod,
   container: Container,
   image: ImageInfo,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
 ): Promise<Pick<ContainerSpecInput, 'runtime' | 'localhostProfile' | 'imageUser'>> {
   const runtime = await runtimeHandler(pod, services, signal);
@@ -253,7 +253,7 @@ async function securityOf(
 async function runPostStart(
   pod: Pod,
   { container, containerId, address }: Pick<HookTarget, 'container' | 'containerId' | 'address'>,
-  { runtime, clock }: WorkerServices,
+  { runtime, clock }: StartServices,
   signal: AbortSignal,
 ): Promise<{ readonly hookFailure?: Error }> {
   const postStart = container.lifecycle?.postStart;
@@ -282,7 +282,7 @@ async function prepareMounts(
   { container, attempt }: ContainerStart,
   environment: ReadonlyMap<string, string>,
   podAddress: string,
-  { volumes, logger }: WorkerServices,
+  { volumes, logger }: StartServices,
   signal: AbortSignal,
 ): Promise<ContainerMounts> {
   const prepared = await volumes.mounts(pod, container, attempt, environment, podAddress, signal);

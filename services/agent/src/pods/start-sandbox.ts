@@ -5,7 +5,7 @@ import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 import { ENGINE_SERVER, podResolver, type PodResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
-import type { WorkerServices } from './worker-services.ts';
+import type { StartServices } from './worker-services.ts';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { EngineInfo } from '../runtime/engine.ts';
 
@@ -27,7 +27,7 @@ export interface CreatedSandbox {
 export async function startSandbox(
   pod: Pod,
   attempt: number,
-  services: WorkerServices,
+  services: StartServices,
   signal: AbortSignal,
   created: (sandbox: CreatedSandbox) => void,
 ): Promise<CreatedSandbox> {

@@ -49,8 +49,8 @@ export interface EndServices {
   readonly logger: Logger;
 }
 
-/** What makes a pod's volumes, sandbox and containers. */
-interface StartServices {
+/** What makes a pod's volumes, sandbox and containers, and ends them. */
+export interface StartServices extends Omit<EndServices, 'volumes' | 'addresses'> {
   readonly resolver: NodeResolver;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
@@ -68,6 +68,8 @@ interface StartServices {
     'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release'
   >;
   readonly config: ConfigSource;
+  /** Follows what volumes show of the API. */
+  readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly imageVolumes: ImageVolumes;
   /** Who the users of images are. */
   readonly imageUsers: ImageUsers;
@@ -79,7 +81,7 @@ interface StartServices {
 }
 
 /** What a running pod is measured and judged by, and reported to. */
-interface ObserveServices {
+export interface PodObservers {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
@@ -87,12 +89,12 @@ interface ObserveServices {
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
   /** Which pods the node takes. */
   readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
-  /** Follows what volumes show of the API. */
-  readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly probes: ProbeTools;
   /** The longest delay before a restart of a container. */
   readonly maxRestartDelayMs: number;
 }
 
 /** What the workers of a node's own pods share. */
-export interface WorkerServices extends Omit<EndServices, 'volumes' | 'addresses'>, StartServices, ObserveServices {}
+export interface WorkerServices extends StartServices {
+  readonly observers: PodObservers;
+}

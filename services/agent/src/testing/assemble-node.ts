@@ -171,25 +171,29 @@ export function assembleNode(host: NodeHost): AssembledNode {
     pods,
     gate: new FreshnessGate(clock, (signal) => source.confirm(signal)),
     staticGate: new FreshnessGate(clock, async () => undefined),
-    reporter: {
-      run: (signal) => reporter.run(signal),
-      report: (uid, status) => {
-        pods.remember(uid, status);
-        reporter.report(uid, status);
+    observers: {
+      reporter: {
+        run: (signal) => reporter.run(signal),
+        report: (uid, status) => {
+          pods.remember(uid, status);
+          reporter.report(uid, status);
+        },
       },
-    },
-    usage,
-    volumes,
-    evictor,
-    evictions,
-    admission: new NodeAdmission({
-      pods,
-      node: new NodeSource({ client, node: owner.node, initial: host.node }),
-      engine: host.engine,
-      addresses: { nodeAddress: facts.nodeAddress, podCidr: '' },
-      pressure: { pressures: () => host.pressures() },
+      usage,
+      evictor,
       evictions,
-    }),
+      admission: new NodeAdmission({
+        pods,
+        node: new NodeSource({ client, node: owner.node, initial: host.node }),
+        engine: host.engine,
+        addresses: { nodeAddress: facts.nodeAddress, podCidr: '' },
+        pressure: { pressures: () => host.pressures() },
+        evictions,
+      }),
+      probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
+      maxRestartDelayMs: 300_000,
+    },
+    volumes,
     config: configSource,
     configs,
     imageVolumes: new ImageVolumes(),
@@ -200,8 +204,6 @@ export function assembleNode(host: NodeHost): AssembledNode {
     events: recorder,
     startSlots: startSlots(host.parallelCalls, clock),
     removals: new Slots(host.parallelCalls),
-    maxRestartDelayMs: 300_000,
-    probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
     clock,
     random,
     logger,
