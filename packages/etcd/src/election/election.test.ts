@@ -53,6 +53,19 @@ function flakyLeases(etcd: MemoryEtcd): Leases & { reach: 'up' | 'down' } {
   };
 }
 
+/** Watches of which the first fails. */
+function watcherThatFails(etcd: MemoryEtcd, code: 'unavailable' | 'permission-denied'): Watcher {
+  let watches = 0;
+  return {
+    watch(request, signal) {
+      watches += 1;
+      if (watches > 1) return etcd.watch(request, signal);
+      const next = () => Promise.reject(new EtcdError(code, 'no watch'));
+      return { requestProgress: () => undefined, [Symbol.asyncIterator]: () => ({ next }) };
+    },
+  };
+}
+
 async function startEtcd(): Promise<MemoryEtcd> {
   const etcd = new MemoryEtcd();
   const put = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('one') } as const;
@@ -253,6 +266,65 @@ describe('an election', () => {
     await remove(etcd, KEY);
     await clock.advance(10);
     expect(a.kinds).toEqual(['elected', 'lost']);
+    await a.resign();
+  });
+
+  it('steps down when its key has become another one in history that was compacted away', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    etcd.silenceWatches();
+    await remove(etcd, KEY);
+    const taken = { kind: 'put', key: KEY, value: Buffer.from('other') } as const;
+    await etcd.transact({ compare: [], success: [taken], failure: [] }, { signal: a.stop.signal });
+    etcd.compactHistory(etcd.revision);
+    etcd.resumeWatches();
+    await clock.advance(500);
+    expect(a.kinds).toEqual(['elected', 'lost']);
+    await a.resign();
+  });
+
+  it('watches its key again when the watch has failed', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a', { watcher: watcherThatFails(etcd, 'unavailable') });
+    await clock.advance(200);
+    await remove(etcd, KEY);
+    await clock.advance(200);
+    expect(a.kinds).toEqual(['elected', 'lost', 'elected']);
+    await a.resign();
+  });
+
+  it('gives up a term whose key it may not watch', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a', { watcher: watcherThatFails(etcd, 'permission-denied') });
+    await clock.advance(10);
+    expect(a.kinds).toEqual(['elected', 'lost']);
+    expect((await etcd.range({ key: KEY }, { signal: a.stop.signal })).kvs).toEqual([]);
+    await a.resign();
+  });
+
+  it('gives back the lease of an attempt that failed, at another member when one does not respond', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const kv: KeyValueStore = {
+      range: (request, options) => etcd.range(request, options),
+      transact: () => Promise.reject(new EtcdError('unavailable', 'no response')),
+    };
+    const revoked: string[] = [];
+    const leases: Leases = {
+      ...flakyLeases(etcd),
+      revoke: (id, options) => {
+        revoked.push(id);
+        return revoked.length > 1 ? etcd.revoke(id, options) : Promise.reject(new EtcdError('unavailable', 'down'));
+      },
+    };
+    const a = new Campaigner(etcd, clock, 'a', { kv, leases });
+    await clock.advance(10);
+    expect(revoked).toHaveLength(2);
+    expect(new Set(revoked).size).toBe(1);
     await a.resign();
   });
 

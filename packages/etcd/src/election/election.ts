@@ -158,6 +158,9 @@ async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): 
       yield state === 'standing' ? { kind: 'resumed', term } : { kind: 'suspended' };
     }
     if (!signal.aborted) yield { kind: 'lost' };
+  } catch (error) {
+    yield { kind: 'lost' };
+    throw error;
   } finally {
     held.release();
     await giveUp(options, won.lease);
