@@ -2,7 +2,7 @@ import { type Activities, type Clock, must, type NewUid, type Random } from '@ga
 import { Turns } from './turns.ts';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import { EVENTS, type KubeObject } from '@gantry/objects';
+import { EVENTS, FLOW_SCHEMAS, type KubeObject, PRIORITY_LEVEL_CONFIGURATIONS } from '@gantry/objects';
 import { toGrpcFailure } from '@gantry/client';
 import {
   createHealth,
@@ -17,7 +17,6 @@ import {
   Starts,
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
-import { createFlowControl } from './create-flow-control.ts';
 import { createAggregation } from './aggregation/create-aggregation.ts';
 import type { AgentStreams } from './agents/agent-streams.ts';
 import type { UsageSource } from './agents/usage-source.ts';
@@ -59,6 +58,8 @@ import { healthChecks, readinessMember, type ServerState } from './readiness.ts'
 import type { ObjectStore } from './storage/index.ts';
 import { createLoopbackClient, type LoopbackClient } from './loopback-client.ts';
 import { cachedServices, createWebhookCaller } from './webhooks/index.ts';
+import { FlowController } from './flow-control/flow-controller.ts';
+import { flowObjects } from './loops/flow-objects/flow-objects.ts';
 
 export interface ApiServerOptions {
   readonly store: ObjectStore;
@@ -283,4 +284,23 @@ function controlLoops(
     eventSweeper({ ...shared, definition: events }),
     ...legacyTokenTracking({ ...shared, uses: wiring.legacyTokens }),
   ];
+}
+
+/** Flow control by the cached configuration, and what keeps that configuration. */
+function createFlowControl(
+  { clock, metrics, logger }: { readonly clock: Clock; readonly metrics: Metrics; readonly logger: Logger },
+  cache: WatchCache,
+): { readonly control: FlowController; readonly members: (client: LoopbackClient) => readonly GroupMember[] } {
+  // Looked up once: every request asks for both snapshots.
+  const schemas = cache.resource(FLOW_SCHEMAS);
+  const levels = cache.resource(PRIORITY_LEVEL_CONFIGURATIONS);
+  const source = { schemas: () => schemas.snapshot(), levels: () => levels.snapshot() };
+  const control = new FlowController({ source, clock, metrics });
+  return {
+    control,
+    members: (client) => [
+      { name: 'flow-control', run: (signal) => control.run(signal) },
+      flowObjects({ client, cache, clock, logger }),
+    ],
+  };
 }

@@ -76,7 +76,7 @@ export class ClusterView {
 
   /** A pod with the present state of its volumes, for a cycle. */
   withVolumes(info: PodInfo): PodInfo {
-    const volumes = this.volumes.podVolumes(info.pod, (claim) => this.#isClaimUsed(claim, info.key));
+    const volumes = this.volumes.claimedVolumes(info.pod, (claim) => this.#isClaimUsed(claim, info.key));
     return volumes === undefined ? info : { ...info, volumes };
   }
 

@@ -4,7 +4,7 @@ import type { EventRecorder, Log } from '@gantry/controller-runtime';
 import type { Pod } from '@gantry/objects';
 import type { ClusterView } from './cluster-view.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { hasDelayedClaims } from './framework/pod-volumes.ts';
+import { hasDelayedClaims } from './framework/claimed-volumes.ts';
 import type { Decision, Preemption } from './plan.ts';
 import type { SchedulingQueue } from './queue.ts';
 import { preemptionMarkOf, preemptionOf, resultsOf, withdrawalOf } from './writes.ts';

@@ -20,7 +20,7 @@ import {
   isUnderWay,
   type VolumeChoice,
   volumeReasons,
-} from './framework/pod-volumes.ts';
+} from './framework/claimed-volumes.ts';
 import type { SchedulingQueue } from './queue.ts';
 import type { Assignment } from './plan.ts';
 import { resultsOf } from './writes.ts';

@@ -25,7 +25,6 @@ import type { AgentContainers, SelfContainer } from '../runtime/agent-containers
 import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { deleteNode, versionOf } from './delete-node.ts';
 import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 import { readKeyVolume } from '../identity/self.ts';
 
@@ -354,4 +353,34 @@ function cleanupKey({ node, pods }: CleanedPods): string {
 function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   return { namespace, name, uid };
+}
+
+/** Kubernetes' words: the cloud is the Docker host here. */
+const NOT_IN_CLOUD = 'it does not exist in the cloud provider';
+
+/** Deletes a Node of the version that was seen, with the Events of Kubernetes' cloud node lifecycle controller. */
+async function deleteNode(
+  node: Node,
+  { client, events }: { readonly client: ObjectClient; readonly events: EventRecorder },
+  signal: AbortSignal,
+): Promise<void> {
+  const { name = '' } = node.metadata;
+  events.event(node, 'Normal', 'DeletingNode', `Deleting node ${name} because ${NOT_IN_CLOUD}`);
+  try {
+    await ignoreNotFound(client.delete(NODES, { namespace: '', name }, versionOf(node), signal));
+  } catch (error) {
+    if (!signal.aborted) {
+      events.event(node, 'Warning', 'DeletingNodeFailed', `Failed deleting node ${name}: ${errorMessage(error)}`);
+    }
+    throw error;
+  }
+}
+
+/** The precondition that an object is still as it was seen. */
+function versionOf(object: KubeObject | undefined): {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+} {
+  const { uid, resourceVersion } = object?.metadata ?? {};
+  return { uid, resourceVersion };
 }

@@ -1,6 +1,6 @@
 import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
 import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityOf } from './pod-affinity.ts';
-import type { PodVolumes } from './pod-volumes.ts';
+import type { ClaimedVolumes } from './claimed-volumes.ts';
 import { type PodSpread, podSpreadOf, type SpreadConstraint } from './topology-spread.ts';
 
 /** A pod with the values that scheduling needs, computed once per version. */
@@ -20,7 +20,7 @@ export interface PodInfo {
   /** How it wants to be spread with others; absent without constraints, and once the cache shows its node. */
   readonly spread?: PodSpread | undefined;
   /** The state of its volumes when a cycle begins; absent without claims. */
-  readonly volumes?: PodVolumes | undefined;
+  readonly volumes?: ClaimedVolumes | undefined;
   /** What other pods mean for it while it is decided on; absent where no term concerns it. */
   readonly neighbours?: Neighbours | undefined;
   /** What its constraints count while it is decided on; absent without any. */

@@ -10,7 +10,7 @@ import {
   type StorageClass,
   waitsForConsumer,
 } from '@gantry/objects';
-import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';
+import type { DelayedClaim, ClaimedVolumes } from './claimed-volumes.ts';
 
 /** A pod's claim as its volumes name it. */
 interface NamedClaim {
@@ -31,7 +31,7 @@ export class VolumeKeeper {
   readonly #classes = new Map<string, StorageClass>();
 
   /** The volumes of a pod; undefined for a pod without claims. `isUsed` says whether a pod on a node uses a claim. */
-  podVolumes(pod: Pod, isUsed: (claimKey: string) => boolean): PodVolumes | undefined {
+  claimedVolumes(pod: Pod, isUsed: (claimKey: string) => boolean): ClaimedVolumes | undefined {
     const named = namedClaims(pod);
     if (named.length === 0) return undefined;
     const { namespace = '' } = pod.metadata;

@@ -1,5 +1,5 @@
 import { claimsOfPod, equalJson } from '@gantry/objects';
-import { VOLUME_BINDING, volumeReasons } from '../../framework/pod-volumes.ts';
+import { VOLUME_BINDING, volumeReasons } from '../../framework/claimed-volumes.ts';
 import type { FilterPlugin } from '../../framework/plugin.ts';
 
 /** Allows nodes that reach the volumes of the pod's claims, or on which volumes for them exist or can be made. */

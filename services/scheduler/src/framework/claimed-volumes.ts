@@ -23,7 +23,7 @@ export interface DelayedClaim {
 }
 
 /** The volumes of a pod's claims at the moment of planning. */
-export type PodVolumes =
+export type ClaimedVolumes =
   /** No node fits as long as it is so: Kubernetes' reason. */
   | { readonly kind: 'conflict'; readonly reason: string }
   | {
@@ -42,12 +42,12 @@ export interface VolumeChoice {
 }
 
 /** Whether the pod must wait for its volumes after a node is chosen. */
-export function hasDelayedClaims(volumes: PodVolumes | undefined): boolean {
+export function hasDelayedClaims(volumes: ClaimedVolumes | undefined): boolean {
   return volumes?.kind === 'claims' && volumes.delayed.length > 0;
 }
 
 /** Kubernetes' reasons of VolumeBinding against a node; empty when all volumes are or can be there. */
-export function volumeReasons(volumes: PodVolumes, node: Node): readonly string[] {
+export function volumeReasons(volumes: ClaimedVolumes, node: Node): readonly string[] {
   if (volumes.kind === 'conflict') return [volumes.reason];
   if (volumes.bound.some((volume) => volume === undefined))
     return ['node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'];
