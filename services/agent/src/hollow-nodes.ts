@@ -271,11 +271,7 @@ function withoutProbes(pod: Pod): Pod {
   const strip = (container: Container) =>
     omit(container, ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
   const { containers, initContainers } = pod.spec;
-  const spec = {
-    ...pod.spec,
-    containers: containers.map(strip),
-    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(strip) }),
-  };
+  const spec = { ...pod.spec, containers: containers.map(strip), initContainers: initContainers?.map(strip) };
   return { ...pod, spec };
 }
 

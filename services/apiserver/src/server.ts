@@ -223,14 +223,14 @@ function endpoints(
       activities,
       starts: served.starts,
       toGrpcError: toGrpcFailure,
-      ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
+      onListening: listen.onGrpc,
     }),
     httpsServer({
       ...shared,
       ...served,
       host: listen.host,
       port: listen.restPort,
-      ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
+      onListening: listen.onRest,
     }),
   ];
 }

@@ -125,13 +125,13 @@ function containerState(
     state: failedStart ? 'exited' : run,
     ...activityOf(state),
     createdAt,
-    ...(startedAt === undefined ? {} : { startedAt }),
+    startedAt,
     ...(run === 'exited' ? { finishedAt: finishedAt ?? createdAt, exitCode: state.ExitCode } : {}),
     ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
     ...(state.OOMKilled || isOutOfMemory ? { endedBy: 'oom' as const } : {}),
     restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
     resources: resourcesOf(container.HostConfig),
-    ...(message === undefined || message === '' ? {} : { terminationMessagePath: message }),
-    ...(processUser === undefined ? {} : { processUser }),
+    terminationMessagePath: message || undefined,
+    processUser,
   };
 }

@@ -72,16 +72,15 @@ function describe(container: Docker.ContainerInspectInfo): SelfContainer {
   return {
     id: container.Id,
     image: container.Image,
-    ...(project === undefined
-      ? {}
-      : {
-          compose: {
+    compose:
+      project === undefined
+        ? undefined
+        : {
             project,
             service: labels[COMPOSE.service] ?? '',
             number: Number(labels[COMPOSE.number]),
-            kind: labels[COMPOSE.oneOff] === 'True' ? ('one-off' as const) : ('service' as const),
+            kind: labels[COMPOSE.oneOff] === 'True' ? 'one-off' : 'service',
           },
-        }),
     mounts: container.Mounts.map((mount) => ({
       containerPath: mount.Destination,
       hostPath: mount.Source,

@@ -139,7 +139,7 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
       memoryUsageBytes: used,
       ...memoryStats(names, (name) => counters[name]),
       ...throttlingStats(periods, throttled_periods, throttled_time),
-      ...(processes === undefined ? {} : { processes }),
+      processes,
     };
   } catch (error) {
     if (describeDockerError(error).status === 404) return undefined;

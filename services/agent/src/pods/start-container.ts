@@ -162,7 +162,7 @@ async function draftContainer(
       terminationMessagePath,
     },
     ...security,
-    ...(targetId === undefined ? {} : { targetId }),
+    targetId,
     capacityBytes: facts.capacity().memoryBytes,
   });
   return { spec, [Symbol.asyncDispose]: () => prepared[Symbol.asyncDispose]() };

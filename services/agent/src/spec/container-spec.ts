@@ -52,7 +52,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     graceSeconds: graceSecondsOf(pod),
     terminationMessagePath,
     ...processOf(container, input.environment, image),
-    ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
+    runtime: input.runtime,
     mounts,
     devices,
     resources: resourceLimits(pod, container),

@@ -87,14 +87,10 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
     restartCount: restartCountOf(observed, current),
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
-    ...(current === undefined
-      ? previous?.containerID === undefined
-        ? {}
-        : { containerID: previous.containerID }
-      : { containerID: containerId(current) }),
+    containerID: current === undefined ? previous?.containerID : containerId(current),
     started,
     ...resourcesOf(observed, current),
-    ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
+    stopSignal: container.lifecycle?.stopSignal,
     ...userOf(current),
     ...mountsOf(observed),
   };

@@ -79,9 +79,7 @@ function aggregatedVersion(document: object, group: string, version: string): re
   return found?.resources?.map((resource) => ({
     ...resource,
     responseKind: resource.responseKind ?? NO_KIND,
-    ...(resource.subresources === undefined
-      ? {}
-      : { subresources: resource.subresources.map((sub) => ({ ...sub, responseKind: sub.responseKind ?? NO_KIND })) }),
+    subresources: resource.subresources?.map((sub) => ({ ...sub, responseKind: sub.responseKind ?? NO_KIND })),
   }));
 }
 

@@ -101,7 +101,7 @@ export function isUnchanged(object: KubeObject, old: KubeObject): boolean {
 function withoutTimes(object: KubeObject): KubeObject {
   const { resourceVersion: _resourceVersion, managedFields, ...metadata } = object.metadata;
   const entries = managedFields?.map(({ time: _time, ...entry }) => entry);
-  return { ...object, metadata: { ...metadata, ...(entries === undefined ? {} : { managedFields: entries }) } };
+  return { ...object, metadata: { ...metadata, managedFields: entries } };
 }
 
 /** A copy that may be changed. */

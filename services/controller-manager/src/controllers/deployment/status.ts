@@ -50,7 +50,7 @@ export function countedStatus({ deployment, all, newSet, conditions, now }: Roll
     ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)),
     ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
     conditions: setCondition(conditions, enough ? AVAILABLE : UNAVAILABLE, now),
-    ...(deployment.status?.collisionCount === undefined ? {} : { collisionCount: deployment.status.collisionCount }),
+    collisionCount: deployment.status?.collisionCount,
   };
 }
 

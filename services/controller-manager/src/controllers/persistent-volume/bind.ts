@@ -44,7 +44,7 @@ export function planUnbinding(volume: PersistentVolume): readonly Write[] {
 export function planPhase(volume: PersistentVolume, phase: string, message?: string): readonly Write[] {
   if (volume.status?.phase === phase) return [];
   const { message: _, ...status } = volume.status ?? {};
-  const next = { ...status, phase, ...(message === undefined ? {} : { message }) };
+  const next = { ...status, phase, message };
   return [{ kind: 'updateVolumeStatus', volume: { ...volume, status: next } }];
 }
 
@@ -69,7 +69,7 @@ function boundStatus(
   { metadata, spec }: PersistentVolume,
 ): PersistentVolumeClaim['status'] {
   const { accessModes: _, ...rest } = status;
-  const next = { ...rest, phase, ...(spec?.accessModes === undefined ? {} : { accessModes: spec.accessModes }) };
+  const next = { ...rest, phase, accessModes: spec?.accessModes };
   if (status.phase === phase) return next;
   const { currentVolumeAttributesClassName, ...others } = next;
   const preResize = metadata.annotations?.[PRE_RESIZE_CAPACITY];
@@ -77,7 +77,7 @@ function boundStatus(
   return {
     ...others,
     ...capacityOf(status.capacity, spec?.capacity, preResize),
-    ...(attributes === undefined ? {} : { currentVolumeAttributesClassName: attributes }),
+    currentVolumeAttributesClassName: attributes,
   };
 }
 

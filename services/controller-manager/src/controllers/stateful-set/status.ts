@@ -43,7 +43,7 @@ export function statefulSetStatus(
     currentRevision: isComplete ? update.name : current.name,
     updateRevision: update.name,
     collisionCount: set.status?.collisionCount ?? 0,
-    ...(set.status?.conditions === undefined ? {} : { conditions: set.status.conditions }),
+    conditions: set.status?.conditions,
   };
 }
 
