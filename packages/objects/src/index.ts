@@ -3,13 +3,14 @@
  *
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
- * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`, `go-json` (JSON as Go writes it),
+ * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
+ * `go-json` (JSON as Go writes it),
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `held-resources` (what a pod holds while it is resized),
  * `hosts` (what a Node says of its host), `ipv4` (addresses and ranges as numbers), `closed-ranges` (where no endpoint may be),
  * `pods` (host ports, final phases, references to the API's objects), `volumes` (which volume belongs to which claim), `well-known`
- * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets, and which labels an agent may set on its
- * Node; ours are in `hosts` and `identities`).
+ * (Kubernetes' names of labels, annotations, taints, finalizers, signers and types of Secrets; ours are in `hosts` and `identities`),
+ * `agents-labels` (which labels an agent may set on its Node).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -114,12 +115,10 @@ export {
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { CLUSTER_TRUST_BUNDLES, type ClusterTrustBundle } from './trust-bundles.ts';
-export { disruptionTarget } from './pods/disruption-target.ts';
 export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers, sidecarNames } from './pods/host-ports.ts';
 export { apiReferenceOf } from './pods/api-references.ts';
 export { secretsOfPod } from './pods/secrets-of-pod.ts';
-export { containerStatusOf, lastRunOf } from './pods/last-run.ts';
-export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
+export { containerStatusOf, disruptionTarget, hasEnded, isFinalPhase, lastRunOf } from './pods/pod-status.ts';
 export { hasRestartOfAll, matchingRestartRule, restartsAfterExit, restartsAll } from './pods/restart-rules.ts';
 export { withHeldResources } from './held-resources.ts';
 export { containerAmounts, podAmounts, podAmountsWithOverhead } from './pod-amounts.ts';
@@ -161,75 +160,65 @@ export {
   STORAGE_PROVISIONER,
   waitsForConsumer,
 } from './volumes/volume-binding.ts';
+export { isAgentsLabel } from './agents-labels.ts';
 export {
+  ACCOUNT_NAME_ANNOTATION,
+  ACCOUNT_UID_ANNOTATION,
   APPROVAL_ANNOTATION,
   APP_ARMOR_PREFIX,
-  DELETION_COST_ANNOTATION,
-  LAST_APPLIED_ANNOTATION,
-  MIRROR_ANNOTATION,
-  MOUNT_OPTIONS_ANNOTATION,
-  SECCOMP_ANNOTATION,
-  SECCOMP_PREFIX,
-} from './well-known/annotations.ts';
-export {
-  DEFAULT_INGRESS_CLASS,
-  DEFAULT_STORAGE_CLASS,
-  DEFAULT_STORAGE_CLASS_MARKS,
-  INGRESS_CLASS_ANNOTATION,
-  STORAGE_CLASS_ANNOTATION,
-} from './well-known/classes.ts';
-export {
-  ENDPOINTS_MANAGER_LABEL,
-  OLD_TOPOLOGY_MODE_ANNOTATION,
-  SERVICE_NAME_LABEL,
-  SKIP_MIRROR_LABEL,
-  SLICE_MANAGER_LABEL,
-  TOPOLOGY_MODE_ANNOTATION,
-  TRIGGER_TIME_ANNOTATION,
-} from './well-known/endpoints.ts';
-export {
-  ATTRIBUTES_PROTECTION,
-  CLAIM_PROTECTION,
-  FOREGROUND_FINALIZER,
-  ORPHAN_FINALIZER,
-  TRACKING_FINALIZER,
-  VOLUME_PROTECTION,
-} from './well-known/finalizers.ts';
-export { isAgentsLabel } from './well-known/agents-labels.ts';
-export {
   ARCH_LABEL,
+  ATTRIBUTES_PROTECTION,
   BETA_ARCH_LABEL,
   BETA_INSTANCE_TYPE_LABEL,
   BETA_OS_LABEL,
   BETA_REGION_LABEL,
   BETA_ZONE_LABEL,
+  CLAIM_PROTECTION,
+  CLIENT_SIGNER,
   CONTROL_PLANE_LABEL,
-  HOSTNAME_LABEL,
-  INSTANCE_TYPE_LABEL,
-  MASTER_LABEL,
-  NODE_TTL_ANNOTATION,
-  OS_LABEL,
-  REGION_LABEL,
-  ZONE_LABEL,
-} from './well-known/node-labels.ts';
-export {
+  DEFAULT_INGRESS_CLASS,
+  DEFAULT_STORAGE_CLASS,
+  DEFAULT_STORAGE_CLASS_MARKS,
+  DELETION_COST_ANNOTATION,
   DISK_PRESSURE_TAINT,
-  MEMORY_PRESSURE_TAINT,
-  NETWORK_UNAVAILABLE_TAINT,
-  NOT_READY_TAINT,
-  PID_PRESSURE_TAINT,
-  UNREACHABLE_TAINT,
-  UNSCHEDULABLE_TAINT,
-} from './well-known/node-taints.ts';
-export {
-  ACCOUNT_NAME_ANNOTATION,
-  ACCOUNT_UID_ANNOTATION,
   DOCKER_CONFIG_SECRET,
+  ENDPOINTS_MANAGER_LABEL,
+  FOREGROUND_FINALIZER,
+  HOSTNAME_LABEL,
+  INGRESS_CLASS_ANNOTATION,
+  INSTANCE_TYPE_LABEL,
+  LAST_APPLIED_ANNOTATION,
+  MASTER_LABEL,
+  MEMORY_PRESSURE_TAINT,
+  MIRROR_ANNOTATION,
   MOUNTABLE_SECRETS_ANNOTATION,
+  MOUNT_OPTIONS_ANNOTATION,
+  NETWORK_UNAVAILABLE_TAINT,
+  NODE_CLIENT_SIGNER,
+  NODE_TTL_ANNOTATION,
+  NOT_READY_TAINT,
   OLD_DOCKER_CONFIG_SECRET,
+  OLD_TOPOLOGY_MODE_ANNOTATION,
+  ORPHAN_FINALIZER,
+  OS_LABEL,
+  PID_PRESSURE_TAINT,
+  REGION_LABEL,
+  SECCOMP_ANNOTATION,
+  SECCOMP_PREFIX,
+  SERVICE_NAME_LABEL,
+  SERVING_SIGNER,
+  SKIP_MIRROR_LABEL,
+  SLICE_MANAGER_LABEL,
+  STORAGE_CLASS_ANNOTATION,
   TOKEN_INVALID_SINCE_LABEL,
   TOKEN_LAST_USED_LABEL,
   TOKEN_SECRET,
   TOKEN_TRACKING,
-} from './well-known/secrets.ts';
-export { CLIENT_SIGNER, NODE_CLIENT_SIGNER, SERVING_SIGNER } from './well-known/signers.ts';
+  TOPOLOGY_MODE_ANNOTATION,
+  TRACKING_FINALIZER,
+  TRIGGER_TIME_ANNOTATION,
+  UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
+  VOLUME_PROTECTION,
+  ZONE_LABEL,
+} from './well-known.ts';

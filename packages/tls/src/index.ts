@@ -1,9 +1,8 @@
 /**
  * TLS material of both sides of a connection, and its renewal while connections are open.
  *
- * - `tls-source`: `TlsSource`, which servers and clients take
+ * - `tls-source`: `TlsSource`, which servers and clients take, and its form for grpc-js
  * - `tls-folder`: a source from files that are read again when they change
- * - `certificate-provider`: a source in grpc-js' form
  * - `https-agent`: connections of clients, which are kept and closed before the server closes them
  * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
  *
@@ -11,8 +10,7 @@
  * that open the folders.
  */
 export { type CertificateLife, certificateLife } from './certificate-life.ts';
-export { createCertificateProvider } from './certificate-provider.ts';
 export { createRenewalRequest, createRequest, generateKey } from './requests.ts';
 export { createHttpsAgent } from './https-agent.ts';
 export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
-export { fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';
+export { createCertificateProvider, fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

@@ -1,3 +1,5 @@
+import type { experimental } from '@grpc/grpc-js';
+
 /** One side of a mutual TLS connection, as PEM. */
 export interface TlsMaterial {
   readonly ca: Buffer;
@@ -15,4 +17,24 @@ export interface TlsSource {
 /** TLS material that never changes. */
 export function fixedTls(material: TlsMaterial): TlsSource {
   return { current: () => material, subscribe: () => () => undefined };
+}
+
+/**
+ * A TLS source in grpc-js' form: new connections use the newest material, open ones are not closed. A listener is called
+ * first after its registration: grpc-js loses a call during it.
+ */
+export function createCertificateProvider(source: TlsSource): experimental.CertificateProvider {
+  const subscriptions = new Map<object, () => void>();
+  const add = (listener: object, call: (material: TlsMaterial) => void) => {
+    queueMicrotask(() => call(source.current()));
+    subscriptions.set(listener, source.subscribe(call));
+  };
+  const remove = (listener: object) => subscriptions.get(listener)?.();
+  return {
+    addCaCertificateListener: (listener) => add(listener, ({ ca }) => listener({ caCertificate: ca })),
+    addIdentityCertificateListener: (listener) =>
+      add(listener, ({ cert, key }) => listener({ certificate: cert, privateKey: key })),
+    removeCaCertificateListener: remove,
+    removeIdentityCertificateListener: remove,
+  };
 }

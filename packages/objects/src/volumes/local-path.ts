@@ -1,4 +1,4 @@
-import { HOSTNAME_LABEL } from '../well-known/node-labels.ts';
+import { HOSTNAME_LABEL } from '../well-known.ts';
 import type { PersistentVolume } from '../generated/types.ts';
 import { PROVISIONED_BY } from './volume-binding.ts';
 

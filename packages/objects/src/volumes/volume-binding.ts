@@ -1,4 +1,4 @@
-import { STORAGE_CLASS_ANNOTATION } from '../well-known/classes.ts';
+import { STORAGE_CLASS_ANNOTATION } from '../well-known.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../generated/types.ts';
 
 /** On claims: the binding was once complete. Its value has no meaning. */

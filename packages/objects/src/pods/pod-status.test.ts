@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ContainerStatus, Pod } from '../generated/types.ts';
-import { lastRunOf } from './last-run.ts';
+import { hasEnded, lastRunOf } from './pod-status.ts';
 
 const status = (name: string, change: Partial<ContainerStatus> = {}): ContainerStatus => ({
   name,
@@ -31,4 +31,20 @@ it.each([
     },
   };
   expect(lastRunOf(pod, container)).toBe(id);
+});
+
+it.each([
+  ['Succeeded', true],
+  ['Failed', true],
+  ['Running', false],
+  ['Pending', false],
+  ['Unknown', false],
+  [undefined, false],
+])('a pod in the phase %s has ended: %s', (phase, ended) => {
+  const status = phase === undefined ? {} : { phase };
+  expect(hasEnded({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status })).toBe(ended);
+});
+
+it('no pod has not ended', () => {
+  expect(hasEnded(undefined)).toBe(false);
 });

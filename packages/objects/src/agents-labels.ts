@@ -10,7 +10,7 @@ import {
   OS_LABEL,
   REGION_LABEL,
   ZONE_LABEL,
-} from './node-labels.ts';
+} from './well-known.ts';
 
 /** Labels of Kubernetes' domains that a kubelet may set on its Node (k8s.io/kubelet/pkg/apis, well_known_labels.go). */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([

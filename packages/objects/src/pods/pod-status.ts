@@ -1,0 +1,44 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { ContainerStatus, Pod, PodCondition } from '../generated/types.ts';
+
+/** The status of a container of any kind; undefined where the pod has none. */
+export function containerStatusOf({ status = {} }: Pod, container: string): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status;
+  const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
+  return all.find(({ name }) => name === container);
+}
+
+/** The containerID of the run of a container whose log is the previous one, as its lastState has it; '' where there is none. */
+export function lastRunOf(pod: Pod, container: string): string {
+  return containerStatusOf(pod, container)?.lastState?.terminated?.containerID ?? '';
+}
+
+/** Whether a pod has come to its end: its phase is `Succeeded` or `Failed`, and stays so. False for no pod. */
+export function hasEnded(pod: Pod | undefined): boolean {
+  return isFinalPhase(pod?.status?.phase);
+}
+
+/** Whether a phase of a pod is its last one. */
+export function isFinalPhase(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+/** The condition that says why a pod is deleted. Where it was to be deleted already, for another reason, the time is that of the first. */
+export function disruptionTarget(
+  { metadata, status }: Pod,
+  reason: string,
+  message: string,
+  now: Instant,
+): PodCondition {
+  const { generation } = metadata;
+  const before = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const since = before?.status === 'True' ? before.lastTransitionTime : undefined;
+  return {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason,
+    message,
+    lastTransitionTime: since ?? formatTime(now),
+    observedGeneration: generation,
+  };
+}
