@@ -3,7 +3,7 @@
  *
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
- * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
+ * `quantity` (and counts that may be percentages), `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
  * `go-json` (JSON as Go writes it),
  * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `pod-requests`,
  * `held-resources` (what a pod holds while it is resized),
@@ -52,7 +52,6 @@ export {
   SERVICE_SIGNER,
   UNLIMITED_GROUPS,
 } from './identities.ts';
-export { resolveIntOrPercent } from './int-or-string.ts';
 export { parseLabelSelector } from './label-selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, Selector, labelSelectorFrom } from './label-selectors/selector.ts';
 export {
@@ -111,6 +110,7 @@ export {
   parseQuantity,
   quantityMilli,
   quantityValue,
+  resolveIntOrPercent,
   subtractQuantity,
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resolveIntOrPercent } from './int-or-string.ts';
 import {
   addQuantity,
   canonicalQuantity,
@@ -11,6 +10,7 @@ import {
   quantityMilli,
   quantityValue,
   subtractQuantity,
+  resolveIntOrPercent,
 } from './quantity.ts';
 
 const anyQuantity = fc

@@ -1,3 +1,4 @@
+import { StatusError } from './status-error.ts';
 /** How a quantity was written, which is how it is written again: `1500m`, `1Gi`, `1e3`. */
 export type QuantityFormat = 'decimalSI' | 'binarySI' | 'decimalExponent';
 
@@ -160,4 +161,19 @@ export function quantityMilli(text: string): number {
 /** The canonical text of a quantity in JSON, a text or a number; throws QuantityError. */
 export function canonicalQuantity(value: string | number): string {
   return formatQuantity(parseQuantity(String(value).trim()));
+}
+
+/**
+ * A count, or a percentage of `total` (`"25%"`), rounded up or down to a whole number.
+ * Throws StatusError BadRequest for a text that is neither.
+ */
+export function resolveIntOrPercent(value: number | string, total: number, round: 'up' | 'down'): number {
+  if (typeof value === 'number') return value;
+  const percent = /^([+-]?\d+)%$/.exec(value)?.[1];
+  if (percent === undefined)
+    throw StatusError.badRequest(
+      `invalid value for IntOrString: invalid type: string is not a percentage: ${JSON.stringify(value)}`,
+    );
+  const exact = (Number(percent) * total) / 100;
+  return round === 'up' ? Math.ceil(exact) : Math.floor(exact);
 }

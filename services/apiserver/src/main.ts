@@ -5,7 +5,7 @@
  * - `auth/`, `audit/`, `flow-control/`: who asks, what is logged of it, and how many requests run at once
  * - `registry/`: the one way to objects: its verbs, and the pipeline of every write; `admission/`, `allocators/` are steps of it
  * - `cache/`, `storage/`: all objects in memory, and in etcd
- * - `resource-registry/`, `custom-resources/`, `aggregation/`, `webhooks/`: what clients add to the API, and how it is called
+ * - `resource-registry`, `custom-resources/`, `aggregation/`, `webhooks/`: what clients add to the API, and how it is called
  * - `loops/`: what runs without a request
  *
  * `server.ts` and `run-api-server.ts` put them together. Two run behind the load balancer; none leads. docs/api.md follows a request.

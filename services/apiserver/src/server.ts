@@ -36,7 +36,7 @@ import { createEscalationCheck } from './auth/authz/escalation-check.ts';
 import { legacyTokenTracking } from './loops/legacy-tokens.ts';
 import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
-import { ResourceRegistry } from './resource-registry/resource-registry.ts';
+import { ResourceRegistry } from './resource-registry.ts';
 import { convertByWebhook } from './custom-resources/convert-by-webhook.ts';
 import { definitionController } from './custom-resources/definition-controller.ts';
 import { serveDefinitions, type ServingHooks } from './custom-resources/serve-definitions.ts';

@@ -4,7 +4,7 @@ import type { ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { WatchCache } from '../cache/index.ts';
-import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../resource-registry.ts';
 import type { ServiceObjects } from '../webhooks/index.ts';
 import { ApiServiceIndex } from './api-service-index.ts';
 import { authenticationConfig } from './authentication-config.ts';

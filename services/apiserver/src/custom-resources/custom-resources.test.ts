@@ -5,7 +5,7 @@ import { type CustomResourceDefinition, type KubeObject, StatusError } from '@ga
 import { append, must } from '@gantry/base';
 import { createLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../resource-registry.ts';
 import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
 import type { Watcher } from '../cache/index.ts';
 import type { WatchItem } from '../cache/object-response.ts';

@@ -3,7 +3,7 @@ import { type ConvertRemotely, type CustomHooks, customDefinitions } from '@gant
 import { definitionCondition } from '@gantry/kinds';
 import { type CustomResourceDefinition, type KubeObject, StatusError, equalJson } from '@gantry/objects';
 import type { WatchCache } from '../cache/index.ts';
-import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../resource-registry.ts';
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 

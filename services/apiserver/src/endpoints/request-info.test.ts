@@ -1,7 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { describe, expect, it } from 'vitest';
 import { parseRoute, type Route } from './request-info.ts';
-import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../resource-registry.ts';
 
 const ALL = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
 

@@ -2,7 +2,7 @@ import { NAMESPACES } from '@gantry/objects';
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
 import type { Exchange } from '../http/exchange.ts';
 import { parseBoolean } from '../http/query.ts';
-import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../resource-registry.ts';
 
 /** What a path of the API means. */
 export type Route =

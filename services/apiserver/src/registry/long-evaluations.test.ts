@@ -5,7 +5,7 @@ import { customDefinitions } from '@gantry/custom-resources';
 import { resources } from '@gantry/kinds';
 import type { CustomResourceDefinition } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../resource-registry.ts';
 import { createHarness, type Harness, jsonBody, WRITE } from './testing.ts';
 
 /** Costs more than half of what one expression may, and is true. */

@@ -6,7 +6,7 @@ import { Turns } from '../turns.ts';
 import { ManualClock } from '@gantry/base/testing';
 import { NOT_AUDITED } from '../audit/index.ts';
 import { WatchCache } from '../cache/index.ts';
-import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../resource-registry.ts';
 import {
   jsonBody,
   type Patch,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@gantry/objects';
-import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Served } from './served-groups.ts';
 import type { ApiServiceIndex } from '../../aggregation/api-service-index.ts';
 import type { RemoteDirectory } from '../../aggregation/remote-documents.ts';

@@ -1,7 +1,7 @@
 import { APPLY_PATCH_TYPE, type ResourceDefinition } from '@gantry/apimachinery';
 import { StatusError } from '@gantry/objects';
 import type { Fence as FenceMessage, ResourceRef, Write } from '@gantry/proto';
-import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../../registry/index.ts';
 
 const MAX_MANAGER_LENGTH = 128;

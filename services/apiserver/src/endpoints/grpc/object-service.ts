@@ -26,7 +26,7 @@ import type { User } from '../../auth/user.ts';
 import { admitCall, type FlowController, widthOf } from '../../flow-control/flow-controller.ts';
 import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
 import type { Seats } from '../../flow-control/priority-level.ts';
-import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';

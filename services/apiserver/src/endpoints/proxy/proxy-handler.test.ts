@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UNLOGGED } from '../../audit/index.ts';
 import type { Registry } from '../../registry/index.ts';
 import { parseRoute } from '../request-info.ts';
-import { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../../resource-registry.ts';
 import { sendStatus } from '../../http/respond.ts';
 import { createProxyHandler } from './proxy-handler.ts';
 import { offerUpgrade } from '../../http/upgrades.ts';

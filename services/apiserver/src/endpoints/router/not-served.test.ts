@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { missingCustom, refuseCustom } from './not-served.ts';
 import { negotiateOutput } from '../../http/negotiate.ts';
 import { parseRoute } from '../request-info.ts';
-import { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import { ResourceRegistry } from '../../resource-registry.ts';
 
 const crd: CustomResourceDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',

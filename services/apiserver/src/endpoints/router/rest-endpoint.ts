@@ -14,7 +14,7 @@ import type { SigningKeySource } from '../../auth/authn/signing-keys.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import type { WatchCache } from '../../cache/index.ts';
-import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import { createBodyReader } from '../../http/read-body.ts';

@@ -5,7 +5,7 @@ import type { Turns } from '../../turns.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Reviewer } from '../../auth/access-reviews.ts';
 import type { EscalationCheck } from '../../auth/authz/escalation-check.ts';
-import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Access } from '../../admission/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
