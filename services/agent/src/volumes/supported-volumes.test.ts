@@ -5,7 +5,7 @@ import { nodeFacts, pod } from '../testing/pods.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 import { projectedVolume } from './volume-types/projected.ts';
-import { configMapVolume, secretVolume } from './volume-types/volume-file.ts';
+import { checkedPath, configMapVolume, secretVolume } from './volume-types/volume-file.ts';
 
 const anchor = (letter: string) =>
   `-----BEGIN CERTIFICATE-----\n${letter.repeat(64)}\n${letter}===\n-----END CERTIFICATE-----\n`;
@@ -35,7 +35,10 @@ describe('the files of a volume', () => {
         name === 'kube-root-ca.crt'
           ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { 'ca.crt': 'CA' }, binaryData: { raw: 'AQI=' } }
           : undefined,
-      secret: async () => undefined,
+      secret: async (_namespace, name) =>
+        name === 'login'
+          ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { user: 'amFuZQ==', word: 'cw==' } }
+          : undefined,
       trustBundles: async (selection) =>
         BUNDLES.filter(({ metadata, spec }) =>
           'name' in selection ? metadata.name === selection.name : spec.signerName === selection.signerName,
@@ -134,6 +137,31 @@ describe('the files of a volume', () => {
     const sources = [{ clusterTrustBundle: { name: 'one', path: 'p' } }];
     const [file] = await projectedVolume.files({ name: 'v', projected: { sources } }, own, signal);
     expect(file).toMatchObject({ mode: 0o600, user: 5 });
+  });
+
+  it('hold the keys of a Secret that are selected, in a volume of its own and in a projected one', async () => {
+    const items = [{ key: 'user', path: 'name/of/user', mode: 0o400 }];
+    expect(await files({ name: 'v', secret: { secretName: 'login' } })).toEqual({ user: '644 jane', word: '644 s' });
+    expect(await files({ name: 'v', secret: { secretName: 'login', items } })).toEqual({ 'name/of/user': '400 jane' });
+    const sources = [{ secret: { name: 'login', items } }];
+    expect(await files({ name: 'v', projected: { sources } })).toEqual({ 'name/of/user': '400 jane' });
+  });
+
+  it('lack a selected key that is missing where that is optional', async () => {
+    const secret = { secretName: 'login', items: [{ key: 'none', path: 'none' }] };
+    await expect(files({ name: 'v', secret })).rejects.toThrow('references non-existent secret key: none');
+    expect(await files({ name: 'v', secret: { ...secret, optional: true } })).toEqual({});
+  });
+
+  it.each(['', '/a', 'a/', 'a//b', './a', 'a/./b', 'a/../b', '..', '..data', '..data/a'])(
+    'are not at the path %j, which could leave the volume or is its own',
+    (path) => {
+      expect(() => checkedPath(path)).toThrow('invalid path');
+    },
+  );
+
+  it.each(['a', 'a/b', '.a', 'a..b', 'a/..b'])('may be at the path %j', (path) => {
+    expect(checkedPath(path)).toBe(path);
   });
 
   it('are empty for an optional source that is missing', async () => {

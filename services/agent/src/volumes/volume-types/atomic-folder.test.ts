@@ -46,8 +46,35 @@ describe('writeAtomically', () => {
   });
 
   it('changes nothing when the content is equal', async () => {
-    await writeAtomically(folder, [file('a', '1')], 'v1', undefined, signal);
-    await writeAtomically(folder, [file('a', '1')], 'v2', undefined, signal);
+    const files = [file('a', '1'), file('deep/b', '2')];
+    await writeAtomically(folder, files, 'v1', undefined, signal);
+    await writeAtomically(folder, files, 'v2', undefined, signal);
     expect(await readlink(join(folder, '..data'))).toBe('..v1');
+  });
+
+  it('takes away a file that is in the volume no more', async () => {
+    await writeAtomically(folder, [file('a', '1'), file('b', '2')], 'v1', undefined, signal);
+    await writeAtomically(folder, [file('a', '1')], 'v2', undefined, signal);
+    expect((await readdir(folder)).sort()).toEqual(['..data', '..v2', 'a']);
+  });
+
+  it('leaves nothing of a version that could not be written, and the one before as it is', async () => {
+    await writeAtomically(folder, [file('a', '1')], 'v1', undefined, signal);
+    const written = writeAtomically(
+      folder,
+      [file('a', '2'), file('b', '3'), file('b/c', '4')],
+      'v2',
+      undefined,
+      signal,
+    );
+    await expect(written).rejects.toMatchObject({ code: 'EEXIST' });
+    expect((await readdir(folder)).sort()).toEqual(['..data', '..v1', 'a']);
+    expect(await readFile(join(folder, 'a'), 'utf8')).toBe('1');
+  });
+
+  it('gives a file to its user', async () => {
+    const user = process.getuid?.() === 0 ? 4321 : (process.getuid?.() ?? 0);
+    await writeAtomically(folder, [{ ...file('token', '1', 0o600), user }], 'v1', undefined, signal);
+    expect(await stat(join(folder, 'token'))).toMatchObject({ uid: user });
   });
 });
