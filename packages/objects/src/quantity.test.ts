@@ -9,8 +9,8 @@ import {
   QuantityError,
   quantityMilli,
   quantityValue,
-  subtractQuantity,
   resolveIntOrPercent,
+  subtractQuantity,
 } from './quantity.ts';
 
 const anyQuantity = fc
@@ -45,6 +45,7 @@ describe('quantities', () => {
     ['-1000m', '-1'],
     ['512Ki', '512Ki'],
     ['0.5Ki', '512'],
+    ['215958812.5Ki', '221141824000'],
     ['0.5', '500m'],
   ])('%s is written %s', (text, canonical) => {
     expect(canonicalQuantity(text)).toBe(canonical);
@@ -60,7 +61,9 @@ describe('quantities', () => {
         const quantity = parseQuantity(text);
         const again = parseQuantity(formatQuantity(quantity));
         expect(compareQuantity(again, quantity)).toBe(0);
-        expect(formatQuantity(again)).toBe(formatQuantity(quantity));
+        // A part of a unit of 1024 is written without a suffix, which is decimal when it is read.
+        const format = quantity.format === 'binarySI' ? again.format : quantity.format;
+        expect(formatQuantity(again)).toBe(formatQuantity({ ...quantity, format }));
       }),
     );
   });

@@ -1,4 +1,5 @@
 import { StatusError } from './status-error.ts';
+
 /** How a quantity was written, which is how it is written again: `1500m`, `1Gi`, `1e3`. */
 export type QuantityFormat = 'decimalSI' | 'binarySI' | 'decimalExponent';
 
