@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,11 +13,11 @@ import {
   type Starts,
   whenGreeted,
 } from '@gantry/service';
+import { offerUpgrade } from '@gantry/streams';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
 import { connectionOf, http2StreamOf, recordConnection, transportOf } from './client-connection.ts';
 import { discardBody } from './discard-body.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
-import { offerUpgrade } from './upgrades.ts';
 
 export interface HttpsServerOptions {
   /** Answers everything. */
@@ -87,7 +87,7 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.set(socket, 'busy');
     connectionOf(socket)?.begin();
-    handle(request, responseOn(request, socket, head));
+    handle(request, offerUpgrade(request, socket, head));
   });
   setLimits(server, options.mayUpgrade);
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
@@ -239,16 +239,6 @@ interface Accepted {
 /** The same for a connection and for TLS over it. */
 function idOf({ remoteAddress = '', remotePort = 0 }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}|${remotePort}`;
-}
-
-/** The response to an upgrade request: an ordinary one that ends the connection, unless a handler takes the connection over. */
-function responseOn(request: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  response.once('finish', () => socket.end());
-  offerUpgrade(request, { socket, head });
-  return response;
 }
 
 function secureContext({ ca, cert, key }: TlsMaterial): TlsMaterial & { minVersion: 'TLSv1.2' } {

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gantry/v1/agent.proto.
  */
 export const file_gantry_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKPAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBEhMKC3ByZXZpb3VzX2lkGAsgASgJQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXNKBAgGEAciGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCKeAQoLU3RyZWFtU3RhcnQSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIPCgdjb21tYW5kGAUgAygJEg0KBXN0ZGluGAYgASgIEg4KBnN0ZG91dBgHIAEoCBIOCgZzdGRlcnIYCCABKAgSCwoDdHR5GAkgASgIIg0KC0lucHV0Q2xvc2VkIi0KDFRlcm1pbmFsU2l6ZRINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0iqgEKC1N0cmVhbUlucHV0EicKBXN0YXJ0GAEgASgLMhYuZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0SAASDwoFc3RkaW4YAiABKAxIABIuCgxzdGRpbl9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIABIpCgZyZXNpemUYBCABKAsyFy5nYW50cnkudjEuVGVybWluYWxTaXplSABCBgoEcGFydCIPCg1TdHJlYW1TdGFydGVkIhsKC1Byb2Nlc3NFeGl0EgwKBGNvZGUYASABKAUijwEKDFN0cmVhbU91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABImCgRleGl0GAQgASgLMhYuZ2FudHJ5LnYxLlByb2Nlc3NFeGl0SABCBgoEcGFydCJRChBQb3J0Rm9yd2FyZFN0YXJ0EhEKCW5hbWVzcGFjZRgBIAEoCRILCgNwb2QYAiABKAkSDwoHcG9kX3VpZBgDIAEoCRIMCgRwb3J0GAQgASgNIocBChBQb3J0Rm9yd2FyZElucHV0EiwKBXN0YXJ0GAEgASgLMhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkU3RhcnRIABIOCgRkYXRhGAIgASgMSAASLQoLZGF0YV9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIAEIGCgRwYXJ0IogBChFQb3J0Rm9yd2FyZE91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIOCgRkYXRhGAIgASgMSAASLgoLZGF0YV9jbG9zZWQYAyABKAsyFy5nYW50cnkudjEuT3V0cHV0Q2xvc2VkSABCBgoEcGFydCIOCgxPdXRwdXRDbG9zZWQiEgoQTm9kZVVzYWdlUmVxdWVzdCI1CgVVc2FnZRIWCg5jcHVfbmFub19jb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMiPwoOQ29udGFpbmVyVXNhZ2USDAoEbmFtZRgBIAEoCRIfCgV1c2FnZRgCIAEoCzIQLmdhbnRyeS52MS5Vc2FnZSJsCghQb2RVc2FnZRIPCgdwb2RfdWlkGAEgASgJEg0KBWF0X21zGAIgASgDEhEKCXdpbmRvd19tcxgDIAEoAxItCgpjb250YWluZXJzGAQgAygLMhkuZ2FudHJ5LnYxLkNvbnRhaW5lclVzYWdlInUKDk5vZGVVc2FnZVJlcGx5Eh4KBG5vZGUYASABKAsyEC5nYW50cnkudjEuVXNhZ2USDQoFYXRfbXMYAiABKAMSEQoJd2luZG93X21zGAMgASgDEiEKBHBvZHMYBCADKAsyEy5nYW50cnkudjEuUG9kVXNhZ2Uy5gIKDEFnZW50U2VydmljZRJHCg1Db250YWluZXJMb2dzEh8uZ2FudHJ5LnYxLkNvbnRhaW5lckxvZ3NSZXF1ZXN0GhMuZ2FudHJ5LnYxLkxvZ0NodW5rMAESQwoJTm9kZVVzYWdlEhsuZ2FudHJ5LnYxLk5vZGVVc2FnZVJlcXVlc3QaGS5nYW50cnkudjEuTm9kZVVzYWdlUmVwbHkSOwoERXhlYxIWLmdhbnRyeS52MS5TdHJlYW1JbnB1dBoXLmdhbnRyeS52MS5TdHJlYW1PdXRwdXQoATABEj0KBkF0dGFjaBIWLmdhbnRyeS52MS5TdHJlYW1JbnB1dBoXLmdhbnRyeS52MS5TdHJlYW1PdXRwdXQoATABEkwKC1BvcnRGb3J3YXJkEhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkSW5wdXQaHC5nYW50cnkudjEuUG9ydEZvcndhcmRPdXRwdXQoATABYgZwcm90bzM");
+  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKPAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBEhMKC3ByZXZpb3VzX2lkGAsgASgJQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXNKBAgGEAciGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCLYAQoLU3RyZWFtU3RhcnQSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEgwKBHVzZXIYBCABKAkSKwoEZXhlYxgFIAEoCzIbLmdhbnRyeS52MS5Db250YWluZXJTdHJlYW1zSAASLQoGYXR0YWNoGAYgASgLMhsuZ2FudHJ5LnYxLkNvbnRhaW5lclN0cmVhbXNIABIkCgVwb3J0cxgHIAEoCzITLmdhbnRyeS52MS5Qb2RQb3J0c0gAQggKBnRhcmdldCJyChBDb250YWluZXJTdHJlYW1zEhEKCWNvbnRhaW5lchgBIAEoCRIPCgdjb21tYW5kGAIgAygJEg0KBXN0ZGluGAMgASgIEg4KBnN0ZG91dBgEIAEoCBIOCgZzdGRlcnIYBSABKAgSCwoDdHR5GAYgASgIIgoKCFBvZFBvcnRzIh4KDFN0cmVhbVRpY2tldBIOCgZ0aWNrZXQYASABKAkiEgoQTm9kZVVzYWdlUmVxdWVzdCI1CgVVc2FnZRIWCg5jcHVfbmFub19jb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMiPwoOQ29udGFpbmVyVXNhZ2USDAoEbmFtZRgBIAEoCRIfCgV1c2FnZRgCIAEoCzIQLmdhbnRyeS52MS5Vc2FnZSJsCghQb2RVc2FnZRIPCgdwb2RfdWlkGAEgASgJEg0KBWF0X21zGAIgASgDEhEKCXdpbmRvd19tcxgDIAEoAxItCgpjb250YWluZXJzGAQgAygLMhkuZ2FudHJ5LnYxLkNvbnRhaW5lclVzYWdlInUKDk5vZGVVc2FnZVJlcGx5Eh4KBG5vZGUYASABKAsyEC5nYW50cnkudjEuVXNhZ2USDQoFYXRfbXMYAiABKAMSEQoJd2luZG93X21zGAMgASgDEiEKBHBvZHMYBCADKAsyEy5nYW50cnkudjEuUG9kVXNhZ2Uy3QEKDEFnZW50U2VydmljZRJHCg1Db250YWluZXJMb2dzEh8uZ2FudHJ5LnYxLkNvbnRhaW5lckxvZ3NSZXF1ZXN0GhMuZ2FudHJ5LnYxLkxvZ0NodW5rMAESQwoJTm9kZVVzYWdlEhsuZ2FudHJ5LnYxLk5vZGVVc2FnZVJlcXVlc3QaGS5nYW50cnkudjEuTm9kZVVzYWdlUmVwbHkSPwoKT3BlblN0cmVhbRIWLmdhbnRyeS52MS5TdHJlYW1TdGFydBoXLmdhbnRyeS52MS5TdHJlYW1UaWNrZXQwAWIGcHJvdG8z");
 
 /**
  * @generated from message gantry.v1.ContainerLogsRequest
@@ -98,7 +98,7 @@ export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 1);
 
 /**
- * Which container, and which of its streams.
+ * A stream into a pod of the agent's node, and whose it is.
  *
  * @generated from message gantry.v1.StreamStart
  */
@@ -119,40 +119,36 @@ export type StreamStart = Message<"gantry.v1.StreamStart"> & {
   podUid: string;
 
   /**
-   * Any container of the pod: init and ephemeral containers too.
+   * The client. What its connections have sent and no reader has taken counts together.
    *
-   * @generated from field: string container = 4;
+   * @generated from field: string user = 4;
    */
-  container: string;
+  user: string;
 
   /**
-   * Of Exec; empty in Attach.
-   *
-   * @generated from field: repeated string command = 5;
+   * @generated from oneof gantry.v1.StreamStart.target
    */
-  command: string[];
-
-  /**
-   * @generated from field: bool stdin = 6;
-   */
-  stdin: boolean;
-
-  /**
-   * @generated from field: bool stdout = 7;
-   */
-  stdout: boolean;
-
-  /**
-   * Not together with tty: a terminal has one output.
-   *
-   * @generated from field: bool stderr = 8;
-   */
-  stderr: boolean;
-
-  /**
-   * @generated from field: bool tty = 9;
-   */
-  tty: boolean;
+  target: {
+    /**
+     * @generated from field: gantry.v1.ContainerStreams exec = 5;
+     */
+    value: ContainerStreams;
+    case: "exec";
+  } | {
+    /**
+     * @generated from field: gantry.v1.ContainerStreams attach = 6;
+     */
+    value: ContainerStreams;
+    case: "attach";
+  } | {
+    /**
+     * The client names the ports itself.
+     *
+     * @generated from field: gantry.v1.PodPorts ports = 7;
+     */
+    value: PodPorts;
+    case: "ports";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -163,293 +159,87 @@ export const StreamStartSchema: GenMessage<StreamStart> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 2);
 
 /**
- * The client sends no more input. Output continues.
+ * Which container, and which of its streams.
  *
- * @generated from message gantry.v1.InputClosed
+ * @generated from message gantry.v1.ContainerStreams
  */
-export type InputClosed = Message<"gantry.v1.InputClosed"> & {
+export type ContainerStreams = Message<"gantry.v1.ContainerStreams"> & {
+  /**
+   * Any container of the pod: init and ephemeral containers too.
+   *
+   * @generated from field: string container = 1;
+   */
+  container: string;
+
+  /**
+   * Of exec; empty in attach.
+   *
+   * @generated from field: repeated string command = 2;
+   */
+  command: string[];
+
+  /**
+   * @generated from field: bool stdin = 3;
+   */
+  stdin: boolean;
+
+  /**
+   * @generated from field: bool stdout = 4;
+   */
+  stdout: boolean;
+
+  /**
+   * Not together with tty: a terminal has one output.
+   *
+   * @generated from field: bool stderr = 5;
+   */
+  stderr: boolean;
+
+  /**
+   * @generated from field: bool tty = 6;
+   */
+  tty: boolean;
 };
 
 /**
- * Describes the message gantry.v1.InputClosed.
- * Use `create(InputClosedSchema)` to create a new message.
+ * Describes the message gantry.v1.ContainerStreams.
+ * Use `create(ContainerStreamsSchema)` to create a new message.
  */
-export const InputClosedSchema: GenMessage<InputClosed> = /*@__PURE__*/
+export const ContainerStreamsSchema: GenMessage<ContainerStreams> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 3);
 
 /**
- * @generated from message gantry.v1.TerminalSize
+ * @generated from message gantry.v1.PodPorts
  */
-export type TerminalSize = Message<"gantry.v1.TerminalSize"> & {
-  /**
-   * @generated from field: uint32 width = 1;
-   */
-  width: number;
-
-  /**
-   * @generated from field: uint32 height = 2;
-   */
-  height: number;
+export type PodPorts = Message<"gantry.v1.PodPorts"> & {
 };
 
 /**
- * Describes the message gantry.v1.TerminalSize.
- * Use `create(TerminalSizeSchema)` to create a new message.
+ * Describes the message gantry.v1.PodPorts.
+ * Use `create(PodPortsSchema)` to create a new message.
  */
-export const TerminalSizeSchema: GenMessage<TerminalSize> = /*@__PURE__*/
+export const PodPortsSchema: GenMessage<PodPorts> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 4);
 
 /**
- * The first message is `start`, and only the first.
+ * The agent accepts the stream: the container or the pod exists and runs. The API server passes the client's request on to the path
+ * /streams/<ticket> of the agent's HTTPS endpoints, once and within 10 s.
  *
- * @generated from message gantry.v1.StreamInput
+ * @generated from message gantry.v1.StreamTicket
  */
-export type StreamInput = Message<"gantry.v1.StreamInput"> & {
+export type StreamTicket = Message<"gantry.v1.StreamTicket"> & {
   /**
-   * @generated from oneof gantry.v1.StreamInput.part
+   * @generated from field: string ticket = 1;
    */
-  part: {
-    /**
-     * @generated from field: gantry.v1.StreamStart start = 1;
-     */
-    value: StreamStart;
-    case: "start";
-  } | {
-    /**
-     * At most 1 MiB.
-     *
-     * @generated from field: bytes stdin = 2;
-     */
-    value: Uint8Array;
-    case: "stdin";
-  } | {
-    /**
-     * @generated from field: gantry.v1.InputClosed stdin_closed = 3;
-     */
-    value: InputClosed;
-    case: "stdinClosed";
-  } | {
-    /**
-     * Ignored without a terminal, and when the process has ended.
-     *
-     * @generated from field: gantry.v1.TerminalSize resize = 4;
-     */
-    value: TerminalSize;
-    case: "resize";
-  } | { case: undefined; value?: undefined };
+  ticket: string;
 };
 
 /**
- * Describes the message gantry.v1.StreamInput.
- * Use `create(StreamInputSchema)` to create a new message.
+ * Describes the message gantry.v1.StreamTicket.
+ * Use `create(StreamTicketSchema)` to create a new message.
  */
-export const StreamInputSchema: GenMessage<StreamInput> = /*@__PURE__*/
+export const StreamTicketSchema: GenMessage<StreamTicket> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 5);
-
-/**
- * The container exists and runs, and the agent has accepted the stream. Errors before it are the request's; errors after it belong
- * to the stream.
- *
- * @generated from message gantry.v1.StreamStarted
- */
-export type StreamStarted = Message<"gantry.v1.StreamStarted"> & {
-};
-
-/**
- * Describes the message gantry.v1.StreamStarted.
- * Use `create(StreamStartedSchema)` to create a new message.
- */
-export const StreamStartedSchema: GenMessage<StreamStarted> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 6);
-
-/**
- * @generated from message gantry.v1.ProcessExit
- */
-export type ProcessExit = Message<"gantry.v1.ProcessExit"> & {
-  /**
-   * @generated from field: int32 code = 1;
-   */
-  code: number;
-};
-
-/**
- * Describes the message gantry.v1.ProcessExit.
- * Use `create(ProcessExitSchema)` to create a new message.
- */
-export const ProcessExitSchema: GenMessage<ProcessExit> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 7);
-
-/**
- * @generated from message gantry.v1.StreamOutput
- */
-export type StreamOutput = Message<"gantry.v1.StreamOutput"> & {
-  /**
-   * @generated from oneof gantry.v1.StreamOutput.part
-   */
-  part: {
-    /**
-     * The first message.
-     *
-     * @generated from field: gantry.v1.StreamStarted started = 1;
-     */
-    value: StreamStarted;
-    case: "started";
-  } | {
-    /**
-     * @generated from field: bytes stdout = 2;
-     */
-    value: Uint8Array;
-    case: "stdout";
-  } | {
-    /**
-     * @generated from field: bytes stderr = 3;
-     */
-    value: Uint8Array;
-    case: "stderr";
-  } | {
-    /**
-     * The last message of Exec. Attach ends without it.
-     *
-     * @generated from field: gantry.v1.ProcessExit exit = 4;
-     */
-    value: ProcessExit;
-    case: "exit";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message gantry.v1.StreamOutput.
- * Use `create(StreamOutputSchema)` to create a new message.
- */
-export const StreamOutputSchema: GenMessage<StreamOutput> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 8);
-
-/**
- * @generated from message gantry.v1.PortForwardStart
- */
-export type PortForwardStart = Message<"gantry.v1.PortForwardStart"> & {
-  /**
-   * @generated from field: string namespace = 1;
-   */
-  namespace: string;
-
-  /**
-   * @generated from field: string pod = 2;
-   */
-  pod: string;
-
-  /**
-   * @generated from field: string pod_uid = 3;
-   */
-  podUid: string;
-
-  /**
-   * 1 to 65535.
-   *
-   * @generated from field: uint32 port = 4;
-   */
-  port: number;
-};
-
-/**
- * Describes the message gantry.v1.PortForwardStart.
- * Use `create(PortForwardStartSchema)` to create a new message.
- */
-export const PortForwardStartSchema: GenMessage<PortForwardStart> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 9);
-
-/**
- * The first message is `start`, and only the first.
- *
- * @generated from message gantry.v1.PortForwardInput
- */
-export type PortForwardInput = Message<"gantry.v1.PortForwardInput"> & {
-  /**
-   * @generated from oneof gantry.v1.PortForwardInput.part
-   */
-  part: {
-    /**
-     * @generated from field: gantry.v1.PortForwardStart start = 1;
-     */
-    value: PortForwardStart;
-    case: "start";
-  } | {
-    /**
-     * At most 1 MiB.
-     *
-     * @generated from field: bytes data = 2;
-     */
-    value: Uint8Array;
-    case: "data";
-  } | {
-    /**
-     * Half-closes the connection.
-     *
-     * @generated from field: gantry.v1.InputClosed data_closed = 3;
-     */
-    value: InputClosed;
-    case: "dataClosed";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message gantry.v1.PortForwardInput.
- * Use `create(PortForwardInputSchema)` to create a new message.
- */
-export const PortForwardInputSchema: GenMessage<PortForwardInput> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 10);
-
-/**
- * @generated from message gantry.v1.PortForwardOutput
- */
-export type PortForwardOutput = Message<"gantry.v1.PortForwardOutput"> & {
-  /**
-   * @generated from oneof gantry.v1.PortForwardOutput.part
-   */
-  part: {
-    /**
-     * The first message: the connection is open.
-     *
-     * @generated from field: gantry.v1.StreamStarted started = 1;
-     */
-    value: StreamStarted;
-    case: "started";
-  } | {
-    /**
-     * @generated from field: bytes data = 2;
-     */
-    value: Uint8Array;
-    case: "data";
-  } | {
-    /**
-     * The pod has closed its side, and still takes data. Nothing follows.
-     *
-     * @generated from field: gantry.v1.OutputClosed data_closed = 3;
-     */
-    value: OutputClosed;
-    case: "dataClosed";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message gantry.v1.PortForwardOutput.
- * Use `create(PortForwardOutputSchema)` to create a new message.
- */
-export const PortForwardOutputSchema: GenMessage<PortForwardOutput> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 11);
-
-/**
- * @generated from message gantry.v1.OutputClosed
- */
-export type OutputClosed = Message<"gantry.v1.OutputClosed"> & {
-};
-
-/**
- * Describes the message gantry.v1.OutputClosed.
- * Use `create(OutputClosedSchema)` to create a new message.
- */
-export const OutputClosedSchema: GenMessage<OutputClosed> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 12);
 
 /**
  * @generated from message gantry.v1.NodeUsageRequest
@@ -462,7 +252,7 @@ export type NodeUsageRequest = Message<"gantry.v1.NodeUsageRequest"> & {
  * Use `create(NodeUsageRequestSchema)` to create a new message.
  */
 export const NodeUsageRequestSchema: GenMessage<NodeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 13);
+  messageDesc(file_gantry_v1_agent, 6);
 
 /**
  * @generated from message gantry.v1.Usage
@@ -488,7 +278,7 @@ export type Usage = Message<"gantry.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 14);
+  messageDesc(file_gantry_v1_agent, 7);
 
 /**
  * @generated from message gantry.v1.ContainerUsage
@@ -510,7 +300,7 @@ export type ContainerUsage = Message<"gantry.v1.ContainerUsage"> & {
  * Use `create(ContainerUsageSchema)` to create a new message.
  */
 export const ContainerUsageSchema: GenMessage<ContainerUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 15);
+  messageDesc(file_gantry_v1_agent, 8);
 
 /**
  * @generated from message gantry.v1.PodUsage
@@ -546,7 +336,7 @@ export type PodUsage = Message<"gantry.v1.PodUsage"> & {
  * Use `create(PodUsageSchema)` to create a new message.
  */
 export const PodUsageSchema: GenMessage<PodUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 16);
+  messageDesc(file_gantry_v1_agent, 9);
 
 /**
  * @generated from message gantry.v1.NodeUsageReply
@@ -582,7 +372,7 @@ export type NodeUsageReply = Message<"gantry.v1.NodeUsageReply"> & {
  * Use `create(NodeUsageReplySchema)` to create a new message.
  */
 export const NodeUsageReplySchema: GenMessage<NodeUsageReply> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 17);
+  messageDesc(file_gantry_v1_agent, 10);
 
 /**
  * Calls of the API server to an agent about the pods of its node.
@@ -611,35 +401,15 @@ export const AgentService: GenService<{
     output: typeof NodeUsageReplySchema;
   },
   /**
-   * Runs a command. Not idempotent. The end of the request stream closes stdin; cancelling the call kills the process and its
-   * children. Messages are sent as fast as the receiver takes them, in both directions.
+   * Accepts a stream. Not idempotent. The call lasts as long as the stream, and the stream ends with the call: the client is told, and a
+   * command is killed with its children.
    *
-   * @generated from rpc gantry.v1.AgentService.Exec
+   * @generated from rpc gantry.v1.AgentService.OpenStream
    */
-  exec: {
-    methodKind: "bidi_streaming";
-    input: typeof StreamInputSchema;
-    output: typeof StreamOutputSchema;
-  },
-  /**
-   * Joins the streams of the container's first process. Ends with the container, or with the call, which leaves the process running.
-   *
-   * @generated from rpc gantry.v1.AgentService.Attach
-   */
-  attach: {
-    methodKind: "bidi_streaming";
-    input: typeof StreamInputSchema;
-    output: typeof StreamOutputSchema;
-  },
-  /**
-   * One connection to a port of the pod, on its loopback address. Ends when the pod has closed its side, fails when it is reset.
-   *
-   * @generated from rpc gantry.v1.AgentService.PortForward
-   */
-  portForward: {
-    methodKind: "bidi_streaming";
-    input: typeof PortForwardInputSchema;
-    output: typeof PortForwardOutputSchema;
+  openStream: {
+    methodKind: "server_streaming";
+    input: typeof StreamStartSchema;
+    output: typeof StreamTicketSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_gantry_v1_agent, 0);

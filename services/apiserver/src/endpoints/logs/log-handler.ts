@@ -7,7 +7,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { sendText, setCommonHeaders } from '../../http/respond.ts';
-import { type Upgrade, upgradeOf } from '../../http/upgrades.ts';
+import { type Upgrade, upgradeOf } from '@gantry/streams';
 import {
   type ByteChoice,
   type ByteMessages,
@@ -15,7 +15,7 @@ import {
   HandshakeError,
   NegotiationError,
   openByteMessages,
-} from '../../streams/index.ts';
+} from '@gantry/streams';
 import type { AgentLogs } from './agent-logs.ts';
 import { checkHasLog, logRequest, parseLogOptions, selectContainer } from './log-options.ts';
 

@@ -2,7 +2,7 @@ import { type Clock, withDeadline } from '@gantry/base';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import type { PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import { forward, UnreachableError } from './forward.ts';
-import { upgradeOf } from '../../http/upgrades.ts';
+import { upgradeOf } from '@gantry/streams';
 import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { sendText } from '../../http/respond.ts';

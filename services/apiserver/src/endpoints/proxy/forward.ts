@@ -10,7 +10,7 @@ import { http2StreamOf } from '../../http/client-connection.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
 import { type Place, rewriteHtml, rewriteLink } from './rewrite-html.ts';
-import { type Upgrade, upgradeOf } from '../../http/upgrades.ts';
+import { type Upgrade, upgradeOf } from '@gantry/streams';
 
 export interface Forwarding {
   readonly backend: Backend;

@@ -13,7 +13,7 @@ import { parseRoute } from '../request-info.ts';
 import { ResourceRegistry } from '../../resource-registry.ts';
 import { sendStatus } from '../../http/respond.ts';
 import { createProxyHandler } from './proxy-handler.ts';
-import { offerUpgrade } from '../../http/upgrades.ts';
+import { offerUpgrade } from '@gantry/streams';
 
 const DEFINITIONS = ['pods', 'services', 'endpoints', 'nodes'].map((resource) =>
   must(findResource({ group: '', version: 'v1', resource }), resource),
@@ -94,10 +94,7 @@ beforeAll(async () => {
   };
   front = await listening(serve);
   front.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    const res = new ServerResponse(req);
-    res.assignSocket(socket);
-    offerUpgrade(req, { socket, head });
-    serve(req, res);
+    serve(req, offerUpgrade(req, socket, head));
   });
   backend = await listening((req, res) => answer(req, res));
   backend.on('upgrade', (_, socket: Socket) => {

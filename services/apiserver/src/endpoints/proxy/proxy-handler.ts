@@ -14,7 +14,7 @@ import { setCommonHeaders } from '../../http/respond.ts';
 import { type BackendOptions, findBackend } from './find-backend.ts';
 import { forward, UnreachableError } from './forward.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
-import { upgradeOf } from '../../http/upgrades.ts';
+import { upgradeOf } from '@gantry/streams';
 
 /** Serves the proxies of pods, services and nodes, with all that is behind them. */
 export type ProxyHandler = (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>;

@@ -3,7 +3,7 @@ import { anySignal } from '@gantry/base';
 import { type PortForwardInput, PortForwardInputSchema, type PortForwardOutput } from '@gantry/proto';
 import type { AgentCall } from '../../agents/agent-call.ts';
 import { type AgentSession, type PortStart, toAgentRefusal } from '../../agents/agent-streams.ts';
-import { chooseForPorts, parsePorts, type PortStreams, servePorts } from '../../streams/index.ts';
+import { chooseForPorts, parsePorts, type PortStreams, servePorts } from '@gantry/streams';
 import { copyInput, type InputSender } from './copy-input.ts';
 import { writeTo } from './write-to.ts';
 import { StreamRefusedError } from './stream-refusal.ts';

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { type StreamInput, StreamInputSchema, type StreamOutput } from '@gantry/proto';
 import type { AgentCall } from '../../agents/agent-call.ts';
 import { toAgentRefusal } from '../../agents/agent-streams.ts';
-import type { CommandOutcome, CommandStreams } from '../../streams/index.ts';
+import type { CommandOutcome, CommandStreams } from '@gantry/streams';
 import { copyInput, type InputSender } from './copy-input.ts';
 import { TerminalSizes } from './terminal-sizes.ts';
 import { writeTo } from './write-to.ts';

@@ -1,7 +1,7 @@
 import { anySignal } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { ContainerStart } from '../../agents/agent-streams.ts';
-import { type CommandOptions, chooseForCommand, openCommand } from '../../streams/index.ts';
+import { type CommandOptions, chooseForCommand, openCommand } from '@gantry/streams';
 import { runCommand } from './run-command.ts';
 import { StreamRefusedError } from './stream-refusal.ts';
 import type { StreamRequest } from './stream-request.ts';

@@ -5,7 +5,7 @@ import type { AgentAddress } from '../../agents/agent-connection.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
-import { upgradeOf } from '../../http/upgrades.ts';
+import { upgradeOf } from '@gantry/streams';
 import {
   type RegistryReader,
   type RegistryStreams,
@@ -14,7 +14,7 @@ import {
   streamOptions,
   type Target,
 } from '../../registry/index.ts';
-import { asksForUpgrade, MessageMemory } from '../../streams/index.ts';
+import { asksForUpgrade, MessageMemory } from '@gantry/streams';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { forwardPorts } from './forward-ports.ts';

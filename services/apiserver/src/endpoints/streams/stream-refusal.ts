@@ -1,7 +1,7 @@
 import { StatusError } from '@gantry/objects';
 import { AgentRefusedError } from '../../agents/agent-streams.ts';
 import { sendText } from '../../http/respond.ts';
-import { HandshakeError, NegotiationError } from '../../streams/index.ts';
+import { HandshakeError, NegotiationError } from '@gantry/streams';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 
 /** A stream that the kubelet, which Kubernetes' API server forwards these requests to, refuses with a text. */

@@ -2,8 +2,8 @@ import type { Clock } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
-import type { Upgrade } from '../../http/upgrades.ts';
-import type { MessageShare } from '../../streams/index.ts';
+import type { Upgrade } from '@gantry/streams';
+import type { MessageShare } from '@gantry/streams';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 
 /** A request for a stream that has been admitted, and where it leads. */

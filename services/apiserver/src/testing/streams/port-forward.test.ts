@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openChannels, openSpdy, TunnelClient, upgrade } from './stream-clients.ts';
 import { PODS, streamServer, V4 } from './stream-server.ts';
-import { SpdyClient } from '../../streams/testing/spdy-client.ts';
+import { SpdyClient } from '@gantry/streams/testing';
 
 const served = streamServer();
 

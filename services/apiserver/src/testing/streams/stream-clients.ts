@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { Duplex } from 'node:stream';
 import type { TlsMaterial } from '@gantry/tls';
 import { WebSocket } from 'ws';
-import { SpdyClient } from '../../streams/testing/spdy-client.ts';
+import { SpdyClient } from '@gantry/streams/testing';
 import type { TestApiServer } from '../start-api-server.ts';
 
 /** What came of a request for an upgrade. */

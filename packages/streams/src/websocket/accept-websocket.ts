@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Upgrade } from '../../http/upgrades.ts';
+import type { Upgrade } from '../upgrades.ts';
 
 /** Of one message: the limit of the library that Kubernetes' servers use. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;

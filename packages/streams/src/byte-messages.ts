@@ -1,5 +1,4 @@
-import type { Exchange } from '../http/exchange.ts';
-import type { Upgrade } from '../http/upgrades.ts';
+import type { Upgrade, UpgradeExchange } from './upgrades.ts';
 import type { ByteChoice } from './stream-protocol.ts';
 import { takeOver } from './taken-connection.ts';
 import { acceptWebSocket } from './websocket/accept-websocket.ts';
@@ -24,7 +23,11 @@ export interface ByteMessages {
  * Changes to a WebSocket on which only the server sends, as Kubernetes does for answers of bytes. The first message is empty. Throws
  * HandshakeError while the request can still be answered.
  */
-export function openByteMessages(exchange: Exchange, upgrade: Upgrade, { protocol, codec }: ByteChoice): ByteMessages {
+export function openByteMessages(
+  exchange: UpgradeExchange,
+  upgrade: Upgrade,
+  { protocol, codec }: ByteChoice,
+): ByteMessages {
   const socket = acceptWebSocket(exchange.req, upgrade, protocol, MAX_RECEIVED_BYTES);
   takeOver(exchange, upgrade);
   const ended = new AbortController();

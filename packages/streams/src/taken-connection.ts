@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
-import type { Exchange } from '../http/exchange.ts';
-import type { Upgrade } from '../http/upgrades.ts';
+import type { Upgrade, UpgradeExchange } from './upgrades.ts';
 
 /** As the kubelet ends streams on which nothing has happened. */
 const IDLE_MS = 4 * 60 * 60 * 1000;
@@ -12,7 +11,7 @@ const KEEPALIVE_MS = 30_000;
  * Takes the connection of an upgrade request over from HTTP: nothing else is written to it afterwards. Its end is the end of the
  * request.
  */
-export function takeOver({ res }: Exchange, { socket }: Upgrade): void {
+export function takeOver({ res }: UpgradeExchange, { socket }: Upgrade): void {
   res.statusCode = 101;
   if (!(socket instanceof Socket)) return;
   res.detachSocket(socket);
@@ -21,7 +20,7 @@ export function takeOver({ res }: Exchange, { socket }: Upgrade): void {
 }
 
 /** Answers 101 with these headers. `socket` then begins with the first byte of the other protocol. */
-export function switchProtocol(exchange: Exchange, upgrade: Upgrade, headers: OutgoingHttpHeaders): void {
+export function switchProtocol(exchange: UpgradeExchange, upgrade: Upgrade, headers: OutgoingHttpHeaders): void {
   takeOver(exchange, upgrade);
   const { socket, head } = upgrade;
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);

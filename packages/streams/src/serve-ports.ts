@@ -1,7 +1,6 @@
 import type { Clock } from '@gantry/base';
 import { createWebSocketStream } from 'ws';
-import type { Exchange } from '../http/exchange.ts';
-import type { Upgrade } from '../http/upgrades.ts';
+import type { Upgrade, UpgradeExchange } from './upgrades.ts';
 import type { ServePort } from './port-streams.ts';
 import { serveSpdyPorts } from './spdy-ports.ts';
 import { PORT_PROTOCOL, PORT_TUNNEL, type PortChoice } from './stream-protocol.ts';
@@ -25,7 +24,7 @@ export interface PortOptions {
  * `exchange.signal`. Rejects with HandshakeError while the request can still be answered.
  */
 export async function servePorts(
-  exchange: Exchange,
+  exchange: UpgradeExchange,
   upgrade: Upgrade,
   choice: PortChoice,
   { ports, clock, messages, serve }: PortOptions,

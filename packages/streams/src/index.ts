@@ -23,4 +23,5 @@ export {
 } from './stream-protocol.ts';
 export { HandshakeError } from './websocket/accept-websocket.ts';
 export { MessageMemory, type MessageShare } from './websocket/message-memory.ts';
+export { offerUpgrade, type Upgrade, type UpgradeExchange, upgradeOf } from './upgrades.ts';
 export { parsePorts } from './websocket-ports.ts';

@@ -1,6 +1,5 @@
 import type { Clock } from '@gantry/base';
-import type { Exchange } from '../http/exchange.ts';
-import type { Upgrade } from '../http/upgrades.ts';
+import type { Upgrade, UpgradeExchange } from './upgrades.ts';
 import type { CommandOptions, CommandStreams } from './command-streams.ts';
 import { openSpdyCommand } from './spdy-command.ts';
 import type { CommandChoice } from './stream-protocol.ts';
@@ -20,7 +19,7 @@ export interface CommandSurroundings {
  * HandshakeError while the request can still be answered.
  */
 export async function openCommand(
-  exchange: Exchange,
+  exchange: UpgradeExchange,
   upgrade: Upgrade,
   choice: CommandChoice,
   options: CommandOptions,

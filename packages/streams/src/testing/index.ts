@@ -1,0 +1,2 @@
+/** A client of SPDY for tests. */
+export { SpdyClient } from './spdy-client.ts';
