@@ -5,35 +5,26 @@
  * - `agent.proto`: what API servers ask of an agent: logs, usage, and streams into containers and pods
  * - `health.proto`: gRPC's standard health service
  *
- * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies; `createFramer` and
- * `MessageReader` encode and decode streams of bytes in buffers that are used again.
+ * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
  * Used by packages/client and packages/service and by all services. Fields are only added, never renumbered.
  */
 export {
   AgentService,
   type ContainerLogsRequest,
   ContainerLogsRequestSchema,
-  InputClosedSchema,
+  type ContainerStreams,
+  ContainerStreamsSchema,
   type LogChunk,
   LogChunkSchema,
   type NodeUsageReply,
   NodeUsageReplySchema,
   type NodeUsageRequest,
   NodeUsageRequestSchema,
-  type PortForwardInput,
-  PortForwardInputSchema,
-  type PortForwardOutput,
-  PortForwardOutputSchema,
-  type PortForwardStart,
-  ProcessExitSchema,
-  type StreamInput,
-  StreamInputSchema,
-  type StreamOutput,
-  StreamOutputSchema,
+  PodPortsSchema,
   type StreamStart,
   StreamStartSchema,
-  StreamStartedSchema,
-  type TerminalSize,
+  type StreamTicket,
+  StreamTicketSchema,
 } from './gen/gantry/v1/agent_pb.ts';
 export {
   Health,
@@ -73,6 +64,4 @@ export {
   WriteRequestSchema,
   WriteSchema,
 } from './gen/gantry/v1/object_pb.ts';
-export { createFramer } from './frame-message.ts';
-export { MessageError, MessageReader } from './message-reader.ts';
 export { type MethodDefinition, serviceDefinition } from './service-definition.ts';

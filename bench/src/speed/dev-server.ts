@@ -29,7 +29,7 @@ export async function startDevServer({ profileDir, etcdMembers }: DevServerOptio
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
   const kubeconfig = join(folder, 'kubeconfig');
   const profile = profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
-  const limits = ['--expose-gc', '--max-semi-space-size=16', '--max-old-space-size=1536', '--v8-pool-size=2'];
+  const limits = ['--max-semi-space-size=16', '--max-old-space-size=1536', '--v8-pool-size=2'];
   const args = [...limits, ...profile, '--conditions=gantry-source', MAIN, '0', kubeconfig];
   if (etcd !== undefined) args.push(etcd.endpoints.join(','));
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

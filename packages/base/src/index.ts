@@ -13,7 +13,6 @@
  * - `assert`, `append`: assertions about our own code; lists of any length
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
- * - `youngCollections`: keeps the buffers of streams from costing collections of the whole heap
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
@@ -52,4 +51,3 @@ export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, syste
 export { Signal } from './signal.ts';
 export { atOnce, type InTurns, type Pieces, type Turn } from './turns.ts';
 export { untilDone, type UntilDoneOptions } from './until-done.ts';
-export { YoungCollections, youngCollections } from './young-collections.ts';

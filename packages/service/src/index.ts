@@ -24,7 +24,6 @@ export { StreamEndedError } from './grpc/call-failures.ts';
 export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
-export { MessageStream } from './grpc/message-stream.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';

@@ -24,4 +24,6 @@ export {
 export { HandshakeError } from './websocket/accept-websocket.ts';
 export { MessageMemory, type MessageShare } from './websocket/message-memory.ts';
 export { offerUpgrade, type Upgrade, type UpgradeExchange, upgradeOf } from './upgrades.ts';
+export { release } from './release.ts';
+export { writeTo } from './write-to.ts';
 export { parsePorts } from './websocket-ports.ts';

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { CancelTimer, Clock } from '@gantry/base';
+import { type CancelTimer, type Clock, onAbort } from '@gantry/base';
 import type { ServePort } from './port-streams.ts';
 import type { Headers } from './spdy/header-blocks.ts';
 import { SpdyConnection } from './spdy/spdy-connection.ts';
@@ -57,11 +57,8 @@ export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPo
       serve({ port: portOf(data.headers) ?? 0, data, error });
     },
   });
-  const close = (): void => connection.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
+  using _ = onAbort(signal, () => connection.close());
   await connection.serve();
-  signal.removeEventListener('abort', close);
   for (const pair of pairs.values()) pair.cancel();
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, untilAborted } from '@gantry/base';
+import { type Clock, onAbort, untilAborted } from '@gantry/base';
 import type { WebSocket } from 'ws';
 import type { ServePort } from './port-streams.ts';
 import { type ChannelCodec, ChannelConnection } from './websocket/channel-connection.ts';
@@ -26,9 +26,7 @@ export async function serveWebSocketPorts(options: WebSocketPortOptions): Promis
     channels: ports.flatMap(() => ['both', 'reads'] as const),
   });
   limit(() => connection.queuedBytes);
-  const close = (): void => connection.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
+  using _ = onAbort(signal, () => connection.close());
   const done = ports.map(async (port, index) => {
     const data = connection.channel(index * 2);
     const error = connection.channel(index * 2 + 1);
@@ -45,7 +43,6 @@ export async function serveWebSocketPorts(options: WebSocketPortOptions): Promis
   await Promise.all(done);
   connection.close();
   await untilAborted(connection.ended);
-  signal.removeEventListener('abort', close);
 }
 
 /** Numbers of channels are one byte, and 255 is taken. */

@@ -1,7 +1,15 @@
 import { join } from 'node:path';
 import { raceAbort } from '@gantry/base';
 import { type ObjectClient, toGrpcFailure } from '@gantry/client';
-import { createHealth, type GroupMember, grpcServer, healthService, httpEndpoint, type Metrics } from '@gantry/service';
+import {
+  createHealth,
+  type GroupMember,
+  type GrpcService,
+  grpcServer,
+  healthService,
+  httpEndpoint,
+  type Metrics,
+} from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
 import { NodeAccess } from './endpoints/node-access.ts';
@@ -17,7 +25,7 @@ import type { EngineInfo } from './runtime/engine.ts';
 import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import type { NodePodView } from './static-pods/node-pod-view.ts';
-import { streamHandlers } from './streams/stream-handlers.ts';
+import { PodStreams } from './streams/serve-stream.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 import type { HostMeter } from './runtime/stats.ts';
@@ -52,13 +60,18 @@ export async function serveAgent(
   const owner = { cluster: config.clusterId, node: self.name };
   const health = createHealth({});
   const { descriptor, handlers } = logService(runtime, owner);
-  const agentService = {
+  const streams = new PodStreams({ runtime, owner, clock });
+  const agentService: GrpcService = {
     descriptor,
-    handlers: { ...handlers, ...usageHandlers(recordedUsage(usage, parts.pods)), ...streamHandlers(runtime, owner) },
+    handlers: {
+      ...handlers,
+      ...usageHandlers(recordedUsage(usage, parts.pods)),
+      openStream: { kind: 'stream', handle: (start, call) => streams.tickets.open(start, call) },
+    },
   };
   const access = new NodeAccess({ client: parts.client, node: self.name, clock });
   const endpoints = nodeEndpoints(environment, parts, owner);
-  using http = createNodeServer({ tls, access, endpoints, clock, logger });
+  using http = createNodeServer({ tls, access, endpoints, streams, clock, logger });
   const server = grpcServer({
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,

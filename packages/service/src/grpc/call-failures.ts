@@ -1,5 +1,4 @@
 import { CrowdError } from '../starts.ts';
-import { MessageError } from '@gantry/proto';
 import { Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';
 import type { GrpcError } from './grpc-service.ts';
@@ -17,7 +16,6 @@ export const CERTIFICATE_ENDED = { code: status.UNAUTHENTICATED, details: PEER_E
 
 /** The error of a failed call for its client. */
 export function failureOf(error: unknown, toGrpcError: (error: unknown) => GrpcError): GrpcError {
-  if (error instanceof MessageError) return { code: status.INVALID_ARGUMENT, message: error.message, trailers: {} };
   if (!(error instanceof CrowdError)) return toGrpcError(error);
   return { code: status.RESOURCE_EXHAUSTED, message: error.message, trailers: {} };
 }

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
 import { create } from '@bufbuild/protobuf';
 import {
-  AgentService,
   type GetRequest,
   GetRequestSchema,
   ObjectReplySchema,
   ObjectService,
   serviceDefinition,
-  type StreamInput,
-  StreamInputSchema,
-  StreamOutputSchema,
   WatchBatchSchema,
   WatchRequestSchema,
 } from '@gantry/proto';
@@ -22,7 +18,6 @@ import { grpcServer } from './grpc-server.ts';
 import type { GrpcCall, GrpcHandler, GrpcService } from './grpc-service.ts';
 
 const methods = serviceDefinition(ObjectService);
-const agentMethods = serviceDefinition(AgentService);
 
 type Handlers = Readonly<Record<string, GrpcHandler>>;
 
@@ -84,18 +79,6 @@ function stream(handle: (call: GrpcCall) => AsyncIterable<object>): Handlers {
   return { watch: { kind: 'stream', handle: (_request: never, call: GrpcCall) => handle(call) } };
 }
 
-function exchange(client: Client) {
-  const { path, requestSerialize, responseDeserialize } = agentMethods['exec'] ?? expect.unreachable();
-  return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
-}
-
-function startDuplex(handle: (requests: AsyncIterable<StreamInput>, call: GrpcCall) => AsyncIterable<object>) {
-  return start({ exec: { kind: 'duplex', handle } }, AgentService);
-}
-
-const input = (text: string) => create(StreamInputSchema, { part: { case: 'stdin', value: Buffer.from(text) } });
-const output = (text: string) => create(StreamOutputSchema, { part: { case: 'stdout', value: Buffer.from(text) } });
-const textOf = (message: unknown) => Buffer.from((message as { part: { value: Uint8Array } }).part.value).toString();
 const reply = (text: string | Buffer) => create(ObjectReplySchema, { object: Buffer.from(text) });
 const batch = (resourceVersion: string) => create(WatchBatchSchema, { resourceVersion });
 const versionOf = (message: unknown) => (message as { resourceVersion: string }).resourceVersion;
@@ -217,155 +200,6 @@ describe('a stream', () => {
     await once(call, 'data');
     call.cancel();
     expect(String(await left.promise)).toContain('the client has gone');
-  });
-});
-
-describe('a stream in both directions', () => {
-  it('answers while requests come, and after the last one', async () => {
-    await using server = await startDuplex(async function* (requests) {
-      for await (const message of requests) yield output(textOf(message));
-      yield output('end');
-    });
-    const call = exchange(server.client);
-    const messages = call[Symbol.asyncIterator]();
-    const next = async () => textOf((await messages.next()).value);
-    call.write(input('a'));
-    expect(await next()).toBe('a');
-    call.write(input('b'));
-    expect(await next()).toBe('b');
-    call.end();
-    expect(await next()).toBe('end');
-    expect((await messages.next()).done).toBe(true);
-  });
-
-  it('reads requests no faster than its handler does', async () => {
-    const go = Promise.withResolvers<unknown>();
-    await using server = await startDuplex(async function* (requests) {
-      yield output('begun');
-      await go.promise;
-      let count = 0;
-      for await (const message of requests) count += textOf(message).length;
-      yield output(String(count));
-    });
-    const call = exchange(server.client);
-    const messages = call[Symbol.asyncIterator]();
-    let written = 0;
-    const writing = (async () => {
-      for (; written < 300; written++) if (!call.write(input('x'.repeat(100_000)))) await once(call, 'drain');
-      call.end();
-    })();
-    expect(textOf((await messages.next()).value)).toBe('begun');
-    // A round trip, within which a server without back-pressure would have read everything.
-    await expect(get(server.client, 'x').answer).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
-    expect(written).toBeLessThan(300);
-    go.resolve(undefined);
-    expect(textOf((await messages.next()).value)).toBe(String(300 * 100_000));
-    await writing;
-  });
-
-  it('makes no part for a client that does not read, beyond what the connection takes', async () => {
-    // The connection takes two of them.
-    const part = 'x'.repeat(4 * 1024 * 1024);
-    let made = 0;
-    await using server = await startDuplex(async function* () {
-      for (;;) {
-        made++;
-        yield output(part);
-      }
-    });
-    const call = exchange(server.client);
-    call.on('error', () => undefined);
-    await expect.poll(() => made).toBeGreaterThan(0);
-    for (let turn = 0; turn < 300; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(made).toBeLessThan(5);
-    call.cancel();
-  });
-
-  it('delivers its responses and error although requests are left unread', async () => {
-    await using server = await startDuplex(async function* (requests) {
-      for await (const message of requests) {
-        yield output(textOf(message));
-        break;
-      }
-      yield output('more');
-      throw new Error('broken');
-    });
-    const call = exchange(server.client);
-    call.write(input('a'));
-    call.write(create(StreamInputSchema, { part: { case: 'stdinClosed', value: {} } }));
-    const seen: string[] = [];
-    const read = async () => {
-      for await (const message of call) seen.push(textOf(message));
-    };
-    await expect(read()).rejects.toMatchObject({ code: status.ABORTED, details: 'Error: broken' });
-    expect(seen).toEqual(['a', 'more']);
-  });
-
-  it('gives the bytes of requests as they come, a message of any size in parts', async () => {
-    const bytes = 3 * 1024 * 1024;
-    await using server = await startDuplex(async function* (requests) {
-      let [count, most] = [0, 0];
-      for await (const message of requests) {
-        const { length } = textOf(message);
-        count += length;
-        most = Math.max(most, length);
-      }
-      yield output(`${count} ${most < bytes / 2}`);
-    });
-    const call = exchange(server.client);
-    call.end(input('x'.repeat(bytes)));
-    expect(textOf((await call[Symbol.asyncIterator]().next()).value)).toBe(`${bytes} true`);
-  });
-
-  it('refuses a message that is too long, and one that is no message', async () => {
-    await using server = await startDuplex(async function* (requests) {
-      for await (const _ of requests);
-      yield output('never');
-    });
-    const { path, responseDeserialize } = agentMethods['exec'] ?? expect.unreachable();
-    for (const bytes of [Buffer.alloc(5 * 1024 * 1024, 0xff), Buffer.from([0x12, 9, 1])]) {
-      const call = server.client.makeBidiStreamRequest(path, () => bytes, responseDeserialize);
-      const refused = once(call, 'error');
-      call.write({});
-      call.resume();
-      expect(await refused).toEqual([expect.objectContaining({ code: status.INVALID_ARGUMENT })]);
-    }
-  });
-
-  it('drops what still comes when it has answered', async () => {
-    await using server = await startDuplex(async function* (requests) {
-      for await (const _ of requests) break;
-      yield output('enough');
-    });
-    const call = exchange(server.client);
-    call.on('error', () => undefined);
-    call.write(input('x'));
-    const rest = async () => {
-      for (let sent = 0; sent < 100; sent++) if (!call.write(input('x'.repeat(100_000)))) await once(call, 'drain');
-    };
-    const ended = once(call, 'end');
-    const sending = Promise.race([rest(), once(call, 'status')]);
-    call.resume();
-    await Promise.all([ended, sending]);
-  });
-
-  it('is aborted when its client disconnects, and its requests end', async () => {
-    const left = Promise.withResolvers<unknown>();
-    const ended = Promise.withResolvers<unknown>();
-    await using server = await startDuplex(async function* (requests, { signal }) {
-      yield output('1');
-      const reading = (async () => {
-        for await (const _ of requests);
-      })();
-      reading.then(ended.resolve, ended.resolve);
-      left.resolve(await aborted(signal));
-    });
-    const call = exchange(server.client);
-    call.on('error', () => undefined);
-    await once(call, 'data');
-    call.cancel();
-    expect(String(await left.promise)).toContain('the client has gone');
-    await ended.promise;
   });
 });
 

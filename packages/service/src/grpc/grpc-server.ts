@@ -1,20 +1,19 @@
-import type { SecureServerOptions } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { experimental, Server, ServerCredentials } from '@grpc/grpc-js';
-import { type Activities, type Clock, youngCollections } from '@gantry/base';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Activities, Clock } from '@gantry/base';
 import { type Source, Starts } from '../starts.ts';
 import { serviceDefinition } from '@gantry/proto';
-import { createCertificateProvider, type TlsSource } from '@gantry/tls';
+import type { TlsSource } from '@gantry/tls';
 import { Places } from '../connections/places.ts';
 import { whenGreeted } from '../connections/when-greeted.ts';
 import type { Logger } from '../logger.ts';
 import type { GroupMember } from '../run-group.ts';
-import { chooseProtocol } from './choose-protocol.ts';
 import type { GrpcError, GrpcService } from './grpc-service.ts';
-import { WINDOW_BYTES } from './http2-stream.ts';
 import { Peers } from './peers.ts';
 import { serveCalls } from './serve-calls.ts';
 
+type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
 type ServerOptions = GrpcServerOptions & { readonly starts: Starts };
 
 /** The address, the services and the identity of a server. */
@@ -32,14 +31,15 @@ export interface GrpcServerOptions {
   readonly starts?: Starts;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
-  /** Takes the connections of TLS clients that do not speak HTTP/2 alone, as gRPC's clients do. Without it they are gRPC's, too. */
-  readonly http?: (socket: Socket) => void;
+  /** Takes the connections of clients that do not speak HTTP/2 alone, with or without a certificate. Without it they are refused. */
+  readonly http?: (socket: TLSSocket) => void;
   /** Called with the port that was bound. */
   readonly onListening?: (port: number) => void;
 }
 
 /** How long a connection without a call stays open. */
 const IDLE_MS = 120_000;
+const HANDSHAKE_MS = 10_000;
 const MAX_STREAMS = 10_000;
 /** Open connections of one address, and of all. */
 const CONNECTION_LIMITS = { max: 8000, maxOfAddress: 1000 };
@@ -55,15 +55,6 @@ const SERVER_OPTIONS = {
   'grpc.enable_channelz': 0,
 };
 
-/** Limits of TLS and HTTP/2, which grpc-js passes on to Node.js. */
-const CONNECTION_OPTIONS: SecureServerOptions = {
-  handshakeTimeout: 10_000,
-  maxHeaderListPairs: 256,
-  streamResetBurst: 1000,
-  streamResetRate: 100,
-  settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 64 * 1024, initialWindowSize: WINDOW_BYTES },
-};
-
 /**
  * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. A client's certificate is
  * checked at every call, and streams end with it. Draining lets unary calls finish and ends streams.
@@ -74,10 +65,9 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
   const stopping = new AbortController();
   const peers = new Peers(options);
   for (const service of options.services) {
-    const definition = serviceDefinition(service.descriptor, (bytes) => youngCollections.passed(bytes));
-    server.addService(definition, serveCalls(service, options, stopping.signal, peers));
+    server.addService(serviceDefinition(service.descriptor), serveCalls(service, options, stopping.signal, peers));
   }
-  const listener = listenerOf(server, options);
+  const listener = listenerOf(server, peers, options);
   return {
     name: 'grpc-server',
     run: async (signal) => {
@@ -97,11 +87,15 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
   };
 }
 
-/** Accepts connections within the limits; grpc-js takes over from there. */
-function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions): NetServer {
-  const injector = server.createConnectionInjector(serverCredentials(tls));
+/** Accepts connections within the limits. */
+function listenerOf(server: Server, peers: Peers, { tls, http, starts }: ServerOptions): NetServer {
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const accept =
+    tls === 'insecure'
+      ? (socket: Socket) => injector.injectConnection(socket)
+      : tlsListener(tls, { injector, peers, http });
   const places = new Places(CONNECTION_LIMITS);
-  const listener = createServer({ noDelay: true }, (socket: Socket) => {
+  return createServer({ noDelay: true }, (socket: Socket) => {
     const place = places.take(socket.remoteAddress ?? '');
     if (place === undefined) {
       socket.destroy();
@@ -109,17 +103,46 @@ function listenerOf(server: Server, { tls, http, clock, starts }: ServerOptions)
     }
     socket.once('close', () => place[Symbol.dispose]());
     const source: Source = `address:${socket.remoteAddress ?? ''}`;
-    const begin = (serve: (socket: Socket) => void) => () => {
+    whenGreeted(socket, () => {
       const isAccepted = starts.run(source, () => {
-        if (!socket.destroyed) serve(socket);
+        if (!socket.destroyed) accept(socket);
       });
       if (!isAccepted) socket.destroy();
-    };
-    const grpc = begin(() => injector.injectConnection(socket));
-    if (http === undefined) whenGreeted(socket, grpc);
-    else chooseProtocol(socket, clock, { grpc, http: begin(http) });
+    });
   });
-  return listener;
+}
+
+interface Protocols {
+  readonly injector: ConnectionInjector;
+  readonly peers: Peers;
+  readonly http: GrpcServerOptions['http'];
+}
+
+/** Makes connections ones of TLS. Clients that speak HTTP/2 alone, as clients of gRPC do, must have a certificate of the authority. */
+function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (socket: Socket) => void {
+  const server = createTlsServer({
+    ...tls.current(),
+    requestCert: true,
+    rejectUnauthorized: http === undefined,
+    handshakeTimeout: HANDSHAKE_MS,
+    ALPNCallback: ({ protocols }) => {
+      if (protocols.length === 1 && protocols[0] === 'h2') return 'h2';
+      return http !== undefined && protocols.includes('http/1.1') ? 'http/1.1' : undefined;
+    },
+  });
+  server.on('secureConnection', (socket) => {
+    // A client may break off at any time.
+    socket.on('error', () => socket.destroy());
+    if (socket.alpnProtocol !== 'h2' && http !== undefined) http(socket);
+    else if (socket.authorized && socket.alpnProtocol === 'h2') {
+      peers.connected(socket);
+      injector.injectConnection(socket);
+    } else socket.destroy();
+  });
+  // The connection itself is closed by Node.js.
+  server.on('tlsClientError', () => undefined);
+  tls.subscribe((material) => server.setSecureContext(material));
+  return (socket) => void server.emit('connection', socket);
 }
 
 function listen(listener: NetServer, options: GrpcServerOptions, signal: AbortSignal): Promise<void> {
@@ -134,12 +157,4 @@ function listen(listener: NetServer, options: GrpcServerOptions, signal: AbortSi
       options.onListening?.(port);
     });
   });
-}
-
-function serverCredentials(tls: TlsSource | 'insecure'): ServerCredentials {
-  if (tls === 'insecure') return ServerCredentials.createInsecure();
-  const provider = createCertificateProvider(tls);
-  const credentials = experimental.createCertificateProviderServerCredentials(provider, provider, true);
-  Object.assign(credentials._getConstructorOptions() ?? {}, CONNECTION_OPTIONS);
-  return credentials;
 }

@@ -21,12 +21,7 @@ export interface GrpcError {
 /** One method of a service; requests and responses are generated messages. */
 export type GrpcHandler =
   | { readonly kind: 'unary'; readonly handle: (request: never, call: GrpcCall) => Promise<object> }
-  | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> }
-  | {
-      readonly kind: 'duplex';
-      /** Requests come as they are read. They fail when the client disconnects, and when the responses have ended. */
-      readonly handle: (requests: AsyncIterable<never>, call: GrpcCall) => AsyncIterable<object>;
-    };
+  | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> };
 
 /** A service with a handler for each method. */
 export interface GrpcService {

@@ -1,15 +1,13 @@
+import type { TLSSocket } from 'node:tls';
 import { type Clock, pause } from '@gantry/base';
 import type { Source } from '../starts.ts';
-import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import type { TlsSource } from '@gantry/tls';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import { PEER_ENDED } from './call-failures.ts';
-import { http2StreamOf } from './http2-stream.ts';
 import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
 
-/** A call with a stream of responses. */
-export type StreamCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
-export type Call = ServerUnaryCall<object, object> | StreamCall;
+export type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
 
 /** How often streams are checked for the end of their client's certificate. */
 const CHECK_PEERS_MS = 5000;
@@ -26,7 +24,8 @@ export interface Peer {
 export class Peers {
   readonly #trust: PeerTrust | undefined;
   readonly #clock: Clock;
-  readonly #bySession = new WeakMap<object, Peer>();
+  /** Of open connections. */
+  readonly #byAddress = new Map<string, Peer>();
   readonly #streaming = new Set<Peer>();
 
   constructor({ tls, clock }: { readonly tls: TlsSource | 'insecure'; readonly clock: Clock }) {
@@ -34,22 +33,25 @@ export class Peers {
     this.#trust = tls === 'insecure' ? undefined : new PeerTrust(tls, clock);
   }
 
+  /** A connection whose client's certificate TLS has verified. */
+  connected(socket: TLSSocket): void {
+    const certificate = socket.getPeerCertificate();
+    const address = `${socket.remoteAddress}:${socket.remotePort}`;
+    if (this.#trust === undefined) return;
+    const trusted = this.#trust.accept(certificate);
+    this.#byAddress.set(address, {
+      identity: identityOfCertificate(certificate),
+      certificate: trusted,
+      streams: new Set(),
+    });
+    socket.once('close', () => this.#byAddress.delete(address));
+  }
+
   /** Who calls: undefined without TLS, 'ended' when the certificate is no longer good. */
   of(call: Call): Peer | 'ended' | undefined {
     if (this.#trust === undefined) return undefined;
-    const session = http2StreamOf(call)?.session;
-    let peer = session === undefined ? undefined : this.#bySession.get(session);
-    if (peer === undefined) {
-      const certificate = call.getAuthContext().sslPeerCertificate;
-      if (certificate === undefined) return 'ended';
-      peer = {
-        identity: identityOfCertificate(certificate),
-        certificate: this.#trust.accept(certificate),
-        streams: new Set(),
-      };
-      if (session !== undefined) this.#bySession.set(session, peer);
-    }
-    return this.#trust.isGood(peer.certificate) ? peer : 'ended';
+    const peer = this.#byAddress.get(call.getPeer());
+    return peer !== undefined && this.#trust.isGood(peer.certificate) ? peer : 'ended';
   }
 
   /** Ends a stream together with its client's certificate; the returned function is called when it ends by itself. */

@@ -1,16 +1,11 @@
 import type { EventEmitter } from 'node:events';
-import type { DescMethod, Message } from '@bufbuild/protobuf';
 import {
-  type handleBidiStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
-  Metadata,
-  type ServerDuplexStream,
-  type ServerWritableStream,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Activities, raceAbort, youngCollections } from '@gantry/base';
+import { type Activities, raceAbort } from '@gantry/base';
 import type { Starts } from '../starts.ts';
 import type { Logger } from '../logger.ts';
 import {
@@ -23,14 +18,7 @@ import {
   trailers,
 } from './call-failures.ts';
 import type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc-service.ts';
-import { takeStream } from './http2-stream.ts';
-import { MessageStream } from './message-stream.ts';
-import { type Call, type Peer, type Peers, sourceOf, type StreamCall } from './peers.ts';
-
-/** Of a duplex call, in one message. The bytes of a part may come in several. */
-const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-
-const countBytes = (bytes: number): void => youngCollections.passed(bytes);
+import { type Call, type Peer, type Peers, sourceOf } from './peers.ts';
 
 /** What calls need of their server. */
 export interface CallOptions {
@@ -56,17 +44,9 @@ export function serveCalls(
       case 'stream':
         out[name] = serverStream(handler, options, stopping, peers);
         break;
-      case 'duplex':
-        out[name] = duplexStream({ handler, method: methodOf(service, name) }, options, stopping, peers);
     }
   }
   return out;
-}
-
-function methodOf({ descriptor }: GrpcService, name: string): DescMethod {
-  const found = descriptor.methods.find(({ localName }) => localName === name);
-  if (found === undefined) throw new TypeError(`${descriptor.typeName} has no method ${name}`);
-  return found;
 }
 
 function unary(
@@ -103,82 +83,25 @@ function unary(
 
 function serverStream(
   handler: Extract<GrpcHandler, { kind: 'stream' }>,
-  options: CallOptions,
-  stopping: AbortSignal,
-  peers: Peers,
-): handleServerStreamingCall<object, object> {
-  const accept = (call: ServerWritableStream<object, object>): Responses => ({
-    open: (info) => handler.handle(call.request as never, info),
-    write: (element, signal) => writeAhead(call, element, signal),
-    ended: () => undefined,
-  });
-  return stream(accept, options, stopping, peers);
-}
-
-/**
- * Requests and responses are parts of streams of bytes. The library's own streams would hold many of them, which outlive the collections of
- * V8's young generation; and what outlives them makes V8 collect the whole heap (`youngCollections` of packages/base).
- */
-function duplexStream(
-  { handler, method }: { readonly handler: Extract<GrpcHandler, { kind: 'duplex' }>; readonly method: DescMethod },
-  options: CallOptions,
-  stopping: AbortSignal,
-  peers: Peers,
-): handleBidiStreamingCall<object, object> {
-  const messages = { reads: method.input, writes: method.output, maxBytes: MAX_MESSAGE_BYTES, onBytes: countBytes };
-  const accept = (call: ServerDuplexStream<object, object>): Responses => {
-    const stream = new MessageStream(takeStream(call), messages);
-    let headers: 'unsent' | 'sent' = 'unsent';
-    return {
-      // The end of the requests, or of the interest in them, must not end the responses.
-      open: (info) => handler.handle(requestsOf(stream) as AsyncIterable<never>, info),
-      write: (element, signal) => {
-        if (headers === 'unsent') call.sendMetadata(new Metadata());
-        headers = 'sent';
-        return raceAbort(stream.write(element as Message), signal);
-      },
-      ended: () => stream.discard(),
-    };
-  };
-  return stream(accept, options, stopping, peers);
-}
-
-async function* requestsOf(stream: MessageStream<Message, Message>): AsyncIterable<Message> {
-  for (let next = await stream.next(); next !== undefined; next = await stream.next()) yield next;
-}
-
-/** How the responses of a call are made and written. */
-interface Responses {
-  readonly open: (info: GrpcCall) => AsyncIterable<object>;
-  /** A promise when the next is to wait for it; it rejects with the reason of `signal`. */
-  readonly write: (element: object, signal: AbortSignal) => Promise<void> | undefined;
-  /** Called when the call has ended. */
-  readonly ended: () => void;
-}
-
-/** `accept` is called as soon as a call begins. */
-function stream<C extends StreamCall>(
-  accept: (call: C) => Responses,
   { toGrpcError, logger, starts }: CallOptions,
   stopping: AbortSignal,
   peers: Peers,
-): (call: C) => void {
+): handleServerStreamingCall<object, object> {
   return (call) => {
     const peer = peers.of(call);
     if (peer === 'ended') {
       call.emit('error', CERTIFICATE_ENDED);
       return;
     }
-    const { open, write, ended } = accept(call);
     const { abort } = followCancel(call);
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
     stopping.addEventListener('abort', stop, { once: true });
     const left = peers.follow(peer, abort);
     const begin = async () => {
-      for await (const element of open(callInfo(call, abort.signal, peer))) {
+      for await (const element of handler.handle(call.request as never, callInfo(call, abort.signal, peer))) {
         abort.signal.throwIfAborted();
-        const written = write(element, abort.signal);
-        if (written !== undefined) await written;
+        // Up to 16 elements wait for a client that reads slowly: objects are small, and many at once.
+        if (!call.write(element)) await raceAbort(new Promise((resolve) => call.once('drain', resolve)), abort.signal);
       }
     };
     const turn = starts.next(sourceOf(call, peer));
@@ -201,16 +124,10 @@ function stream<C extends StreamCall>(
         },
       )
       .finally(() => {
-        ended();
         left();
         stopping.removeEventListener('abort', stop);
       });
   };
-}
-
-/** Waits while the client reads more slowly, with up to 16 elements that have been written: objects are small, and many at once. */
-function writeAhead(call: StreamCall, element: object, signal: AbortSignal): Promise<void> | undefined {
-  return call.write(element) ? undefined : raceAbort(new Promise((resolve) => call.once('drain', resolve)), signal);
 }
 
 /** Aborts when the client disconnects. grpc-js also emits `cancelled` after a call has succeeded, so `unfollow` is called before its end. */

@@ -1,2 +1,3 @@
-/** A client of SPDY for tests. */
+/** Clients of the streaming protocols for tests, which do what they are told, right or wrong. */
 export { SpdyClient } from './spdy-client.ts';
+export { openChannels, openSpdy, type StreamTarget, TunnelClient, upgrade } from './stream-clients.ts';

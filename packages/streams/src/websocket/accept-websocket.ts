@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { releaseChunks } from '../release.ts';
 import type { Upgrade } from '../upgrades.ts';
 
 /** Of one message: the limit of the library that Kubernetes' servers use. */
@@ -49,5 +50,6 @@ export function acceptWebSocket(
     outcome.accepted = accepted;
   });
   if (outcome.accepted === undefined) throw new HandshakeError(outcome.refused?.message ?? 'the connection has ended');
+  releaseChunks(outcome.accepted, socket);
   return outcome.accepted;
 }

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { type Clock, raceAbort, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
+import type { PodConnection, ProcessOutput, StreamOptions, StreamRuntime, TerminalSize } from '../runtime/streams.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
 import { DETACH_KEYS, hijack } from './hijack.ts';
-import { joinStreams } from './join-streams.ts';
+import { discard, joinStreams } from './join-streams.ts';
 import { NamespaceDialer } from './namespace-dialer.ts';
 import { written } from './written.ts';
 
@@ -17,8 +17,8 @@ const LAST_OUTPUT_MS = 2000;
 export function dockerStreams(calls: EngineCalls, execs: DockerExecs, clock: Clock): StreamRuntime {
   const dialer = new NamespaceDialer(clock);
   return {
-    execStream: (id, command, options, input, signal) => execs.stream(id, command, options, input, signal),
-    attach: (id, options, input, signal) => attach({ calls, clock }, id, options, input, signal),
+    execStream: (id, command, options, signal) => execs.stream(id, command, options, signal),
+    attach: (id, options, signal) => attach({ calls, clock }, id, options, signal),
     connect: (id, port, signal) => connect(calls, dialer, id, port, signal),
     killLeftovers: (id, signal) => execs.killLeftovers(id, signal),
   };
@@ -27,8 +27,7 @@ export function dockerStreams(calls: EngineCalls, execs: DockerExecs, clock: Clo
 async function* attach(
   { calls, clock }: { readonly calls: EngineCalls; readonly clock: Clock },
   id: string,
-  { stdin, stdout, stderr }: Omit<StreamOptions, 'terminal'>,
-  input: AsyncIterable<ProcessInput>,
+  { stdin, sizes, stdout, stderr }: Omit<StreamOptions, 'terminal'>,
   signal: AbortSignal,
 ): AsyncIterable<ProcessOutput> {
   const left = new AbortController();
@@ -36,16 +35,17 @@ async function* attach(
   try {
     const { Config: config, State: found } = await inspect(calls, id, signal);
     if (!found.Running) throw new AgentError('NotFound', `container ${id} is not running`);
+    const given = config.OpenStdin ? stdin : undefined;
     const query = {
       stream: '1',
-      stdin: stdin && config.OpenStdin ? '1' : '0',
+      stdin: given === undefined ? '0' : '1',
       stdout: stdout ? '1' : '0',
       stderr: stderr ? '1' : '0',
       detachKeys: DETACH_KEYS,
     };
     const path = `/containers/${id}/attach`;
     const socket = await calls.open(signal, (docker, abort) => hijack(docker, { path, query, abort }));
-    const resize = ({ width: w, height: h }: { width: number; height: number }) =>
+    const resize = ({ width: w, height: h }: TerminalSize) =>
       calls.read(signal, (docker, abortSignal) => docker.getContainer(id).resize({ w, h, abortSignal }));
     const terminal = config.Tty ? 'tty' : 'none';
     ended(calls, clock, id, left.signal).then(
@@ -56,7 +56,8 @@ async function* attach(
       // The client has left, or the engine is gone: then the connection is, too.
       () => undefined,
     );
-    yield* joinStreams(socket, { stdin: query.stdin === '1', terminal, input, resize, clock });
+    if (given === undefined && stdin !== undefined) void discard(stdin, left.signal);
+    yield* joinStreams(socket, { stdin: given, sizes, terminal, resize, clock });
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted) throw signal.reason;

@@ -15,8 +15,7 @@ const silent = () => undefined;
 
 const OWNER = { cluster: 'c', node: 'n' };
 const POD = { uid: 'u', namespace: 'd', name: 'p' };
-const STREAMS = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
-const NO_INPUT: AsyncIterable<never> = (async function* () {})();
+const STREAMS = { stdout: true, stderr: true, terminal: 'none' } as const;
 const FORWARDER = {
   ...{ cluster: 'c', namespace: 'd', name: 's', uid: 'u', hash: 'h', image: 'i', network: 'n' },
   ...{ target: '10.128.10.0', ports: [], closedRange: '10.128.4.0-10.128.9.255' },
@@ -87,8 +86,8 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
   },
   logs: { readLogs: (runtime, signal) => drain(runtime.logs.readLogs('id', LOG, signal)) },
   streams: {
-    execStream: (runtime, signal) => drain(runtime.streams.execStream('id', ['true'], STREAMS, NO_INPUT, signal)),
-    attach: (runtime, signal) => drain(runtime.streams.attach('id', STREAMS, NO_INPUT, signal)),
+    execStream: (runtime, signal) => drain(runtime.streams.execStream('id', ['true'], STREAMS, signal)),
+    attach: (runtime, signal) => drain(runtime.streams.attach('id', STREAMS, signal)),
     connect: (runtime, signal) => runtime.streams.connect('id', 80, signal),
     killLeftovers: (runtime, signal) => runtime.streams.killLeftovers('id', signal),
   },

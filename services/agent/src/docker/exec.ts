@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import { type Clock, errorMessage, sleep } from '@gantry/base';
 import type { ExecResult } from '../runtime/containers.ts';
-import type { ProcessInput, ProcessOutput, StreamOptions } from '../runtime/streams.ts';
+import type { ProcessOutput, StreamOptions, TerminalSize } from '../runtime/streams.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { DETACH_KEYS, DETACH_KEYS_TOLD, hijack } from './hijack.ts';
@@ -15,9 +15,7 @@ const END_POLL_MS = { first: 10, most: 1000 };
 /** A command that was left while it was being started: it begins within this time, or never. */
 const BEGIN_POLL = { everyMs: 100, times: 50 };
 
-const WITHOUT_INPUT: StreamOptions = { stdin: false, stdout: true, stderr: true, terminal: 'none' };
-
-async function* noInput(): AsyncIterable<ProcessInput> {}
+const OUTPUTS: StreamOptions = { stdout: true, stderr: true, terminal: 'none' };
 
 /** What the engine says of a command. */
 type ExecState = Docker.ExecInspectInfo & { readonly DetachKeys?: string };
@@ -42,7 +40,7 @@ export class DockerExecs {
     const parts: Uint8Array[] = [];
     let size = 0;
     let exitCode = -1;
-    for await (const part of this.stream(containerId, command, WITHOUT_INPUT, noInput(), signal)) {
+    for await (const part of this.stream(containerId, command, OUTPUTS, signal)) {
       if (part.kind === 'exit') {
         exitCode = part.exitCode;
         continue;
@@ -57,7 +55,6 @@ export class DockerExecs {
     containerId: string,
     command: readonly string[],
     options: StreamOptions,
-    input: AsyncIterable<ProcessInput>,
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput> {
     let exec: Docker.Exec | undefined;
@@ -70,9 +67,9 @@ export class DockerExecs {
         hijack(docker, { path: `/exec/${id}/start`, body, abort }),
       );
       state = 'started';
-      const resize = ({ width: w, height: h }: { width: number; height: number }) =>
+      const resize = ({ width: w, height: h }: TerminalSize) =>
         this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).resize({ w, h, abortSignal }));
-      yield* joinStreams(socket, { ...options, input, resize, clock: this.#clock });
+      yield* joinStreams(socket, { ...options, resize, clock: this.#clock });
       signal.throwIfAborted();
       const exitCode = await this.#end(id, signal);
       state = 'ended';
@@ -109,7 +106,7 @@ export class DockerExecs {
   ): Promise<Docker.Exec> {
     const options = {
       Cmd: [...command],
-      AttachStdin: stdin,
+      AttachStdin: stdin !== undefined,
       AttachStdout: stdout,
       AttachStderr: stderr,
       Tty: terminal === 'tty',

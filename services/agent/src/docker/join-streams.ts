@@ -1,37 +1,34 @@
 import type { Duplex } from 'node:stream';
 import { type Clock, pause, raceAbort } from '@gantry/base';
-import type { ProcessInput, ProcessOutput } from '../runtime/streams.ts';
+import type { ProcessInput, ProcessOutput, TerminalSize } from '../runtime/streams.ts';
 import { outputParts } from './demultiplex.ts';
 import { written } from './written.ts';
-
-/** Size of a terminal in characters. */
-interface TerminalSize {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** The engine refuses a size until the process has begun. */
 const RESIZE = { times: 10, everyMs: 20 };
 
-interface Joined {
-  readonly stdin: boolean;
+interface Joined extends ProcessInput {
   readonly terminal: 'none' | 'tty';
-  readonly input: AsyncIterable<ProcessInput>;
   readonly resize: (size: TerminalSize) => Promise<unknown>;
   readonly clock: Clock;
 }
 
 /**
- * The output of a hijacked connection, while the input is sent to it. Fails when the input fails. Ends with the connection, which is
+ * The output of a hijacked connection, while the input is sent to it. Fails when an input fails. Ends with the connection, which is
  * destroyed when the output is no longer read.
  */
 export async function* joinStreams(socket: Duplex, joined: Joined): AsyncIterable<ProcessOutput> {
   const ended = new AbortController();
   // Errors come out of the iteration below; this keeps those that follow from ending the process.
   socket.on('error', () => undefined);
-  void send(socket, joined, ended.signal);
+  const { stdin, sizes, terminal } = joined;
+  const fail = (error: unknown): void => {
+    if (!ended.signal.aborted) socket.destroy(error as Error);
+  };
+  if (stdin !== undefined) send(socket, stdin, ended.signal).catch(fail);
+  if (sizes !== undefined && terminal === 'tty') showSizes(joined, sizes, ended.signal).catch(fail);
   try {
-    if (joined.terminal === 'none') yield* outputParts(socket as AsyncIterable<Uint8Array>);
+    if (terminal === 'none') yield* outputParts(socket as AsyncIterable<Uint8Array>);
     else for await (const data of socket as AsyncIterable<Uint8Array>) yield { kind: 'stdout', data };
   } finally {
     ended.abort();
@@ -39,24 +36,33 @@ export async function* joinStreams(socket: Duplex, joined: Joined): AsyncIterabl
   }
 }
 
-/** Sends until the input or the output ends. Never fails: a failure of the input destroys the connection. */
-async function send(socket: Duplex, { stdin, input, resize, terminal, clock }: Joined, ended: AbortSignal) {
+/** Sends until standard input or the output ends. */
+async function send(socket: Duplex, stdin: AsyncIterable<Uint8Array>, ended: AbortSignal): Promise<void> {
+  for await (const data of untilAborted(stdin, ended)) await raceAbort(written(socket, data), ended);
+  socket.end();
+}
+
+async function showSizes({ resize, clock }: Joined, sizes: AsyncIterable<TerminalSize>, ended: AbortSignal) {
   const show = latestOf((size: TerminalSize) => resizeBegun(resize, size, clock, ended));
-  const iterator = input[Symbol.asyncIterator]();
+  for await (const size of untilAborted(sizes, ended)) show(size);
+}
+
+/** Reads what nobody wants, until aborted: a client that is not read would wait, and nobody would hear of its end. Never fails. */
+export async function discard(data: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   try {
-    for (;;) {
-      const next = await raceAbort(iterator.next(), ended);
-      const part = next.done === true ? ({ kind: 'stdin-closed' } as const) : next.value;
-      if (part.kind === 'resize') {
-        if (terminal === 'tty') show(part);
-      } else if (stdin && !socket.writableEnded) {
-        if (part.kind === 'stdin-closed') socket.end();
-        else await raceAbort(written(socket, part.data), ended);
-      }
-      if (next.done === true) return;
-    }
-  } catch (error) {
-    if (!ended.aborted) socket.destroy(error as Error);
+    for await (const _ of untilAborted(data, signal));
+  } catch {
+    // The client has gone.
+  }
+}
+
+/** Fails with the reason of `signal`, though the next element may never come. */
+async function* untilAborted<T>(elements: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
+  const iterator = elements[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await raceAbort(iterator.next(), signal);
+    if (next.done === true) return;
+    yield next.value;
   }
 }
 

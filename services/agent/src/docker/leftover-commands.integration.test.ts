@@ -8,9 +8,7 @@ const silent = () => undefined;
 
 const SOCKET = '/var/run/docker.sock';
 const { signal } = new AbortController();
-const PLAIN = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
-
-async function* noInput(): AsyncIterable<never> {}
+const PLAIN = { stdout: true, stderr: true, terminal: 'none' } as const;
 
 const docker = new Docker({ socketPath: SOCKET });
 let container: Docker.Container;
@@ -46,7 +44,6 @@ it('an agent kills what an earlier one has left running in a container, and noth
       container.id,
       ['sh', '-c', `echo begun; sleep ${seconds}; true`],
       PLAIN,
-      noInput(),
       signal,
     );
     const iterator = outputs?.[Symbol.asyncIterator]();

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject, Resource, SubjectAccessReview, TokenReview } from '@gantry/objects';
@@ -25,6 +25,7 @@ const HOST = {
   processes: { available: 900, capacity: 1000 },
 };
 const OWNER = { cluster: 'c', node: 'node-a' };
+const NO_STREAMS = { serve: () => expect.unreachable() };
 
 let issue: Issue;
 let apiServer: TlsMaterial;
@@ -40,13 +41,15 @@ let network: HostMeter['readNetwork'];
 let devices: HostMeter['readDevices'];
 /** Until when the API server answers nothing. */
 let answering: Promise<void>;
-let handlers: { accept: (socket: Socket) => void };
-const listener = createServer((socket) => handlers.accept(socket));
+let handlers: { accept: (socket: TLSSocket) => void };
+let listener: Server;
 
 beforeAll(async () => {
   issue = await createAuthority(systemClock.now());
   apiServer = await issue('CN=system:apiserver,O=gantry:apiservers', 'apiserver');
-  listener.listen(0, '127.0.0.1');
+  const own = await issue('CN=system:node:node-a,O=system:nodes', 'node-a');
+  const options = { ...own, requestCert: true, rejectUnauthorized: false };
+  listener = createServer(options, (socket) => handlers.accept(socket)).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   ({ port } = listener.address() as AddressInfo);
 });
@@ -99,7 +102,14 @@ beforeEach(async () => {
   });
   const access = new NodeAccess({ client: { create }, node: 'node-a', clock });
   const tls = fixedTls(await issue('CN=system:node:node-a,O=system:nodes', 'node-a'));
-  handlers = createNodeServer({ tls, access, endpoints, clock: systemClock, logger: silentLogger });
+  handlers = createNodeServer({
+    tls,
+    access,
+    endpoints,
+    streams: NO_STREAMS,
+    clock: systemClock,
+    logger: silentLogger,
+  });
 });
 
 interface Asking {
@@ -137,7 +147,7 @@ describe('a connection to a node', () => {
     const tls = fixedTls(await issue('CN=system:node:node-a,O=system:nodes', 'node-a'));
     const access = { check: async () => 'allowed' as const };
     const endpoints = async () => ({ code: 200, contentType: 'text/plain', body: 'ok' });
-    server = createNodeServer({ tls, access, endpoints, clock: time, logger: silentLogger });
+    server = createNodeServer({ tls, access, endpoints, streams: NO_STREAMS, clock: time, logger: silentLogger });
     handlers = server;
     client = connect({ host: '127.0.0.1', port, ca: apiServer.ca, servername: 'node-a' });
     client.on('error', () => undefined);

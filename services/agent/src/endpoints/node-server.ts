@@ -1,13 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { type Clock, errorMessage } from '@gantry/base';
-import { StatusError } from '@gantry/objects';
+import { API_SERVERS, StatusError } from '@gantry/objects';
 import { identityOfCertificate, type Logger, PeerTrust, type PeerIdentity, Places } from '@gantry/service';
+import { offerUpgrade, upgradeOf } from '@gantry/streams';
 import type { TlsSource } from '@gantry/tls';
+import type { PodStreams } from '../streams/serve-stream.ts';
 import type { NodeAccess } from './node-access.ts';
 import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
 import { HeadDeadlines } from './head-deadlines.ts';
@@ -18,19 +19,23 @@ const MAX_REQUESTS = 128;
 /** Requests at once with a token, until the API server has said whose it is; and connections without a certificate of the cluster. */
 const UNKNOWN_REQUESTS = { max: 64, maxOfAddress: 16 };
 const UNKNOWN_CONNECTIONS = { max: 1000, maxOfAddress: 64 };
-const HANDSHAKE_MS = 10_000;
+/** Clients with a certificate of the cluster are not counted. */
+const NO_PLACE: Disposable = { [Symbol.dispose]: () => undefined };
+/** With the ticket of the stream. */
+const STREAM_PATH = /^\/streams\/([\w-]+)$/;
 
 export interface NodeServerOptions {
   readonly tls: TlsSource;
   readonly access: Pick<NodeAccess, 'check'>;
   readonly endpoints: NodeEndpoints;
+  readonly streams: Pick<PodStreams, 'serve'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Serves a node's endpoints over HTTP/1.1 and TLS, on connections that another listener has accepted. */
+/** Serves a node's endpoints over HTTP/1.1, on connections of TLS that another listener has accepted. */
 export interface NodeServer extends Disposable {
-  accept(socket: Socket): void;
+  accept(socket: TLSSocket): void;
 }
 
 /** Clients may have a certificate of the cluster, or a token. */
@@ -39,56 +44,35 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const trust = new PeerTrust(tls, clock);
   const heads = new HeadDeadlines(clock);
   const connections = new Places(UNKNOWN_CONNECTIONS);
-  const unknown = new Map<string, Disposable>();
   const places = {
     unknown: new Places(UNKNOWN_REQUESTS),
     known: new Places({ max: MAX_REQUESTS, maxOfAddress: MAX_REQUESTS }),
   };
-  const server = createServer(
-    {
-      ...tls.current(),
-      requestCert: true,
-      // A client without one may have a token; what TLS found is asked below.
-      rejectUnauthorized: false,
-      handshakeTimeout: HANDSHAKE_MS,
-      ALPNProtocols: ['http/1.1'],
-    },
-    (request, response) => {
-      heads.requested(request.socket, response);
-      const certificate = certificateOf(request.socket as TLSSocket, trust);
-      void serve({ ...options, places }, certificate, request, response);
-    },
+  const begin = (request: IncomingMessage, response: ServerResponse) => {
+    heads.requested(request.socket, response);
+    const certificate = certificateOf(request.socket as TLSSocket, trust);
+    void serve({ ...options, places }, certificate, request, response);
+  };
+  const server = createServer(begin);
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) =>
+    begin(request, offerUpgrade(request, socket, head)),
   );
-  server.on('secureConnection', (socket) => {
-    heads.connected(socket);
-    if (certificateOf(socket, trust) !== undefined) unknown.get(addressOf(socket))?.[Symbol.dispose]();
-  });
-  const unsubscribe = tls.subscribe((material) => server.setSecureContext(material));
   return {
     accept: (socket) => {
-      const place = connections.take(socket.remoteAddress ?? '');
+      const place =
+        certificateOf(socket, trust) === undefined ? connections.take(socket.remoteAddress ?? '') : NO_PLACE;
       if (place === undefined) {
         socket.destroy();
         return;
       }
-      const address = addressOf(socket);
-      unknown.set(address, place);
-      socket.once('close', () => {
-        place[Symbol.dispose]();
-        unknown.delete(address);
-      });
+      socket.once('close', () => place[Symbol.dispose]());
+      heads.connected(socket);
       server.emit('connection', socket);
     },
     [Symbol.dispose]: () => {
-      unsubscribe();
       heads[Symbol.dispose]();
     },
   };
-}
-
-/** A connection's, which no other open connection has: TLS does not show the socket below it. */
-function addressOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 function certificateOf(tls: TLSSocket, trust: PeerTrust): PeerIdentity | undefined {
@@ -139,6 +123,7 @@ async function answer(
   { response, signal }: Responding,
 ): Promise<void> {
   const { places, endpoints } = serving;
+  if (await serveStream(serving, certificate, request, response)) return;
   const address = request.socket.remoteAddress ?? '';
   let admitted: Admitted;
   {
@@ -149,6 +134,22 @@ async function answer(
   if ('code' in admitted) await send(response, admitted, signal);
   else if (place === undefined) await send(response, TOO_MANY, signal);
   else await send(response, await endpoints({ ...admitted, signal }), signal);
+}
+
+/** Serves a stream, of which an API server has learned the path; false for other requests. The agent's gRPC service bounds streams. */
+async function serveStream(
+  { streams }: Serving,
+  certificate: PeerIdentity | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const upgrade = upgradeOf(request);
+  const url = URL.parse(request.url ?? '', 'https://node');
+  const ticket = STREAM_PATH.exec(url?.pathname ?? '')?.[1];
+  if (upgrade === undefined || url === null || ticket === undefined) return false;
+  if (certificate?.organizations.includes(API_SERVERS) !== true) return false;
+  await streams.serve(ticket, { req: request, res: response, upgrade, query: url.searchParams });
+  return true;
 }
 
 /** What an endpoint is asked for, or why none is. */

@@ -2,7 +2,7 @@ import { untilAborted } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ExecResult } from '../runtime/containers.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
-import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
+import type { PodConnection, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
 
 /** A process of a hollow container, as its behaviour sees it. */
 export interface HollowProcess {
@@ -10,7 +10,6 @@ export interface HollowProcess {
   /** Absent: the container's own process, which a client has joined. */
   readonly command?: readonly string[];
   readonly options: Omit<StreamOptions, 'terminal'>;
-  readonly input: AsyncIterable<ProcessInput>;
 }
 
 /** How the processes and ports of hollow containers behave. */
@@ -54,7 +53,6 @@ export class HollowStreams implements StreamRuntime {
     id: string,
     command: readonly string[],
     options: StreamOptions,
-    input: AsyncIterable<ProcessInput>,
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput> {
     const { spec, ended } = this.#container(id);
@@ -63,7 +61,7 @@ export class HollowStreams implements StreamRuntime {
     try {
       const { run, exec } = this.#parts.behaviour();
       const outputs =
-        run?.({ spec, command, options, input }) ?? results(exec?.(spec, command) ?? { exitCode: 0, output: '' });
+        run?.({ spec, command, options }) ?? results(exec?.(spec, command) ?? { exitCode: 0, output: '' });
       yield* until(outputs, AbortSignal.any([signal, ended]));
       signal.throwIfAborted();
     } finally {
@@ -76,14 +74,15 @@ export class HollowStreams implements StreamRuntime {
   async *attach(
     id: string,
     options: Omit<StreamOptions, 'terminal'>,
-    input: AsyncIterable<ProcessInput>,
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput> {
     const { spec, ended } = this.#container(id);
     const { run } = this.#parts.behaviour();
     if (run === undefined) return;
-    const stdin = options.stdin && spec.stdin !== 'closed';
-    yield* until(run({ spec, options: { ...options, stdin }, input }), AbortSignal.any([signal, ended]));
+    const stop = AbortSignal.any([signal, ended]);
+    const stdin = spec.stdin === 'closed' ? undefined : options.stdin;
+    if (stdin === undefined && options.stdin !== undefined) void discard(until(options.stdin, stop));
+    yield* until(run({ spec, options: { ...options, stdin } }), stop);
     signal.throwIfAborted();
   }
 
@@ -99,7 +98,8 @@ export class HollowStreams implements StreamRuntime {
     return {
       output: until(output, reset.signal),
       write: (data) => writer.write(Buffer.from(data)),
-      end: () => void writer.close(),
+      // It rejects when the connection is reset before the pod has read the rest.
+      end: () => void writer.close().catch(() => undefined),
       [Symbol.dispose]: () => {
         reset.abort();
         // It rejects with the failure of a stream that has failed already; the reader has that failure.
@@ -123,13 +123,17 @@ async function* results({ exitCode, output }: ExecResult): AsyncIterable<Process
   yield { kind: 'exit', exitCode };
 }
 
+async function discard(elements: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of elements);
+}
+
 /** The elements until `signal` is aborted. */
 async function* until<T>(elements: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = elements[Symbol.asyncIterator]();
   const aborted = untilAborted(signal).then(() => undefined);
   for (;;) {
     const next = await Promise.race([iterator.next(), aborted]);
-    if (next === undefined || next.done === true) return;
+    if (signal.aborted || next === undefined || next.done === true) return;
     yield next.value;
   }
 }

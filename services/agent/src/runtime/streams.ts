@@ -1,10 +1,16 @@
-/** What a client sends to a process, in order. The data is valid until the next input is asked for. */
-export type ProcessInput =
-  | { readonly kind: 'stdin'; readonly data: Uint8Array }
-  /** No more standard input comes; output continues. */
-  | { readonly kind: 'stdin-closed' }
-  /** Of the terminal, in characters. Ignored without one. */
-  | { readonly kind: 'resize'; readonly width: number; readonly height: number };
+/** The size of a terminal in characters. */
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What a client sends to a process. Its failure ends the stream. */
+export interface ProcessInput {
+  /** Its end is the end of standard input; output continues. The data is valid until the next is asked for. Absent: not joined. */
+  readonly stdin?: AsyncIterable<Uint8Array>;
+  /** Of the terminal. Ignored without one. */
+  readonly sizes?: AsyncIterable<TerminalSize>;
+}
 
 /** What a process sends. A terminal's output is standard output. */
 export type ProcessOutput =
@@ -14,8 +20,7 @@ export type ProcessOutput =
   | { readonly kind: 'exit'; readonly exitCode: number };
 
 /** Which streams a client joins. */
-export interface StreamOptions {
-  readonly stdin: boolean;
+export interface StreamOptions extends ProcessInput {
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly terminal: 'none' | 'tty';
@@ -23,7 +28,7 @@ export interface StreamOptions {
 
 /**
  * Streams between clients and the processes and ports of containers. The data of both directions is taken as it is consumed: no
- * stream is held in memory. The end of `input` is the end of standard input. Errors are AgentErrors, or the reason of `signal`.
+ * stream is held in memory. Errors are AgentErrors, or the reason of `signal`.
  */
 export interface StreamRuntime {
   /** Runs a command. When `signal` is aborted or the outputs are no longer read, it is killed with its children. */
@@ -31,7 +36,6 @@ export interface StreamRuntime {
     containerId: string,
     command: readonly string[],
     options: StreamOptions,
-    input: AsyncIterable<ProcessInput>,
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput>;
   /**
@@ -41,7 +45,6 @@ export interface StreamRuntime {
   attach(
     containerId: string,
     options: Omit<StreamOptions, 'terminal'>,
-    input: AsyncIterable<ProcessInput>,
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput>;
   /**

@@ -1,8 +1,8 @@
-import { youngCollections } from '@gantry/base';
 import { serviceDefinition, AgentService } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
 import { type Client, type ClientOptions, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { StatusError } from '@gantry/objects';
+import type { Backend } from '../http/backend.ts';
 
 /** Where an agent listens. */
 export interface AgentAddress {
@@ -14,7 +14,7 @@ export interface AgentAddress {
 export const AGENT_PORT = 10250;
 
 /** Of the agent's service, by their names in camel case. */
-const AGENT_METHODS = serviceDefinition(AgentService, (bytes) => youngCollections.passed(bytes));
+const AGENT_METHODS = serviceDefinition(AgentService);
 
 const Constructor = makeGenericClientConstructor(AGENT_METHODS, 'AgentService');
 
@@ -33,6 +33,12 @@ export function openAgent(
     'grpc.enable_retries': 0,
     ...options.channel,
   });
+}
+
+/** The HTTPS endpoints of an agent, over mutual TLS. */
+export function agentBackend(tls: TlsSource, { node, host }: AgentAddress, port: number): Backend {
+  const { ca, key, cert } = tls.current();
+  return { scheme: 'https', host, port, tls: { ca, key, cert, servername: node, ALPNProtocols: ['http/1.1'] } };
 }
 
 /** Resolves when the agent has been reached. StatusError 'ServiceUnavailable' at the deadline, in Unix milliseconds. */

@@ -1,107 +1,75 @@
-import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
-import { type Clock, errorMessage } from '@gantry/base';
-import {
-  AgentService,
-  type PortForwardInput,
-  PortForwardInputSchema,
-  type PortForwardOutput,
-  type PortForwardStart,
-  type StreamInput,
-  StreamInputSchema,
-  type StreamOutput,
-  type StreamStart,
-} from '@gantry/proto';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Clock } from '@gantry/base';
+import { type StreamStart, StreamStartSchema, type StreamTicket } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
-import { AgentCall, AgentCallError } from './agent-call.ts';
-import { type AgentChannel, openAgentChannel } from './agent-channel.ts';
-import { AGENT_PORT, type AgentAddress } from './agent-connection.ts';
+import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { Backend } from '../http/backend.ts';
+import { AGENT_PORT, type AgentAddress, agentConnected, agentBackend, openAgent } from './agent-connection.ts';
 
-/** Which container and which streams. */
-export type ContainerStart = Omit<StreamStart, Generated>;
-/** Which port of which pod. */
-export type PortStart = Omit<PortForwardStart, Generated>;
+/** A stream that an agent has accepted, for one request. Disposing of it tells the agent to end it. */
+export interface AcceptedStream extends Disposable {
+  /** Where the client's request is passed on to. */
+  readonly backend: Backend;
+  readonly path: string;
+  /** Aborted when the agent is gone or does not answer. Not aborted when it has ended the stream. */
+  readonly lost: AbortSignal;
+}
 
-type Generated = keyof Message | '$typeName' | '$unknown';
-
-/** Streams to what runs on nodes. */
+/** Opens streams to what runs on nodes. */
 export interface AgentStreams {
-  /** Connects to an agent. Rejects with StatusError. The session is disposed of when its streams have ended. */
-  connect(agent: AgentAddress): Promise<AgentSession>;
+  /** Rejects with AgentRefusedError when the agent refuses the stream, with StatusError when it cannot be reached. */
+  open(agent: AgentAddress, start: MessageInitShape<typeof StreamStartSchema>): Promise<AcceptedStream>;
 }
 
-/**
- * Streams over one connection. Each resolves when the agent has accepted it, and rejects with AgentRefusedError when the agent refuses
- * it; `signal` cancels it at any time.
- */
-export interface AgentSession extends Disposable {
-  /** Runs a command; cancelling it kills the process. */
-  exec(start: ContainerStart, signal: AbortSignal): Promise<AgentCall<StreamInput, StreamOutput>>;
-  /** Joins the streams of a container's first process. */
-  attach(start: ContainerStart, signal: AbortSignal): Promise<AgentCall<StreamInput, StreamOutput>>;
-  /** Connects to a port of a pod. */
-  forward(start: PortStart, signal: AbortSignal): Promise<AgentCall<PortForwardInput, PortForwardOutput>>;
-}
+type StreamClient = Client & {
+  openStream(start: StreamStart, metadata: Metadata): ClientReadableStream<StreamTicket>;
+};
 
-/** Streams over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
+const CONNECT_MS = 5000;
+/** Of a ticket. */
+const MAX_MESSAGE_BYTES = 4096;
+/** A frozen or unreachable agent says nothing; its streams would last forever. */
+const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5000 };
+
+/** Streams over mutual TLS; an agent's certificate must be made out to its node's name. */
 export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentStreams {
-  const open = (agent: AgentAddress) => openAgentChannel(tls, agent, port, clock);
-  return { connect: async (agent) => session(await open(agent), () => open(agent)) };
-}
-
-/** `reopen` is called when the agent has ended the connection: it may have been started again since. */
-function session(first: AgentChannel, reopen: () => Promise<AgentChannel>): AgentSession {
-  let newest = first;
-  let opening: Promise<AgentChannel> | undefined;
-  let state: 'used' | 'disposed' = 'used';
-  const channel = async (): Promise<AgentChannel> => {
-    if (newest.isOpen) return newest;
-    newest[Symbol.dispose]();
-    opening ??= reopen().finally(() => {
-      opening = undefined;
-    });
-    newest = await opening;
-    if (state === 'disposed') newest[Symbol.dispose]();
-    return newest;
-  };
-  const join = async (name: 'exec' | 'attach', value: ContainerStart, signal: AbortSignal) => {
-    const start: StreamInput = create(StreamInputSchema, { part: { case: 'start', value } });
-    return await begin<StreamInput, StreamOutput>(await channel(), AgentService.method[name], start, signal);
-  };
   return {
-    exec: (start, signal) => join('exec', start, signal),
-    attach: (start, signal) => join('attach', start, signal),
-    forward: async (value, signal) => {
-      const start: PortForwardInput = create(PortForwardInputSchema, { part: { case: 'start', value } });
-      const { portForward } = AgentService.method;
-      return await begin<PortForwardInput, PortForwardOutput>(await channel(), portForward, start, signal);
-    },
-    [Symbol.dispose]: () => {
-      state = 'disposed';
-      newest[Symbol.dispose]();
+    open: async (agent, start) => {
+      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel: KEEPALIVE };
+      const client = openAgent(tls, agent, options) as StreamClient;
+      try {
+        await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
+        const call = client.openStream(create(StreamStartSchema, start), new Metadata());
+        const { ticket, lost } = await begin(call);
+        const dispose = () => {
+          call.cancel();
+          client.close();
+        };
+        return { backend: agentBackend(tls, agent, port), path: `/streams/${ticket}`, lost, [Symbol.dispose]: dispose };
+      } catch (error) {
+        client.close();
+        throw error;
+      }
     },
   };
 }
 
-/** Sends the first message and waits for the agent's first. */
-async function begin<
-  In extends Message,
-  Out extends Message & { readonly part: { readonly case?: string | undefined } },
->(channel: AgentChannel, method: DescMethod, start: In, signal: AbortSignal): Promise<AgentCall<In, Out>> {
-  const path = `/${method.parent.typeName}/${method.name}`;
-  let call: AgentCall<In, Out> | undefined;
-  try {
-    call = new AgentCall<In, Out>(channel.begin(path), method, signal);
-    await call.send(start);
-    const first = await call.next();
-    if (first?.part.case === 'started') return call;
-    throw new AgentRefusedError(500, 'the agent has not started the stream');
-  } catch (error) {
-    call?.cancel();
-    throw toAgentRefusal(error);
-  }
+function begin(
+  call: ClientReadableStream<StreamTicket>,
+): Promise<{ readonly ticket: string; readonly lost: AbortSignal }> {
+  const lost = new AbortController();
+  return new Promise((resolve, reject) => {
+    call.once('data', ({ ticket }: StreamTicket) => resolve({ ticket, lost: lost.signal }));
+    call.on('error', (error: ServiceError) => {
+      reject(toRefusal(error));
+      // It is our own end of the call otherwise.
+      if (error.code !== status.CANCELLED) lost.abort(error);
+    });
+    call.once('end', () => reject(new AgentRefusedError(500, 'the agent has not started the stream')));
+  });
 }
 
-/** An agent refuses a stream, or ends one. The message is for the client. */
+/** An agent refuses a stream. The message is for the client. */
 export class AgentRefusedError extends Error {
   override readonly name = 'AgentRefusedError';
   /** Of HTTP. */
@@ -113,16 +81,16 @@ export class AgentRefusedError extends Error {
   }
 }
 
-/** What an error of a call means; an agent's refusal comes with the Status that it stands for. Never throws. */
-export function toAgentRefusal(error: unknown): AgentRefusedError {
-  if (error instanceof AgentRefusedError) return error;
-  if (!(error instanceof AgentCallError)) return new AgentRefusedError(500, errorMessage(error));
-  const { code = 500, message = error.details } = parseStatus(error.carried);
+/** An agent's refusal comes with the Status that it stands for. */
+function toRefusal({ metadata, code: grpcCode, details }: ServiceError): AgentRefusedError {
+  const { code = 500, message = `${status[grpcCode] ?? grpcCode}: ${details}` } = parseStatus(
+    metadata?.get('gantry-status-bin')[0],
+  );
   return new AgentRefusedError(code, message);
 }
 
-function parseStatus(carried: Buffer | undefined): { readonly code?: number; readonly message?: string } {
-  if (carried === undefined) return {};
+function parseStatus(carried: unknown): { readonly code?: number; readonly message?: string } {
+  if (!Buffer.isBuffer(carried)) return {};
   try {
     const { code, message } = JSON.parse(carried.toString('utf8')) as Readonly<Record<string, unknown>>;
     const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;

@@ -1,8 +1,12 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { Activities, systemClock } from '@gantry/base';
 import { toGrpcFailure } from '@gantry/client';
 import { type GrpcService, grpcServer, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { createTestPki } from './test-pki.ts';
+
+type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** The gRPC server of the agent of Node `node-a`. */
 export interface AgentServer extends AsyncDisposable {
@@ -11,13 +15,20 @@ export interface AgentServer extends AsyncDisposable {
   readonly client: TlsMaterial;
 }
 
-/** Serves what an agent answers, on 127.0.0.1, until it is disposed of. */
-export async function startAgentServer(agent: GrpcService): Promise<AgentServer> {
+/**
+ * Serves what an agent answers, on 127.0.0.1, until it is disposed of; `onUpgrade` takes requests for other protocols, which come over
+ * HTTP/1.1.
+ */
+export async function startAgentServer(agent: GrpcService, onUpgrade?: OnUpgrade): Promise<AgentServer> {
   const pki = await createTestPki(systemClock.now());
+  const serving = await pki.issue('system:node:node-a', ['system:nodes'], ['node-a']);
+  const http = createServer();
+  if (onUpgrade !== undefined) http.on('upgrade', onUpgrade);
   const listening = Promise.withResolvers<number>();
   const stopping = new AbortController();
   const server = grpcServer({
-    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
+    tls: fixedTls(serving),
+    http: (socket) => http.emit('connection', socket),
     address: '127.0.0.1:0',
     services: [agent],
     clock: systemClock,

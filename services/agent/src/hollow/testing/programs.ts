@@ -8,13 +8,12 @@ const stdout = (text: string): ProcessOutput => ({ kind: 'stdout', data: Buffer.
 const stderr = (text: string): ProcessOutput => ({ kind: 'stderr', data: Buffer.from(text) });
 const forever = () => new Promise<never>(() => undefined);
 
+async function* none(): AsyncIterable<never> {}
+
 /** What the scripts of the contract do. */
 const PROGRAMS: Readonly<Record<string, Program>> = {
-  [SCRIPTS.copy]: async function* ({ input }) {
-    for await (const part of input) {
-      if (part.kind === 'stdin') yield { kind: 'stdout', data: part.data };
-      if (part.kind === 'stdin-closed') break;
-    }
+  [SCRIPTS.copy]: async function* ({ options: { stdin = none() } }) {
+    for await (const data of stdin) yield { kind: 'stdout', data };
     yield stderr('done\n');
     yield { kind: 'exit', exitCode: 3 };
   },
@@ -22,18 +21,17 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     yield stdout('begun\n');
     await forever();
   },
-  [SCRIPTS.window]: async function* ({ input }) {
-    for await (const part of input) if (part.kind === 'resize') yield stdout(`${part.height} ${part.width}\n`);
+  [SCRIPTS.window]: async function* ({ options: { sizes = none() } }) {
+    for await (const { width, height } of sizes) yield stdout(`${height} ${width}\n`);
   },
-  [SCRIPTS.greeter]: async function* ({ spec, options, input }) {
-    for await (const part of input) {
-      const line = part.kind === 'stdin' && options.stdin ? Buffer.from(part.data).toString().trim() : '';
-      if (line !== '') {
-        yield stdout(`got ${line}\n`);
-        yield stderr(`saw ${line}\n`);
-      }
-      if (part.kind === 'stdin-closed' && spec.stdin === 'open-once') yield stdout('closed\n');
+  [SCRIPTS.greeter]: async function* ({ spec, options: { stdin = none() } }) {
+    for await (const data of stdin) {
+      const line = Buffer.from(data).toString().trim();
+      yield stdout(`got ${line}\n`);
+      yield stderr(`saw ${line}\n`);
     }
+    if (spec.stdin === 'open-once') yield stdout('closed\n');
+    await forever();
   },
   [SCRIPTS.idle]: async function* () {
     await forever();

@@ -1,7 +1,7 @@
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Activities, must, systemClock } from '@gantry/base';
 import { grpcServer, silentLogger } from '@gantry/service';
-import type { TlsMaterial } from '@gantry/tls';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { expect, it } from 'vitest';
 import { createTestPki } from '../../testing/test-pki.ts';
 
@@ -49,6 +49,47 @@ it('asks every client for a certificate of the authority, and shows the one that
   current = must(second, 'certificate');
   for (const listener of listeners) listener(current);
   expect(await greeted(client)).toBe('second');
+  stop.abort();
+  await running;
+  await server.close?.();
+});
+
+it.each([
+  { offered: ['h2'], as: 'client', by: 'gRPC' },
+  { offered: ['h2'], as: 'nobody', by: 'nobody' },
+  { offered: ['h2', 'http/1.1'], as: 'client', by: 'HTTP' },
+  { offered: ['http/1.1'], as: 'nobody', by: 'HTTP' },
+  { offered: undefined, as: 'nobody', by: 'HTTP' },
+  { offered: ['spdy/3'], as: 'client', by: 'nobody' },
+])('with HTTP beside it, $by serves a client that offers $offered, with the certificate of $as', async (given) => {
+  const pki = await createTestPki(systemClock.now());
+  const listening = Promise.withResolvers<number>();
+  const server = grpcServer({
+    tls: fixedTls(await pki.issue('server', [], ['apiserver'])),
+    address: '127.0.0.1:0',
+    services: [],
+    clock: systemClock,
+    activities: new Activities(systemClock),
+    logger: silentLogger,
+    toGrpcError: () => expect.unreachable(),
+    http: (socket) => socket.end('HTTP'),
+    onListening: listening.resolve,
+  });
+  const stop = new AbortController();
+  const running = server.run(stop.signal);
+  const { ca, cert, key } = await pki.issue('client', []);
+  const offered = given.offered === undefined ? {} : { ALPNProtocols: given.offered };
+  const own = given.as === 'client' ? { cert, key } : {};
+  const port = await listening.promise;
+  const socket = connect({ port, host: '127.0.0.1', servername: 'apiserver', ca, ...offered, ...own });
+  socket.once('secureConnect', () => socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
+  socket.on('error', () => undefined);
+  const by = await new Promise<string>((resolve) => {
+    socket.once('close', () => resolve('nobody'));
+    socket.once('data', (data: Buffer) => resolve(String(data) === 'HTTP' ? 'HTTP' : 'gRPC'));
+  });
+  expect(by).toBe(given.by);
+  socket.destroy();
   stop.abort();
   await running;
   await server.close?.();

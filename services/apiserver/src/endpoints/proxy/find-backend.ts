@@ -13,6 +13,7 @@ import {
 } from '@gantry/objects';
 import { errorMessage, must, type Random } from '@gantry/base';
 import type { TlsSource } from '@gantry/tls';
+import { agentBackend } from '../../agents/agent-connection.ts';
 import type { RegistryReader, RequestContext } from '../../registry/index.ts';
 import type { Backend } from '../../http/backend.ts';
 
@@ -159,8 +160,7 @@ async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, f
     return { scheme, host, port: checkedPort(host, Number(port), port), tls: ANY_CERTIFICATE };
   }
   // The agent serves gRPC on the same port, to all who do not ask for HTTP/1.1.
-  const tls = { ...options.tls.current(), servername: name, ALPNProtocols: ['http/1.1'] };
-  return { scheme: 'https', host, port: agent, tls };
+  return agentBackend(options.tls, { node: name, host }, agent);
 }
 
 /** Every address that a name stands for: that one of them may be reached does not say which will be. */

@@ -1,16 +1,16 @@
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
-import { errorMessage } from '@gantry/base';
+import { errorMessage, raceAbort } from '@gantry/base';
 import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
 import { http2StreamOf } from '../../http/client-connection.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
 import { type Place, rewriteHtml, rewriteLink } from './rewrite-html.ts';
-import { type Upgrade, upgradeOf } from '@gantry/streams';
+import { release, type Upgrade, upgradeOf } from '@gantry/streams';
 
 export interface Forwarding {
   readonly backend: Backend;
@@ -22,6 +22,10 @@ export interface Forwarding {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Whether the backend may lead clients elsewhere; it may when absent. */
   readonly redirects?: 'refused';
+  /** Called when the two sides have agreed on another protocol, which they speak from then on. */
+  readonly onSwitched?: () => void;
+  /** Cuts both connections then; the request's own signal when absent. */
+  readonly cut?: AbortSignal;
 }
 
 /** The backend could not be asked. The message is what Kubernetes says of it. */
@@ -34,6 +38,8 @@ class StaleConnectionError extends UnreachableError {}
 
 /** How long it may take to open a connection, as with Kubernetes' dialer. */
 const CONNECT_MS = 30_000;
+/** For the side that has not ended, once the other one has. */
+const LINGER_MS = 5000;
 /** Pages above this size pass with the links that they have. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
@@ -46,7 +52,7 @@ export async function forward(exchange: Exchange, forwarding: Forwarding): Promi
   const upgrade = upgradeOf(exchange.req);
   const reply = await askAgain(exchange, forwarding, upgrade);
   if (reply.kind === 'switched' && upgrade !== undefined) {
-    await join(exchange, upgrade, reply);
+    await join(exchange, upgrade, reply, forwarding);
     return;
   }
   if (reply.kind === 'switched') {
@@ -233,11 +239,15 @@ function decoded(bytes: Buffer, encoding: string): Buffer {
   return encoding === 'br' ? brotliDecompressSync(bytes, options) : inflateRawSync(bytes, options);
 }
 
-/** Lets both sides talk in the protocol that they have agreed on, until one of them ends. */
+/**
+ * Lets both sides talk in the protocol that they have agreed on. When one of them has ended, the other one may still say the rest, and
+ * close the connection itself: a connection that is closed with unread bytes loses what its other side has not read.
+ */
 async function join(
   { res, signal }: Exchange,
   { socket: client, head }: Upgrade,
   { response, socket: server, head: first }: Extract<Reply, { kind: 'switched' }>,
+  { onSwitched, cut = signal }: Forwarding,
 ): Promise<void> {
   const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
   for (let i = 0; i + 1 < response.rawHeaders.length; i += 2) {
@@ -246,18 +256,29 @@ async function join(
   res.statusCode = 101;
   res.detachSocket(client as Parameters<typeof res.detachSocket>[0]);
   client.write(`${lines.join('\r\n')}\r\n\r\n`);
-  if (first.length > 0) client.write(first);
-  if (head.length > 0) server.write(head);
-  client.pipe(server);
-  server.pipe(client);
-  await new Promise<void>((resolve) => {
-    const ended = (): void => {
-      signal.removeEventListener('abort', ended);
-      resolve();
-    };
-    for (const socket of [client, server]) socket.once('finish', ended).once('close', ended).once('error', ended);
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', ended, { once: true });
+  if (first.length > 0) server.unshift(first);
+  if (head.length > 0) client.unshift(head);
+  onSwitched?.();
+  const ended = [finished(client), finished(server)];
+  copy(client, server);
+  copy(server, client);
+  try {
+    await raceAbort(Promise.race(ended), cut);
+    await raceAbort(Promise.allSettled(ended), AbortSignal.any([cut, AbortSignal.timeout(LINGER_MS)]));
+  } catch {
+    // One side has broken off, does not close, or both are to be cut: there is nothing more to say.
+  } finally {
+    for (const socket of [client, server]) socket.on('error', () => undefined).destroy();
+    for (const end of ended) end.catch(() => undefined);
+  }
+}
+
+/** As `pipe`, but the memory of what has passed is free at once. */
+function copy(from: Duplex, to: Duplex): void {
+  from.on('data', (chunk: Buffer) => {
+    const isReady = to.write(chunk, () => release(chunk));
+    if (!isReady) from.pause();
   });
-  for (const socket of [client, server]) socket.on('error', () => undefined).destroy();
+  to.on('drain', () => from.resume());
+  from.once('end', () => to.end());
 }

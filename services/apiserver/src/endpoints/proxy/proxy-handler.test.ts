@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request, type Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ResourceDefinition } from '@gantry/apimachinery';

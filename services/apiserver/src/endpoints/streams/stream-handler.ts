@@ -1,11 +1,12 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Verb } from '@gantry/apimachinery';
-import type { Clock } from '@gantry/base';
+import { type CancelTimer, type Clock, onAbort } from '@gantry/base';
 import { ADMINISTRATORS, type Node, type Pod, StatusError } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
-import type { AgentStreams } from '../../agents/agent-streams.ts';
+import { type AcceptedStream, AgentRefusedError, type AgentStreams } from '../../agents/agent-streams.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
-import { upgradeOf } from '@gantry/streams';
+import type { StreamStartSchema } from '@gantry/proto';
 import {
   type RegistryReader,
   type RegistryStreams,
@@ -14,13 +15,14 @@ import {
   streamOptions,
   type Target,
 } from '../../registry/index.ts';
-import { asksForUpgrade, MessageMemory } from '@gantry/streams';
+import { asksForUpgrade, upgradeOf } from '@gantry/streams';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
-import { forwardPorts } from './forward-ports.ts';
-import { type AskedStreams, serveCommand } from './serve-command.ts';
-import { answerRefusal } from './stream-refusal.ts';
-import type { StreamRequest } from './stream-request.ts';
+import { sendText } from '../../http/respond.ts';
+import { forward, UnreachableError } from '../proxy/forward.ts';
+
+/** How long an agent may take to tell a client that its stream was ended. */
+const END_MS = 5000;
 
 export interface StreamDependencies {
   readonly registry: RegistryReader & RegistryStreams;
@@ -34,7 +36,6 @@ export type StreamHandler = (exchange: AuthenticatedExchange, route: ResourceRou
 
 export function createStreamHandler(dependencies: StreamDependencies): StreamHandler {
   const { registry, lookup, agents, clock } = dependencies;
-  const memory = new MessageMemory();
   return async (exchange, { definition, namespace, name, subresource }, verb) => {
     const target = { definition, namespace, name, subresource: subresource?.name ?? '' };
     const context = requestContext(exchange);
@@ -48,25 +49,88 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
     const node = pod.spec?.nodeName ?? '';
     if (node === '') throw StatusError.badRequest(`pod ${name} does not have a host assigned`);
     const agent: AgentAddress = { node, host: addressOf(lookup.get('nodes', '', node), node) };
-    const upgrade = upgradeOf(exchange.req);
-    if (upgrade === undefined || !asksForUpgrade(exchange.req))
+    if (upgradeOf(exchange.req) === undefined || !asksForUpgrade(exchange.req))
       throw StatusError.badRequest('Upgrade request required');
-    const request: StreamRequest = {
-      exchange,
-      upgrade,
-      pod,
-      agent,
-      agents,
-      clock,
-      messages: memory.of(exchange.user.name),
+    const start = {
+      namespace,
+      pod: name,
+      podUid: pod.metadata.uid ?? '',
+      user: exchange.user.name,
     };
     try {
-      if (target.subresource === 'portforward') await forwardPorts(request);
-      else await serveCommand(request, target.subresource === 'exec' ? 'exec' : 'attach', { ...asked, container });
+      const streams = targetOf(target.subresource, pod, container, asked);
+      await pass(exchange, await agents.open(agent, { ...start, target: streams }), clock);
     } catch (error) {
-      await answerRefusal(exchange, error);
+      if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
+      if (!(error instanceof AgentRefusedError)) throw error;
+      // As the kubelet answers, which kubectl prints after `unable to upgrade connection`.
+      await sendText(exchange, error.code, error.message);
     }
   };
+}
+
+/** PodExecOptions and PodAttachOptions. */
+export interface AskedStreams {
+  readonly stdin?: boolean;
+  readonly stdout?: boolean;
+  readonly stderr?: boolean;
+  readonly tty?: boolean;
+  readonly container?: string;
+  readonly command?: readonly string[];
+}
+
+/** The streams that are asked for, as the kubelet reads them. The terminal of an attach is the container's, whatever the client says. */
+export function targetOf(
+  subresource: string,
+  pod: Pod,
+  container: string,
+  { stdin = false, stdout = false, stderr: asked = false, tty: wanted = false, command = [] }: AskedStreams,
+): MessageInitShape<typeof StreamStartSchema>['target'] {
+  if (subresource === 'portforward') return { case: 'ports', value: {} };
+  const stderr = asked && !wanted;
+  if (!stdin && !stdout && !stderr) {
+    throw new AgentRefusedError(400, 'you must specify at least 1 of stdin, stdout, stderr');
+  }
+  const kind = subresource === 'exec' ? 'exec' : 'attach';
+  const tty = kind === 'exec' ? wanted : hasTerminal(pod, container);
+  if (tty && stderr) {
+    throw new AgentRefusedError(500, 'rpc error: code = InvalidArgument desc = tty and stderr cannot both be true');
+  }
+  return { case: kind, value: { container, command: [...command], stdin, stdout, stderr, tty } };
+}
+
+function hasTerminal({ spec }: Pod, name: string): boolean {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers].find((one) => one.name === name)?.tty === true;
+}
+
+/** Passes the client's connection on to the agent, which speaks the client's protocol, until the stream has ended. */
+async function pass(exchange: AuthenticatedExchange, accepted: AcceptedStream, clock: Clock): Promise<void> {
+  using stream = accepted;
+  const cut = new AbortController();
+  let cancel: CancelTimer = () => undefined;
+  const end = (): void => {
+    // The agent tells the client that the stream has been ended.
+    stream[Symbol.dispose]();
+    cancel = clock.setTimer(END_MS, () => cut.abort());
+  };
+  using _ = onAbort(exchange.signal, end);
+  try {
+    await forward(exchange, {
+      backend: stream.backend,
+      target: `${stream.path}?${new URLSearchParams(exchange.query.getAll('ports').map((port): [string, string] => ['ports', port]))}`,
+      prefix: '',
+      headers: {},
+      redirects: 'refused',
+      onSwitched: () => {
+        exchange.audit.started(101);
+        exchange.begun();
+      },
+      cut: AbortSignal.any([stream.lost, cut.signal]),
+    });
+  } finally {
+    cancel();
+  }
 }
 
 /** The pod itself needs no right of its own: the one to open the stream is enough. */

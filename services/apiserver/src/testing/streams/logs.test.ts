@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { WebSocket } from 'ws';
 import { describe, expect, it } from 'vitest';
-import { upgrade } from './stream-clients.ts';
-import { HANDSHAKE, PODS, SPDY, streamServer } from './stream-server.ts';
+import { upgrade } from '@gantry/streams/testing';
+import { HANDSHAKE, PODS, SPDY, streamServer, targetOf } from './stream-server.ts';
 
 const served = streamServer();
 
@@ -73,12 +73,12 @@ describe('logs over a WebSocket', () => {
 
   it('refuses unknown protocols, and what the agent refuses, before it answers 101', async () => {
     await expect(openLog('', 'v5.channel.k8s.io')).rejects.toThrow('403');
-    const refused = await upgrade(served.server, 'GET', `${PODS}/logging/log?container=gone`, HANDSHAKE);
+    const refused = await upgrade(targetOf(served.server), 'GET', `${PODS}/logging/log?container=gone`, HANDSHAKE);
     expect(refused).toMatchObject({ code: 400, text: expect.stringContaining('has no log') });
   });
 
   it('answers as usual when the client asks for another protocol', async () => {
-    const answered = await upgrade(served.server, 'GET', `${PODS}/logging/log?container=c`, SPDY);
+    const answered = await upgrade(targetOf(served.server), 'GET', `${PODS}/logging/log?container=c`, SPDY);
     expect(answered).toMatchObject({ code: 200, text: 'one\ntwo\n' });
   });
 });

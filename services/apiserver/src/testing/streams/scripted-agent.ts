@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { create } from '@bufbuild/protobuf';
 import { untilAborted } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
@@ -5,48 +7,47 @@ import {
   AgentService,
   type ContainerLogsRequest,
   LogChunkSchema,
-  type PortForwardInput,
-  type PortForwardOutput,
-  PortForwardOutputSchema,
-  type StreamInput,
-  type StreamOutput,
-  StreamOutputSchema,
   type StreamStart,
+  type StreamTicket,
+  StreamTicketSchema,
 } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
 
 /** What the agent was asked for, and what became of it. */
 export interface AgentNotes {
-  readonly starts: Pick<StreamStart, 'container' | 'command' | 'stdin' | 'stdout' | 'stderr' | 'tty'>[];
-  /** Names of the commands whose call was cancelled. */
+  readonly starts: StreamStart[];
+  /** The clients' requests, as they were passed on. */
+  readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+  /** Names of the calls that were cancelled: containers, or `log`. */
   readonly cancelled: string[];
-  /** Bytes that `flood` has sent. */
-  flooded: number;
-  /** What came for a pod that had closed its side, `end` at last. */
-  readonly late: string[];
+  /** Connections of clients that have closed. */
+  closed: number;
   /** Resolves at the next cancellation. */
   nextCancelled(): Promise<void>;
 }
 
-type Requests = AsyncIterable<StreamInput>;
-type Script = (requests: AsyncIterator<StreamInput>, start: StreamStart, call: GrpcCall) => AsyncIterable<StreamOutput>;
-
-const output = (part: StreamOutput['part']): StreamOutput => create(StreamOutputSchema, { part });
-const print = (text: string): StreamOutput => output({ case: 'stdout', value: Buffer.from(text) });
-const exit = (code: number): StreamOutput => output({ case: 'exit', value: { code } as never });
-const CHUNK = Buffer.alloc(64 * 1024, 'x');
+export interface ScriptedAgent {
+  readonly service: GrpcService;
+  readonly notes: AgentNotes;
+  readonly onUpgrade: (request: IncomingMessage, socket: Duplex) => void;
+}
 
 /**
- * Serves streams over gRPC as the agent of a node: the command says what its process does. Ports of 1000 and above echo in capitals;
- * 2000 closes its side at once.
+ * The agent of a node. The container says what becomes of a stream: `gone` is refused, `v9` refuses the protocol, `lost` breaks the call off
+ * once the stream runs, `stubborn` goes on whatever the API server says. Others echo in capitals; when the API server ends them, they say
+ * `ended` and close the connection.
  */
-export function scriptedAgent(): { readonly service: GrpcService; readonly notes: AgentNotes } {
+export function scriptedAgent(): ScriptedAgent {
   const waiting: (() => void)[] = [];
+  const streams = new Map<
+    string,
+    { readonly container: string; readonly call: GrpcCall; readonly served: () => void }
+  >();
   const notes: AgentNotes = {
     starts: [],
+    requests: [],
     cancelled: [],
-    flooded: 0,
-    late: [],
+    closed: 0,
     nextCancelled: () => new Promise((resolve) => waiting.push(resolve)),
   };
   const untilCancelled = async (name: string, call: GrpcCall): Promise<void> => {
@@ -54,82 +55,38 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
     notes.cancelled.push(name);
     for (const resolve of waiting.splice(0)) resolve();
   };
-  const scripts: Readonly<Record<string, Script>> = {
-    cat: async function* (requests) {
-      for (;;) {
-        const { value, done } = await requests.next();
-        if (done === true || value.part.case === 'stdinClosed') break;
-        if (value.part.case === 'stdin') yield output({ case: 'stdout', value: value.part.value });
-      }
-      yield exit(0);
-    },
-    both: async function* () {
-      yield print('out');
-      yield output({ case: 'stderr', value: Buffer.from('err') });
-      yield exit(0);
-    },
-    exit: async function* (_, { command }) {
-      yield exit(Number(command[1]));
-    },
-    break: async function* () {
-      yield print('half');
-      throw new StatusError('InternalError', 'the engine is gone');
-    },
-    sizes: async function* (requests) {
-      for (let left = 2; left > 0; ) {
-        const { value, done } = await requests.next();
-        if (done === true) break;
-        if (value.part.case !== 'resize') continue;
-        left--;
-        yield print(`${value.part.value.width}x${value.part.value.height} `);
-      }
-      yield exit(0);
-    },
-    hang: async function* (_, __, call) {
-      yield print('on');
-      await untilCancelled('hang', call);
-    },
-    flood: async function* (_, __, call) {
-      while (!call.signal.aborted) {
-        notes.flooded += CHUNK.length;
-        yield output({ case: 'stdout', value: CHUNK });
-      }
-    },
-    attached: async function* () {
-      yield print('from the first process');
-    },
-  };
-  async function* run(requests: Requests, call: GrpcCall): AsyncIterable<StreamOutput> {
-    const messages = requests[Symbol.asyncIterator]();
-    const start = (await messages.next()).value?.part.value as StreamStart;
-    const { container, command, stdin, stdout, stderr, tty } = start;
-    notes.starts.push({ container, command, stdin, stdout, stderr, tty });
+  async function* openStream(start: StreamStart, call: GrpcCall): AsyncIterable<StreamTicket> {
+    notes.starts.push(start);
+    const { target } = start;
+    const container = target.case === 'ports' || target.case === undefined ? 'ports' : target.value.container;
     if (container === 'gone') throw new StatusError('NotFound', 'container not found ("gone")');
-    yield output({ case: 'started', value: {} as never });
-    const script = scripts[command[0] ?? 'attached'];
-    if (script === undefined) throw StatusError.internal('no such command');
-    yield* script(messages, start, call);
-  }
-  async function* forward(requests: AsyncIterable<PortForwardInput>): AsyncIterable<PortForwardOutput> {
-    const messages = requests[Symbol.asyncIterator]();
-    const { value: first } = await messages.next();
-    const port = first?.part.case === 'start' ? first.part.value.port : 0;
-    if (port < 1000) throw StatusError.internal(`error forwarding port ${port} to pod: connection refused`);
-    const answer = (part: unknown): PortForwardOutput => create(PortForwardOutputSchema, { part } as never);
-    yield answer({ case: 'started', value: {} });
-    if (port === 2000) yield answer({ case: 'dataClosed', value: {} });
-    for (;;) {
-      const { value, done } = await messages.next();
-      if (done === true || value.part.case === 'dataClosed') {
-        if (port === 2000) notes.late.push('end');
-        return;
-      }
-      if (value.part.case !== 'data') continue;
-      const text = Buffer.from(value.part.value).toString();
-      if (port === 2000) notes.late.push(text);
-      else yield answer({ case: 'data', value: Buffer.from(text.toUpperCase()) });
+    const ticket = `t${notes.starts.length}`;
+    const { promise, resolve: served } = Promise.withResolvers<void>();
+    streams.set(ticket, { container, call, served });
+    yield create(StreamTicketSchema, { ticket });
+    if (container === 'lost') {
+      await promise;
+      throw new StatusError('InternalError', 'the engine is gone');
     }
+    await untilCancelled(container, call);
   }
+  const onUpgrade = ({ url = '', headers }: IncomingMessage, socket: Duplex): void => {
+    notes.requests.push({ url, headers });
+    const { container, call, served } = streams.get(/^\/streams\/(\w+)/.exec(url)?.[1] ?? '') ?? {};
+    socket.on('error', () => undefined);
+    socket.once('close', () => notes.closed++);
+    if (container === undefined || container === 'v9') {
+      const lines = ['HTTP/1.1 403 Forbidden', 'X-Accepted-Stream-Protocol-Versions: v1', 'Content-Length: 8'];
+      socket.end(`${lines.join('\r\n')}\r\n\r\nno v9 :(`);
+      return;
+    }
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${headers.upgrade}\r\n\r\n`);
+    socket.on('data', (data: Buffer) => {
+      socket.write(data.toString().toUpperCase());
+      served?.();
+    });
+    if (container !== 'stubborn') call?.signal.addEventListener('abort', () => socket.end('ended'), { once: true });
+  };
   async function* logs({ container, follow }: ContainerLogsRequest, call: GrpcCall) {
     if (container === 'gone') throw StatusError.badRequest('container "gone" has no log');
     yield create(LogChunkSchema, {});
@@ -144,11 +101,9 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
   const service: GrpcService = {
     descriptor: AgentService,
     handlers: {
-      exec: { kind: 'duplex', handle: run },
-      attach: { kind: 'duplex', handle: run },
+      openStream: { kind: 'stream', handle: openStream },
       containerLogs: { kind: 'stream', handle: logs },
-      portForward: { kind: 'duplex', handle: forward },
     },
   };
-  return { service, notes };
+  return { service, notes, onUpgrade };
 }

@@ -1,4 +1,5 @@
 import { systemClock } from '@gantry/base';
+import type { StreamTarget } from '@gantry/streams/testing';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createAgentStreams } from '../../agents/agent-streams.ts';
@@ -11,9 +12,7 @@ import { type AgentNotes, scriptedAgent } from './scripted-agent.ts';
 
 /** The path of the pods' list. */
 export const PODS = '/api/v1/namespaces/default/pods';
-/** Subprotocols of kubectl's streams over WebSockets. */
 export const V4 = 'v4.channel.k8s.io';
-export const V5 = 'v5.channel.k8s.io';
 /** Headers of an upgrade to SPDY. */
 export const SPDY = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': V4 };
 /** Headers of an upgrade to a WebSocket, without a subprotocol. */
@@ -22,14 +21,16 @@ export const HANDSHAKE = {
   'sec-websocket-version': '13',
   'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 };
-/** What the error stream of a command says that has ended well. */
-export const SUCCESS = '{"metadata":{},"status":"Success"}';
-
 interface AuditedStage {
   readonly stage: string;
   readonly verb: string;
   readonly requestURI: string;
   readonly responseStatus?: { readonly code: number };
+}
+
+/** As its administrator asks it. */
+export function targetOf({ restPort: port, pki: { ca }, admin: { cert, key } }: TestApiServer): StreamTarget {
+  return { port, ca, cert, key };
 }
 
 /** An API server with a scripted agent behind it, and pods on the agent's node. */
@@ -70,8 +71,8 @@ export function streamServer(): StreamServer {
 }
 
 async function startStreamServer(): Promise<StreamServer & AsyncDisposable> {
-  const { service, notes } = scriptedAgent();
-  const agent = await startAgentServer(service);
+  const { service, notes, onUpgrade } = scriptedAgent();
+  const agent = await startAgentServer(service, onUpgrade);
   const audited: AuditedStage[] = [];
   const rules =
     '[{ level: Metadata, omitStages: [RequestReceived], resources: [{ group: "", resources: [pods/exec] }] }]';
@@ -122,7 +123,7 @@ async function createPods(server: TestApiServer): Promise<void> {
   const onNode = { nodeName: 'node-a' };
   await createPod('p', named(['c']), onNode);
   await createPod('terminal', [{ name: 'c', image: 'i', tty: true }], onNode);
-  await createPod('two', named(['a', 'gone']), onNode);
+  await createPod('two', named(['a', 'gone', 'v9', 'lost', 'stubborn']), onNode);
   await createPod('waiting', named(['c']));
   const logging = ['c', 'gone', 'breaks', 'silent'];
   await createPod('logging', named(logging), onNode);

@@ -1,8 +1,4 @@
-/** The size of a terminal in characters. */
-export interface TerminalSize {
-  readonly width: number;
-  readonly height: number;
-}
+import type { TerminalSize } from '../runtime/streams.ts';
 
 /** A client sends something else than sizes. */
 export class TerminalSizeError extends Error {

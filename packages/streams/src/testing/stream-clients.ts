@@ -1,9 +1,17 @@
 import { request } from 'node:https';
 import { Duplex } from 'node:stream';
-import type { TlsMaterial } from '@gantry/tls';
 import { WebSocket } from 'ws';
-import { SpdyClient } from '@gantry/streams/testing';
-import type { TestApiServer } from '../start-api-server.ts';
+import { SpdyClient } from './spdy-client.ts';
+
+/** A server on 127.0.0.1, and the client's certificate; a client without one is anonymous. */
+export interface StreamTarget {
+  readonly port: number;
+  readonly ca: Buffer | string;
+  readonly cert?: Buffer | string;
+  readonly key?: Buffer | string;
+  /** The name in the server's certificate, when it is not the address. */
+  readonly servername?: string;
+}
 
 /** What came of a request for an upgrade. */
 export type Upgraded =
@@ -12,23 +20,13 @@ export type Upgraded =
 
 /** Asks for another protocol. */
 export function upgrade(
-  server: TestApiServer,
+  target: StreamTarget,
   method: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-  as: Pick<TlsMaterial, 'cert' | 'key'> | 'anonymous' = server.admin,
 ): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
-    const { ca } = server.pki;
-    const options = {
-      host: '127.0.0.1',
-      port: server.restPort,
-      method,
-      path,
-      ca,
-      ...(as === 'anonymous' ? {} : { cert: as.cert, key: as.key }),
-      agent: false,
-    };
+    const options = { host: '127.0.0.1', ...target, method, path, agent: false };
     const asked = request({ ...options, headers: { connection: 'Upgrade', ...headers } });
     asked.on('error', reject);
     asked.on('upgrade', (response, socket, head) => {
@@ -48,12 +46,12 @@ export function upgrade(
 
 /** Asks for SPDY with these subprotocols. Throws with the server's text when it refuses. */
 export async function openSpdy(
-  server: TestApiServer,
+  target: StreamTarget,
   path: string,
   ...protocols: readonly string[]
 ): Promise<SpdyClient> {
   const headers = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocols.join(', ') };
-  const upgraded = await upgrade(server, 'POST', path, headers);
+  const upgraded = await upgrade(target, 'POST', path, headers);
   if (!('socket' in upgraded)) throw new Error(`${upgraded.code} ${upgraded.text}`);
   return new SpdyClient(upgraded.socket);
 }
@@ -70,17 +68,8 @@ export interface ChannelClient {
 }
 
 /** Opens a WebSocket with these subprotocols. Throws with the server's text when it refuses. */
-export async function openChannels(
-  server: TestApiServer,
-  path: string,
-  ...protocols: string[]
-): Promise<ChannelClient> {
-  const { cert, key } = server.admin;
-  const socket = new WebSocket(`${server.url.replace('https', 'wss')}${path}`, protocols, {
-    ca: server.pki.ca,
-    cert,
-    key,
-  });
+export async function openChannels(target: StreamTarget, path: string, ...protocols: string[]): Promise<ChannelClient> {
+  const socket = new WebSocket(`wss://127.0.0.1:${target.port}${path}`, protocols, target);
   const isBase64 = protocols.some((name) => name.includes('base64'));
   const texts = new Map<number, Buffer[]>();
   socket.on('message', (data: Buffer) => {

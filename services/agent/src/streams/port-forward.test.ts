@@ -1,12 +1,13 @@
+import { create } from '@bufbuild/protobuf';
+import { PodPortsSchema } from '@gantry/proto';
+import { openChannels, openSpdy, SpdyClient, TunnelClient, upgrade } from '@gantry/streams/testing';
 import { describe, expect, it } from 'vitest';
-import { openChannels, openSpdy, TunnelClient, upgrade } from './stream-clients.ts';
-import { PODS, streamServer, V4 } from './stream-server.ts';
-import { SpdyClient } from '@gantry/streams/testing';
+import { streamAgent, V4 } from './testing/stream-agent.ts';
 
-const served = streamServer();
+const agent = streamAgent();
 
 describe('port-forward', () => {
-  const path = `${PODS}/p/portforward`;
+  const accept = () => agent.accept({ case: 'ports', value: create(PodPortsSchema) });
   const connectTo = async (client: SpdyClient, port: number, request: string) => {
     const headers = { port: String(port), requestID: request };
     const error = await client.open({ ...headers, streamType: 'error' });
@@ -22,14 +23,14 @@ describe('port-forward', () => {
       'sec-websocket-key': key,
       'sec-websocket-protocol': protocol,
     };
-    const upgraded = await upgrade(served.server, 'GET', path, headers);
+    const upgraded = await upgrade(agent.target, 'GET', await accept(), headers);
     expect(upgraded.headers['sec-websocket-protocol']).toBe(protocol);
     if (!('socket' in upgraded)) throw new Error(upgraded.text);
     return new SpdyClient(new TunnelClient(upgraded.socket));
   };
 
   it.each([
-    ['SPDY', () => openSpdy(served.server, path, 'portforward.k8s.io')],
+    ['SPDY', async () => openSpdy(agent.target, await accept(), 'portforward.k8s.io')],
     ['SPDY in a WebSocket', tunnel],
   ])('serves several connections over %s, and says why one fails', async (_, open) => {
     const client = await open();
@@ -54,28 +55,28 @@ describe('port-forward', () => {
     ['with a port that is none', { streamType: 'data', port: '65536', requestID: '0' }],
     ['of another type', { streamType: 'stdin', port: '80', requestID: '0' }],
   ])('refuses a stream %s', async (_, headers) => {
-    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
+    const client = await openSpdy(agent.target, await accept(), 'portforward.k8s.io');
     const id = await client.open(headers);
     await client.until(() => typeof client.stream(id).state === 'object');
     client.transport.destroy();
   });
 
   it('takes what a client sends after the pod has closed its side', async () => {
-    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
+    const client = await openSpdy(agent.target, await accept(), 'portforward.k8s.io');
     const { data, error } = await connectTo(client, 2000, '0');
     await client.until(() => [data, error].every((id) => client.stream(id).state === 'ended'));
     client.send(data, 'late', 'fin');
-    await expect.poll(() => served.notes.late, { timeout: 10_000 }).toEqual(['late', 'end']);
+    await expect.poll(() => agent.notes.late, { timeout: 10_000 }).toEqual(['late', 'end']);
     client.transport.destroy();
   });
 
   it('ends with the pod where the client cannot close a side alone', async () => {
-    const client = await openChannels(served.server, `${path}?ports=2000`, V4);
+    const client = await openChannels(agent.target, `${await accept()}?ports=2000`, V4);
     await client.closed;
   });
 
   it('pairs the streams of clients that number nothing', async () => {
-    const client = await openSpdy(served.server, path, 'portforward.k8s.io');
+    const client = await openSpdy(agent.target, await accept(), 'portforward.k8s.io');
     await client.open({ streamType: 'error', port: '8080' });
     const data = await client.open({ streamType: 'data', port: '8080' });
     client.send(data, 'old', 'fin');
@@ -85,11 +86,11 @@ describe('port-forward', () => {
   });
 
   it('serves the ports of the query over channels', async () => {
-    const client = await openChannels(served.server, `${path}?ports=8080&ports=1`, V4);
+    const client = await openChannels(agent.target, `${await accept()}?ports=8080&ports=1`, V4);
     await new Promise<void>((resolve) => {
       client.send(0, 'chan');
       client.socket.on('message', () => {
-        if (client.text(0).includes('CHAN') && client.text(3).includes('refused')) resolve();
+        if (client.text(0).includes('CHAN') && client.text(3).includes('ECONNREFUSED')) resolve();
       });
     });
     expect(Buffer.from(client.text(0), 'latin1').subarray(0, 2)).toEqual(Buffer.from([0x90, 0x1f]));
@@ -105,6 +106,9 @@ describe('port-forward', () => {
   ])('refuses a WebSocket with the query "%s"', async (query, told) => {
     const key = Buffer.alloc(16).toString('base64');
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
-    expect(await upgrade(served.server, 'GET', `${path}${query}`, headers)).toMatchObject({ code: 400, text: told });
+    expect(await upgrade(agent.target, 'GET', `${await accept()}${query}`, headers)).toMatchObject({
+      code: 400,
+      text: told,
+    });
   });
 });
