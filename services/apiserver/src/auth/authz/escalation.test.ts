@@ -1,4 +1,4 @@
-import { findResource } from '@gantry/kinds';
+import { findResource, optionalResources } from '@gantry/kinds';
 import { must } from '@gantry/base';
 import type { KubeObject, PolicyRule } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -41,7 +41,8 @@ describe('the escalation check', () => {
     object: object,
     change: { old?: object; subresource?: string } = {},
   ) => {
-    const definition = must(findResource({ group, version: 'v1', resource }), resource);
+    const optional = optionalResources.find((one) => one.group === group && one.resource === resource);
+    const definition = must(optional ?? findResource({ group, version: 'v1', resource }), resource);
     const named = (one: object) => ({ metadata: { name: 'x' }, ...one }) as KubeObject;
     createEscalationCheck(access, roles).check({
       user: bob,
@@ -71,6 +72,34 @@ describe('the escalation check', () => {
     allowed = new Set(['escalate clusterroles ', 'bind clusterroles keeper']);
     expect(role([SECRETS])).not.toThrow();
     expect(binding('keeper')).not.toThrow();
+  });
+
+  it('holds for roles of a namespace, and for bindings to them', () => {
+    const own = (rules: PolicyRule[]) => () => check(RBAC, 'roles', { rules });
+    expect(own([PODS])).not.toThrow();
+    expect(own([SECRETS])).toThrow('attempting to grant RBAC permissions not currently held');
+    const bound = () => check(RBAC, 'rolebindings', { roleRef: { apiGroup: RBAC, kind: 'Role', name: 'keeper' } });
+    expect(bound).toThrow('attempting to grant RBAC permissions not currently held');
+    allowed = new Set(['bind roles keeper']);
+    expect(bound).not.toThrow();
+  });
+
+  it('lets who may escalate one role change that one, and create none of its name', () => {
+    allowed = new Set(['escalate clusterroles x']);
+    expect(() => check(RBAC, 'clusterroles', { rules: [SECRETS] }, { old: { rules: [] } })).not.toThrow();
+    expect(role([SECRETS])).toThrow('attempting to grant RBAC permissions not currently held');
+  });
+
+  it('lets those write bundles of a signer who may attest for it', () => {
+    const bundle = (signerName?: unknown, old?: object) => () =>
+      check('certificates.k8s.io', 'clustertrustbundles', { spec: { signerName } }, { ...(old && { old }) });
+    expect(bundle('example.com/a')).toThrow('user not permitted to attest for signerName "example.com/a"');
+    expect(bundle()).not.toThrow();
+    expect(bundle('')).not.toThrow();
+    expect(bundle('example.com/a', { spec: { signerName: 'example.com/a' } })).not.toThrow();
+    allowed = new Set(['attest signers example.com/a']);
+    expect(bundle('example.com/a')).not.toThrow();
+    expect(bundle('example.com/b')).toThrow('user not permitted to attest');
   });
 
   it('lets only administrators gather rules that are not known yet', () => {
