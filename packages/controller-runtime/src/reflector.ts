@@ -217,8 +217,8 @@ function changesOf<T extends KubeObject>(batch: readonly WatchEvent<T>[]): reado
 }
 
 /**
- * The version from which a watch continues after a batch. It never goes back: a server that lags may send a bookmark of before
- * what it has sent, or of before the watch's own beginning. Versions that are not numbers, of an extension server, have no order.
+ * The version from which a watch continues after a batch. It never goes back: a server that lags may send a bookmark older
+ * than the last event, or older than the beginning of the watch. Versions that are not numbers, of an extension server, have no order.
  */
 function lastVersion<T extends KubeObject>(batch: readonly WatchEvent<T>[], before: string): string {
   const last = batch.at(-1);

@@ -90,7 +90,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const registeredNode = { self, parts, services, node, client, certificates, usage, active: manager };
   // Static pods are known before the engine is listed: those whose files went meanwhile are found by the first list.
   await services.staticFolder.read().catch((error: unknown) => {
-    logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
+    logger.warn({ reason: errorMessage(error) }, 'cannot read the folder of static pods');
   });
   // The last part needs a registered Node; static pods need none.
   await runTogether(

@@ -35,7 +35,7 @@ export async function runReseal(config: ApiServerConfig, args: readonly string[]
     logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'objects are stored as they should be');
     if (!values.forget) return;
     // A write that was under way when the key was added may have used an older one.
-    logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'a further look');
+    logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'resealed once more');
     logger.info({ keys: await forgetOldSealingKeys(config.sealingDir) }, 'older keys were removed');
   } finally {
     await store.close(AbortSignal.timeout(CLOSE_MS));

@@ -117,7 +117,7 @@ async function shipClass(informers: Informers, client: GrpcClient, logger: Logge
     await ignoreReasons(client.create(INGRESS_CLASSES, SHIPPED_CLASS, signal), ['AlreadyExists']);
   } catch (error) {
     if (signal.aborted) return;
-    logger.warn({ reason: errorMessage(error) }, 'the class was not created');
+    logger.warn({ reason: errorMessage(error) }, 'cannot create the class');
   }
 }
 

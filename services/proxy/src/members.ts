@@ -79,7 +79,7 @@ async function again(
   await new ControlLoop({
     round: follow,
     intervalMs: RESTART_MS,
-    onError: (error) => logger.warn({ what, reason: errorMessage(error) }, 'following stopped, and begins again'),
+    onError: (error) => logger.warn({ what, reason: errorMessage(error) }, 'the followed program ended, starting it again'),
     clock,
   }).run(signal);
 }

@@ -87,7 +87,7 @@ export class DiskSurvey {
     } catch (error) {
       signal.throwIfAborted();
       const { uid = '' } = pod.metadata;
-      logger.warn({ pod: uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
+      logger.warn({ pod: uid, reason: errorMessage(error) }, 'cannot measure the storage of a pod');
     }
     const isCut = until.aborted && clock.monotonicMs() - startedMs < turnMs;
     if (!isCut) account.turn = ++this.#turns;

@@ -93,7 +93,7 @@ export class PressureManager {
       },
       intervalMs: EVERY_MS,
       onError: (error) =>
-        logger.warn({ reason: errorMessage(error) }, 'the pressure of the node could not be found out'),
+        logger.warn({ reason: errorMessage(error) }, 'cannot read node pressure'),
       clock,
     }).run(signal);
   }
@@ -161,7 +161,7 @@ export class PressureManager {
       return await this.#options.images.deleteUnused(signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.warn({ reason: errorMessage(error) }, 'unused images could not be removed');
+      this.#options.logger.warn({ reason: errorMessage(error) }, 'cannot remove unused images');
       return 0;
     }
   }

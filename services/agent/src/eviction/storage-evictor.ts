@@ -103,7 +103,7 @@ export class StorageEvictor {
         }
       } catch (error) {
         if (signal.aborted) return totalMs;
-        logger.warn({ pod: uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
+        logger.warn({ pod: uid, reason: errorMessage(error) }, 'cannot measure the storage of a pod');
       }
       const endedMs = clock.monotonicMs();
       const tookMs = endedMs - startedMs;

@@ -63,7 +63,7 @@ export class ForwarderKeeper {
       retryOn: 'time',
       onError: (error) => {
         this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
-        logger.warn({ reason: errorMessage(error) }, 'forwarders of Services were not brought up to date');
+        logger.warn({ reason: errorMessage(error) }, 'cannot update the forwarders of Services');
       },
       clock,
       random,

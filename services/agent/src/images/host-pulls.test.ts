@@ -270,7 +270,7 @@ describe('agents of one host', () => {
     await mkdir(join(folder, 'pulls', name));
     engine.pulls[0]?.end();
     expect(await Promise.all([first, second.pull])).toMatchObject([{ image: IMAGE }, { image: IMAGE }]);
-    expect(warnings).toEqual(['the socket of a shared pull could not be removed']);
+    expect(warnings).toEqual(['cannot remove the socket of a shared pull']);
     const refused = Promise.withResolvers<string | undefined>();
     const socket = connect(join(folder, 'moved'), () => refused.resolve(undefined));
     socket.on('error', ({ code }: NodeJS.ErrnoException) => refused.resolve(code));

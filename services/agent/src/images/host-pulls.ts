@@ -198,7 +198,7 @@ export class HostPulls implements PullSharing {
       await rm(path, { force: true });
     } catch (error) {
       const reason = errorMessage(error);
-      this.#options.logger.warn({ path, reason }, 'the socket of a shared pull could not be removed');
+      this.#options.logger.warn({ path, reason }, 'cannot remove the socket of a shared pull');
     }
   }
 }

@@ -55,7 +55,7 @@ export class ImageCollector {
       },
       intervalMs: EVERY_MS,
       onError: (error, failures) => {
-        logger.warn({ reason: errorMessage(error) }, 'images could not be collected');
+        logger.warn({ reason: errorMessage(error) }, 'cannot collect images');
         if (failures > 1) events.event(this.#about, 'Warning', 'ImageGCFailed', errorMessage(error));
       },
       clock,

@@ -230,7 +230,7 @@ export class ImageList {
       this.#dueMs = this.#clock.monotonicMs() + REFRESH_MS;
     } catch (error) {
       signal.throwIfAborted();
-      this.#logger.warn({ reason: errorMessage(error) }, 'images could not be listed');
+      this.#logger.warn({ reason: errorMessage(error) }, 'cannot list images');
     }
     return this.#shown;
   }

@@ -119,7 +119,7 @@ async function updateContainer({ id, name, resources }: UpdateContainer, context
     step.throwIfAborted();
     const failure = backOffAfter(error, memory.updates.get(name)?.failure, clock.now(), random);
     memory.updates.set(name, { ...attempt, retryAt: failure.retryAt, failure });
-    logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'resources of a container were not changed');
+    logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'cannot change the resources of a container');
   }
 }
 
@@ -135,7 +135,7 @@ async function updatePodGroup({ resources }: UpdatePodGroup, context: ActionCont
     step.throwIfAborted();
     const failure = backOffAfter(error, memory.groupUpdate?.failure, clock.now(), random);
     memory.groupUpdate = { resources, retryAt: failure.retryAt, failure };
-    logger.warn({ pod: uid, reason: errorMessage(error) }, 'resources of a pod were not changed');
+    logger.warn({ pod: uid, reason: errorMessage(error) }, 'cannot change the resources of a pod');
   }
 }
 
@@ -153,7 +153,7 @@ async function release({ uid, pod, memory, services, step }: EndContext): Promis
     // The kernel may be about to take the last process out of it: a later sweep removes it then.
     await runtime.podGroups.removePodGroup({ owner, uid });
   } catch (error) {
-    logger.warn({ pod: uid, reason: errorMessage(error) }, 'the control group of a pod was not removed');
+    logger.warn({ pod: uid, reason: errorMessage(error) }, 'cannot remove the control group of a pod');
   }
   if (pod === undefined) return;
   const { name = '', namespace = '' } = pod.metadata;

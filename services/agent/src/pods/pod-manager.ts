@@ -133,7 +133,7 @@ export class PodManager {
     const loop = new ControlLoop({
       round: () => this.#relist(signal),
       intervalMs: RELIST_MS,
-      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'containers could not be listed'),
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'cannot list containers'),
       clock,
     });
     await pause(clock, RELIST_MS, signal);
@@ -167,7 +167,7 @@ export class PodManager {
         if (!present.has(uid) && !this.#workers.has(uid)) await runtime.podGroups.removePodGroup({ owner, uid });
       }
     } catch (error) {
-      logger.warn({ reason: errorMessage(error) }, 'control groups that belong to no pod were not removed');
+      logger.warn({ reason: errorMessage(error) }, 'cannot remove control groups without a pod');
     }
   }
 }

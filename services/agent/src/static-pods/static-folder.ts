@@ -65,7 +65,7 @@ export class StaticFolder {
         try {
           await this.read();
         } catch (error) {
-          logger.warn({ folder, reason: errorMessage(error) }, 'the folder of static pods could not be read');
+          logger.warn({ folder, reason: errorMessage(error) }, 'cannot read the folder of static pods');
         }
         await this.#work.wait(clock, CHECK_MS, signal);
         await pause(clock, QUIET_MS, signal);

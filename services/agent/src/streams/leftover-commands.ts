@@ -17,7 +17,7 @@ export async function killLeftoverCommands(
     }
   } catch (error) {
     if (!signal.aborted)
-      logger.warn({ reason: errorMessage(error) }, 'commands of an earlier agent were not looked for');
+      logger.warn({ reason: errorMessage(error) }, 'cannot look for commands of an earlier agent');
   }
 }
 
@@ -27,6 +27,6 @@ async function killIn(runtime: Runtime, id: string, logger: Logger, signal: Abor
   } catch (error) {
     signal.throwIfAborted();
     // The container may have ended meanwhile, and its commands with it.
-    logger.debug({ container: id, reason: errorMessage(error) }, 'commands of an earlier agent were not looked for');
+    logger.debug({ container: id, reason: errorMessage(error) }, 'cannot look for commands of an earlier agent');
   }
 }

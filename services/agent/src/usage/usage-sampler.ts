@@ -62,7 +62,7 @@ export class UsageSampler {
     await new ControlLoop({
       round: () => this.#sample(signal),
       intervalMs: EVERY_MS,
-      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'containers could not be measured'),
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'cannot measure containers'),
       clock,
     }).run(signal);
   }

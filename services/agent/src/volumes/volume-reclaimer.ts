@@ -91,7 +91,7 @@ export class VolumeReclaimer {
         } catch (error) {
           if (signal.aborted) return;
           const message = errorMessage(error);
-          logger.warn({ volume: volume.metadata.name, reason: message }, 'a volume was not deleted');
+          logger.warn({ volume: volume.metadata.name, reason: message }, 'cannot delete a volume');
           events.event(volume, 'Warning', 'VolumeFailedDelete', message);
         }
       }

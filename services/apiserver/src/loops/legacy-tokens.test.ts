@@ -82,7 +82,7 @@ describe('the label of the last use', () => {
       object.metadata.name === 'refused' && isRefused ? Promise.reject(new Error('no')) : update(ref, object, ...rest);
     for (const name of ['refused', 's']) await use(name);
     expect([await label('refused'), await label('s')]).toEqual([undefined, '2026-01-01']);
-    expect(new Set(warnings)).toEqual(new Set(['the last use of a token was not written, retrying']));
+    expect(new Set(warnings)).toEqual(new Set(['cannot write the last use of a token, retrying']));
     isRefused = false;
     await harness.clock.advance(300_000);
     expect(await label('refused')).toBe('2026-01-01');

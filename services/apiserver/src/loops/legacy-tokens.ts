@@ -71,7 +71,7 @@ export function legacyTokenTracking({
         await writeLastUses(uses, client, clock, signal);
       },
       onError: (error) =>
-        logger.warn({ reason: errorMessage(error) }, 'the last use of a token was not written, retrying'),
+        logger.warn({ reason: errorMessage(error) }, 'cannot write the last use of a token, retrying'),
     }),
   ];
 }

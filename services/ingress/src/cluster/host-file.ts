@@ -26,7 +26,7 @@ export class HostFile {
       this.#stored = parse(await readFile(join(this.#folder, FILE), 'utf8'));
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (!isMissing) this.#logger.warn({ reason: errorMessage(error) }, 'the owners of hosts were not read');
+      if (!isMissing) this.#logger.warn({ reason: errorMessage(error) }, 'cannot read the owners of hosts');
     }
     return this.#stored;
   }
@@ -40,7 +40,7 @@ export class HostFile {
       await replaceFile(join(this.#folder, FILE), JSON.stringify(hosts));
       this.#stored = new Map(owners);
     } catch (error) {
-      this.#logger.warn({ reason: errorMessage(error) }, 'the owners of hosts were not stored');
+      this.#logger.warn({ reason: errorMessage(error) }, 'cannot store the owners of hosts');
     }
   }
 }

@@ -45,7 +45,7 @@ export interface Decision {
 export interface AccessDecider {
   decide(user: User, request: Omit<Request, 'user'>): Decision;
   decidePath(user: User, verb: string, path: string): Decision;
-  /** Every rule that holds in a namespace, and what could not be found out. */
+  /** Every rule that holds in a namespace; `problem` says which rules are not known, '' when all are. */
   rulesFor(user: User, namespace: string): { readonly rules: readonly PolicyRule[]; readonly problem: string };
 }
 

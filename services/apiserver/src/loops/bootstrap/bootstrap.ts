@@ -109,7 +109,7 @@ async function reportDuplicates(
     } catch (error) {
       // A namespace that ends or has a quota: no reason not to serve.
       if (signal.aborted || !(error instanceof StatusError) || error.code >= 500) throw error;
-      logger.warn({ reason: errorMessage(error) }, 'the Event was not recorded');
+      logger.warn({ reason: errorMessage(error) }, 'cannot record the Event');
     }
   }
 }

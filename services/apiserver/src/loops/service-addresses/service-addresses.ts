@@ -124,6 +124,6 @@ async function report(
     await client.create(EVENTS, event, signal);
   } catch (error) {
     if (signal.aborted) throw error;
-    logger.warn({ ...about, reason: errorMessage(error) }, 'the Event was not recorded');
+    logger.warn({ ...about, reason: errorMessage(error) }, 'cannot record the Event');
   }
 }
