@@ -79,7 +79,8 @@ async function again(
   await new ControlLoop({
     round: follow,
     intervalMs: RESTART_MS,
-    onError: (error) => logger.warn({ what, reason: errorMessage(error) }, 'the followed program ended, starting it again'),
+    onError: (error) =>
+      logger.warn({ what, reason: errorMessage(error) }, 'the followed program ended, starting it again'),
     clock,
   }).run(signal);
 }

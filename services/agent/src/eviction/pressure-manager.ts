@@ -92,8 +92,7 @@ export class PressureManager {
         return EVERY_MS;
       },
       intervalMs: EVERY_MS,
-      onError: (error) =>
-        logger.warn({ reason: errorMessage(error) }, 'cannot read node pressure'),
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'cannot read node pressure'),
       clock,
     }).run(signal);
   }

@@ -16,8 +16,7 @@ export async function killLeftoverCommands(
       if (state === 'running') await killIn(runtime, id, logger, signal);
     }
   } catch (error) {
-    if (!signal.aborted)
-      logger.warn({ reason: errorMessage(error) }, 'cannot look for commands of an earlier agent');
+    if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'cannot look for commands of an earlier agent');
   }
 }
 
