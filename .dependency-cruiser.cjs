@@ -50,12 +50,6 @@ const BETWEEN_WORKSPACES = [
     { path: '^packages/(cel|apimachinery|custom-resources|kinds)/' },
   ),
   forbid(
-    'etcd3-in-its-adapter',
-    'Only its adapter imports it.',
-    { pathNot: '^packages/etcd/|^integration-tests/|^bench/' },
-    { path: '/etcd3/' },
-  ),
-  forbid(
     'dockerode-in-its-adapter',
     'Only its adapter imports it.',
     { pathNot: '^services/agent/src/docker/|^integration-tests/|^bench/' },

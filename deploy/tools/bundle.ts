@@ -1,6 +1,5 @@
 /**
- * Bundles every service into the folder that the image copies: `app/lib/<service>.mjs`, the .proto files that etcd3 loads
- * by path, and Node.js in `bin/`. Prints hashes as JSON; the same hash means the same image.
+ * Bundles every service into the folder that the image copies: `app/lib/<service>.mjs`, and Node.js in `bin/`. Prints hashes as JSON; the same hash means the same image.
  *
  *   node deploy/tools/bundle.ts FOLDER
  */
@@ -9,7 +8,6 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -76,7 +74,6 @@ execFileSync(process.execPath, [
   join(root, 'services/apiserver/src/endpoints/openapi/write-descriptions.ts'),
   join(target, 'app/lib/descriptions.json'),
 ]);
-cpSync(join(root, 'node_modules/etcd3/proto'), join(target, 'app/proto'), { recursive: true });
 for (const script of ['healthcheck', 'pod-egress']) {
   copyFileSync(join(root, 'deploy/images', script), join(target, 'bin', script));
   chmodSync(join(target, 'bin', script), 0o755);

@@ -3,14 +3,15 @@
  * in Graphviz' language, and the table of settings in docs/conventions.md. With `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instance } from '@viz-js/viz';
 import { withSettings } from './settings-table.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const GENERATED = ['proto/src/gen', 'packages/objects/src/generated', 'docs'];
+const GENERATED = ['proto/src/gen', 'packages/etcd/src/gen', 'packages/objects/src/generated', 'docs'];
 
 function snapshot(): ReadonlyMap<string, string> {
   const files = GENERATED.flatMap((folder) =>
@@ -21,8 +22,33 @@ function snapshot(): ReadonlyMap<string, string> {
   return new Map(files.map((file) => [relative(root, file), readFileSync(file, 'utf8')]));
 }
 
+/** Messages and services of etcd, from its own definitions, which the package etcd3 carries. Their options for an HTTP gateway need other files. */
+function generateEtcd(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'etcd-proto-'));
+  try {
+    const source = join(dirname(fileURLToPath(import.meta.resolve('etcd3/package.json'))), 'proto');
+    for (const name of readdirSync(source)) {
+      const text = readFileSync(join(source, name), 'utf8');
+      const plain = text.replace(/option \(google\.api\.http\) = \{.*?\};/gs, '').replaceAll('import "./', 'import "');
+      writeFileSync(join(folder, name), plain);
+    }
+    const plugin = {
+      local: join(root, 'node_modules/.bin/protoc-gen-es'),
+      out: join(root, 'packages/etcd/src/gen'),
+      opt: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'],
+    };
+    const template = JSON.stringify({ version: 'v2', plugins: [plugin] });
+    execFileSync(join(root, 'node_modules/.bin/buf'), ['generate', folder, '--template', template], {
+      stdio: 'inherit',
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 const before = snapshot();
 execFileSync(join(root, 'node_modules/.bin/buf'), ['generate'], { cwd: join(root, 'proto'), stdio: 'inherit' });
+generateEtcd();
 execFileSync(process.execPath, [join(root, 'packages/apimachinery/tools/import-schemas.ts')], {
   cwd: root,
   stdio: 'inherit',

@@ -1,5 +1,5 @@
 /**
- * A small port for etcd, drawn around what this system needs. No type of the vendor's library crosses it.
+ * A small port for etcd, drawn around what this system needs. No type of etcd's wire format crosses it.
  *
  * - `ports`: range, guarded transaction, watch, lease, maintenance, access control
  * - `client/`: their implementation on etcd's gRPC API

@@ -1,34 +1,42 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf';
 import { EtcdError } from '../etcd-error.ts';
+import { Permission_Type } from '../gen/auth_pb.ts';
+import { Auth } from '../gen/rpc_pb.ts';
 import type { AccessControl, AccessRule, CallOptions } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
 
-const PERMISSIONS = { read: 'Read', write: 'Write', readwrite: 'Readwrite' } as const;
+const { Read: read, Write: write, Readwrite: readwrite } = Permission_Type;
+const PERMISSIONS = { read, write, readwrite };
 
 /**
  * Users are common names of client certificates and have no password. A role has the name of its user. Once authentication
  * is on, only `root` may make these calls, and repeating them changes nothing.
  */
 export function createAccessControl(members: MemberSet): AccessControl {
-  const call = async (method: string, payload: object, options: CallOptions): Promise<void> => {
+  const { roleAdd, userAdd, userGrantRole, roleGrantPermission, authEnable } = Auth.method;
+  const call = async <I extends DescMessage>(
+    method: DescMethodUnary<I, DescMessage>,
+    payload: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<void> => {
     try {
-      await members.write({ service: 'Auth', method, payload }, options);
+      await members.write(method, payload, options);
     } catch (error) {
       if (!isDone(error)) throw error;
     }
   };
 
   const ensureUser = async (user: string, options: CallOptions): Promise<void> => {
-    await call('roleAdd', { name: user }, options);
-    await call('userAdd', { name: user, options: { no_password: true } }, options);
-    await call('userGrantRole', { user, role: user }, options);
+    await call(roleAdd, { name: user }, options);
+    await call(userAdd, { name: user, options: { noPassword: true } }, options);
+    await call(userGrantRole, { user, role: user }, options);
   };
 
   const ensureRule = async (rule: AccessRule, options: CallOptions): Promise<void> => {
     await ensureUser(rule.user, options);
     for (const { access, key, rangeEnd } of rule.permissions) {
-      const range = rangeEnd === undefined ? {} : { range_end: Buffer.from(rangeEnd) };
-      const perm = { permType: PERMISSIONS[access], key: Buffer.from(key), ...range };
-      await call('roleGrantPermission', { name: rule.user, perm }, options);
+      const perm = { permType: PERMISSIONS[access], key: Buffer.from(key), rangeEnd: Buffer.from(rangeEnd ?? '') };
+      await call(roleGrantPermission, { name: rule.user, perm }, options);
     }
   };
 
@@ -36,7 +44,7 @@ export function createAccessControl(members: MemberSet): AccessControl {
     async ensure(rules, options) {
       await ensureUser('root', options);
       for (const rule of rules) await ensureRule(rule, options);
-      await call('authEnable', {}, options);
+      await call(authEnable, {}, options);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '@gantry/base';
 import { EtcdError } from '../etcd-error.ts';
+import { KV } from '../gen/rpc_pb.ts';
 import type { Etcd, KeyValueStore } from '../ports.ts';
 import { createAccessControl } from './access-control.ts';
 import { createLeases } from './leases.ts';
@@ -8,14 +9,7 @@ import type { TlsSource } from '@gantry/tls';
 import { MemberConnection } from './member-connection.ts';
 import { MemberSet } from './member-set.ts';
 import { createWatcher, WATCH_TIMINGS, type WatchTimings } from './watch-stream.ts';
-import {
-  fromWireKeyValue,
-  fromWireTransaction,
-  toWireRange,
-  toWireTransaction,
-  type WireRangeResponse,
-  type WireTxnResponse,
-} from './wire.ts';
+import { fromWireKeyValue, fromWireTransaction, revisionOf, toWireRange, toWireTransaction } from './wire.ts';
 
 /** The members and how to reach them. */
 export interface EtcdOptions {
@@ -48,20 +42,16 @@ export function connectEtcd(options: EtcdOptions): Etcd {
 function createKeyValueStore(members: MemberSet): KeyValueStore {
   return {
     async range(request, options) {
-      const payload = toWireRange(request);
-      const response = await members.read<WireRangeResponse>({ service: 'KV', method: 'range', payload }, options);
+      const response = await members.read(KV.method.range, toWireRange(request), options);
       return {
-        revision: Number(response.header.revision),
+        revision: revisionOf(response),
         kvs: response.kvs.map(fromWireKeyValue),
         count: Number(response.count),
       };
     },
 
     async transact(transaction, options) {
-      const payload = toWireTransaction(transaction);
-      return fromWireTransaction(
-        await members.write<WireTxnResponse>({ service: 'KV', method: 'txn', payload }, options),
-      );
+      return fromWireTransaction(await members.write(KV.method.txn, toWireTransaction(transaction), options));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type Clock, withDeadline } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
+import { Lease as Wire } from '../gen/rpc_pb.ts';
 import type { CallOptions, Lease, Leases } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
 import { RenewalStream, type WireLease } from './renewal-stream.ts';
@@ -34,15 +35,15 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
 
   return {
     async grant(ttlMs, options) {
-      const payload = { TTL: Math.ceil(ttlMs / 1000) };
-      return toLease(await members.write<WireLease>({ service: 'Lease', method: 'leaseGrant', payload }, options));
+      const payload = { TTL: BigInt(Math.ceil(ttlMs / 1000)) };
+      return toLease(await members.write(Wire.method.leaseGrant, payload, options));
     },
 
     keepAlive,
 
     async revoke(id, options) {
       try {
-        await members.write({ service: 'Lease', method: 'leaseRevoke', payload: { ID: id } }, options);
+        await members.write(Wire.method.leaseRevoke, { ID: BigInt(id) }, options);
       } catch (error) {
         if (!isEtcdError(error, 'lease-gone')) throw error;
       }
@@ -51,5 +52,5 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
 }
 
 function toLease(wire: WireLease): Lease {
-  return { id: wire.ID, ttlMs: Number(wire.TTL) * 1000 };
+  return { id: wire.ID.toString(), ttlMs: Number(wire.TTL) * 1000 };
 }

@@ -1,39 +1,26 @@
-import { type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
-import type { Clock } from '@gantry/base';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type {
+  DescMessage,
+  DescMethodBiDiStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
+import { type Clock, onAbort } from '@gantry/base';
 import type { TlsMaterial } from '@gantry/tls';
-import { noop } from 'cockatiel';
-import { Etcd3 } from 'etcd3';
 import { EtcdError } from '../etcd-error.ts';
-import { fromServiceError } from './vendor-error.ts';
+import { fromServiceError } from './service-error.ts';
 
-/** The gRPC services of etcd that are used. */
-export type EtcdService = 'KV' | 'Watch' | 'Lease' | 'Maintenance' | 'Auth';
-
-/** One call. `effect`: a read may be repeated; a write may not. */
-export interface UnaryCall {
-  readonly service: EtcdService;
-  readonly method: string;
-  readonly payload: object;
+/** How one call is made. `effect`: a read may be repeated; a write may not. */
+export interface UnaryOptions {
   readonly effect: 'read' | 'write';
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
 
-type UnaryMethod = (
-  payload: object,
-  metadata: Metadata,
-  options: object,
-  callback: (error: ServiceError | null, response: never) => void,
-) => { cancel(): void };
-type StreamMethod = (metadata: Metadata, options: object) => ClientDuplexStream<object, never>;
-
-/** The used part of the vendor's connection pool, which is not in its type declarations. */
-interface VendorPool {
-  /** One for each host of the client: here always one. */
-  readonly hosts: readonly { getServiceClient(service: EtcdService): VendorClient }[];
-}
-
-type VendorClient = Readonly<Record<string, unknown>>;
+/** A stream whose messages are written and read as they are. */
+export type Stream<I extends DescMessage, O extends DescMessage> = ClientDuplexStream<MessageShape<I>, MessageShape<O>>;
 
 /**
  * Pings detect a frozen member within 3 s while a call or a watch is open. Without one there are no pings: etcd takes them
@@ -52,11 +39,12 @@ const CHANNEL_OPTIONS = {
   'grpc.enable_channelz': 0,
 } as const;
 
-/** A connection to one member. The vendor's retries and circuit breakers are off: they cause false conflicts and outages. */
+/** A connection to one member. Nothing is retried here. */
 export class MemberConnection {
+  /** `https://etcd-0:2379`. */
   readonly endpoint: string;
   readonly #clock: Clock;
-  #client: Etcd3;
+  #client: Client;
 
   constructor(endpoint: string, tls: TlsMaterial | undefined, clock: Clock) {
     this.endpoint = endpoint;
@@ -71,33 +59,46 @@ export class MemberConnection {
     old.close();
   }
 
-  async call<T>(call: UnaryCall): Promise<T> {
-    call.signal.throwIfAborted();
-    const failure = (error: ServiceError) => fromServiceError(error, call.effect, this.endpoint);
-    const client = this.#clientOf(call.service);
-    return new Promise<T>((resolve, reject) => {
-      const deadline = this.#clock.now() + call.timeoutMs;
-      const method = client[call.method] as UnaryMethod;
-      const sent = method.call(client, call.payload, new Metadata(), { deadline }, (error, response) => {
-        call.signal.removeEventListener('abort', onAbort);
-        if (error === null) resolve(response);
-        else reject(call.signal.aborted ? abortReason(call.signal) : failure(error));
-      });
-      const onAbort = () => {
-        reject(abortReason(call.signal));
-        sent.cancel();
-      };
-      call.signal.addEventListener('abort', onAbort, { once: true });
+  async call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    payload: MessageInitShape<I>,
+    { effect, signal, timeoutMs }: UnaryOptions,
+  ): Promise<MessageShape<O>> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<MessageShape<O>>();
+    const sent = this.#client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
+      pathOf(method),
+      encoder(method.input),
+      decoder(method.output),
+      create(method.input, payload),
+      new Metadata(),
+      { deadline: this.#clock.now() + timeoutMs },
+      (error, response) => {
+        if (error !== null) reject(fromServiceError(error, effect, this.endpoint));
+        else if (response === undefined) reject(new EtcdError('outcome-unknown', `no response (${this.endpoint})`));
+        else resolve(response);
+      },
+    );
+    using _ = onAbort(signal, () => {
+      reject(abortReason(signal));
+      sent.cancel();
     });
+    return await promise;
   }
 
   /** Opens a stream. The caller cancels it after use. */
-  async stream<Response>(service: EtcdService, method: string): Promise<ClientDuplexStream<object, Response>> {
-    const client = this.#clientOf(service);
+  stream<I extends DescMessage, O extends DescMessage>(method: DescMethodBiDiStreaming<I, O>): Stream<I, O> {
     const metadata = new Metadata();
     // A member without a leader ends the stream instead of staying silent.
     metadata.set('hasleader', 'true');
-    const stream = (client[method] as StreamMethod).call(client, metadata, {});
+    const [encode, decode] = [encoder(method.input), decoder(method.output)];
+    const stream = this.#client.makeBidiStreamRequest<MessageShape<I>, MessageShape<O>>(
+      pathOf(method),
+      encode,
+      decode,
+      metadata,
+      {},
+    );
     stream.on('error', () => {}); // The stream's reader gets the error as well; without a listener it would end the process.
     return stream;
   }
@@ -105,25 +106,26 @@ export class MemberConnection {
   close(): void {
     this.#client.close();
   }
-
-  /** Bypasses the vendor's authentication, host selection and policies: they are not needed here and cost time. */
-  #clientOf(service: EtcdService): VendorClient {
-    const { pool } = this.#client as unknown as { readonly pool: VendorPool };
-    const host = pool.hosts[0];
-    if (host === undefined) throw new EtcdError('unavailable', `${this.endpoint}: the connection has no host`);
-    return host.getServiceClient(service);
-  }
 }
 
-function createClient(endpoint: string, tls: TlsMaterial | undefined): Etcd3 {
-  return new Etcd3({
-    hosts: endpoint,
-    faultHandling: { host: () => noop, global: noop },
-    grpcOptions: CHANNEL_OPTIONS,
-    ...(tls === undefined
-      ? {}
-      : { credentials: { rootCertificate: tls.ca, privateKey: tls.key, certChain: tls.cert } }),
-  });
+function createClient(endpoint: string, tls: TlsMaterial | undefined): Client {
+  const secure = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
+  return new Client(endpoint.replace(/^https?:\/\//, ''), secure, CHANNEL_OPTIONS);
+}
+
+function pathOf({ parent, name }: DescMethodUnary | DescMethodBiDiStreaming): string {
+  return `/${parent.typeName}/${name}`;
+}
+
+function encoder<T extends DescMessage>(type: T): (message: MessageShape<T>) => Buffer {
+  return (message) => {
+    const bytes = toBinary(type, message);
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  };
+}
+
+function decoder<T extends DescMessage>(type: T): (bytes: Buffer) => MessageShape<T> {
+  return (bytes) => fromBinary(type, bytes);
 }
 
 function abortReason(signal: AbortSignal): Error {

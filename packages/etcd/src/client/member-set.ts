@@ -1,7 +1,8 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { EtcdError, isDefinite } from '../etcd-error.ts';
 import type { CallOptions } from '../ports.ts';
 import type { TlsSource } from '@gantry/tls';
-import type { MemberConnection, UnaryCall } from './member-connection.ts';
+import type { MemberConnection } from './member-connection.ts';
 
 const DEFAULT_TIMEOUT_MS = 3000;
 
@@ -45,12 +46,16 @@ export class MemberSet {
   }
 
   /** Calls one member after the other until one responds, or only the one in the options. */
-  async read<T>(call: Omit<UnaryCall, 'effect' | 'signal' | 'timeoutMs'>, options: CallOptions): Promise<T> {
+  async read<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    payload: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<MessageShape<O>> {
     const first = options.member ?? this.#preferred;
     const attempts = options.member === undefined ? this.members.length : 1;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.at(first + attempt).call<T>({ ...call, effect: 'read', ...limits(options) });
+        return await this.at(first + attempt).call(method, payload, { effect: 'read', ...limits(options) });
       } catch (error) {
         if (!(error instanceof EtcdError) || (isDefinite(error) && error.code !== 'busy')) throw error;
         if (options.member === undefined) this.moveOn(first + attempt);
@@ -60,10 +65,14 @@ export class MemberSet {
   }
 
   /** Calls one member once. */
-  async write<T>(call: Omit<UnaryCall, 'effect' | 'signal' | 'timeoutMs'>, options: CallOptions): Promise<T> {
+  async write<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    payload: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<MessageShape<O>> {
     const member = options.member ?? this.#preferred;
     try {
-      return await this.at(member).call<T>({ ...call, effect: 'write', ...limits(options) });
+      return await this.at(member).call(method, payload, { effect: 'write', ...limits(options) });
     } catch (error) {
       if (error instanceof EtcdError && !isDefinite(error) && options.member === undefined) this.moveOn(member);
       throw error;

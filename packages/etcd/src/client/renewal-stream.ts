@@ -1,20 +1,23 @@
 import { onAbort } from '@gantry/base';
-import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { create } from '@bufbuild/protobuf';
 import { EtcdError } from '../etcd-error.ts';
-import type { MemberConnection } from './member-connection.ts';
+import {
+  Lease,
+  LeaseKeepAliveRequestSchema,
+  type LeaseKeepAliveResponse,
+  type LeaseKeepAliveResponseSchema,
+} from '../gen/rpc_pb.ts';
+import type { MemberConnection, Stream as MemberStream } from './member-connection.ts';
 
-/** A lease in the vendor's JSON form. */
-export interface WireLease {
-  readonly ID: string;
-  readonly TTL: string;
-}
+/** A lease in etcd's form. */
+export type WireLease = Pick<LeaseKeepAliveResponse, 'ID' | 'TTL'>;
 
 interface Waiting {
   readonly resolve: (answer: WireLease) => void;
   readonly reject: (error: Error) => void;
 }
 
-type Stream = ClientDuplexStream<object, WireLease>;
+type Stream = MemberStream<typeof LeaseKeepAliveRequestSchema, typeof LeaseKeepAliveResponseSchema>;
 
 /**
  * Renewals at one member over one stream, opened at first use and again after its end. An aborted renewal closes the stream:
@@ -24,9 +27,7 @@ export class RenewalStream {
   readonly #member: MemberConnection;
   /** Renewals without a response, by lease. Responses come in order, so the first of a lease is the oldest. */
   readonly #waiting = new Map<string, Waiting[]>();
-  #stream: Promise<Stream> | undefined;
-  /** The stream that `#stream` has opened. */
-  #current: Stream | undefined;
+  #stream: Stream | undefined;
 
   constructor(member: MemberConnection) {
     this.#member = member;
@@ -35,51 +36,37 @@ export class RenewalStream {
   /** Renews once; rejects with the signal's reason when it is aborted first. */
   async renew(id: string, signal: AbortSignal): Promise<WireLease> {
     signal.throwIfAborted();
-    const opened = (this.#stream ??= this.#open());
+    const stream = (this.#stream ??= this.#open());
     const { promise, resolve, reject } = Promise.withResolvers<WireLease>();
-    const waiting: Waiting = { resolve, reject };
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), waiting]);
+    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), { resolve, reject }]);
     using _ = onAbort(signal, () => {
       this.cut();
       reject(signal.reason);
     });
-    opened.then(
-      (stream) => {
-        if (this.#stream === opened) this.#current = stream;
-        stream.write({ ID: id });
-      },
-      (error: Error) => {
-        if (this.#stream === opened) this.cut();
-        reject(error);
-      },
-    );
+    stream.write(create(LeaseKeepAliveRequestSchema, { ID: BigInt(id) }));
     return await promise;
   }
 
   /** Closes the stream; open renewals fail, the next one opens another stream. */
   cut(): void {
-    const stream = this.#stream;
+    this.#stream?.cancel();
     this.#stream = undefined;
-    this.#current = undefined;
-    stream?.then(
-      (open) => open.cancel(),
-      () => {}, // It never opened: its callers have been rejected.
-    );
     const waiting = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const { reject } of waiting)
       reject(new EtcdError('unavailable', `renewals were cut (${this.#member.endpoint})`));
   }
 
-  async #open(): Promise<Stream> {
-    const stream = await this.#member.stream<WireLease>('Lease', 'leaseKeepAlive');
+  #open(): Stream {
+    const stream = this.#member.stream(Lease.method.leaseKeepAlive);
     const ended = () => {
-      if (this.#current === stream) this.cut();
+      if (this.#stream === stream) this.cut();
     };
-    stream.on('data', (answer: WireLease) => {
-      const [first, ...rest] = this.#waiting.get(answer.ID) ?? [];
-      if (rest.length > 0) this.#waiting.set(answer.ID, rest);
-      else this.#waiting.delete(answer.ID);
+    stream.on('data', (answer: LeaseKeepAliveResponse) => {
+      const id = answer.ID.toString();
+      const [first, ...rest] = this.#waiting.get(id) ?? [];
+      if (rest.length > 0) this.#waiting.set(id, rest);
+      else this.#waiting.delete(id);
       first?.resolve(answer);
     });
     for (const event of ['end', 'error', 'close']) stream.on(event, ended);

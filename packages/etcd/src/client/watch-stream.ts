@@ -1,9 +1,17 @@
-import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { backoffMs, type BackoffOptions, type Clock, onAbort, pause, type Random } from '@gantry/base';
 import { EtcdError } from '../etcd-error.ts';
 import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../ports.ts';
+import {
+  type WatchCreateRequestSchema,
+  WatchRequestSchema,
+  type WatchResponse,
+  type WatchResponseSchema,
+  Watch as Wire,
+} from '../gen/rpc_pb.ts';
+import type { Stream } from './member-connection.ts';
 import type { MemberSet } from './member-set.ts';
-import { fromWireEvent, type WireWatchResponse } from './wire.ts';
+import { fromWireEvent, revisionOf } from './wire.ts';
 
 /** The delays of a watch; tests shorten them. */
 export interface WatchTimings {
@@ -23,7 +31,7 @@ interface WatcherOptions {
   readonly timings: WatchTimings;
 }
 
-type WatchCall = ClientDuplexStream<object, WireWatchResponse>;
+type WatchCall = Stream<typeof WatchRequestSchema, typeof WatchResponseSchema>;
 
 const RECONNECT: BackoffOptions = { initialMs: 20, maxMs: 1000 };
 
@@ -53,7 +61,7 @@ class ResumingWatch implements Watch {
   }
 
   requestProgress(): void {
-    if (this.#stream?.writable === true) this.#stream.write({ progress_request: {} });
+    if (this.#stream?.writable === true) this.#send(this.#stream, { case: 'progressRequest', value: {} });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<WatchItem> {
@@ -80,13 +88,13 @@ class ResumingWatch implements Watch {
   /** One connection to one member, until it ends or fails. */
   async *#session(): AsyncGenerator<WatchItem> {
     const { members } = this.#options;
-    const stream = await members.at(this.#member).stream<WireWatchResponse>('Watch', 'watch');
+    const stream = members.at(this.#member).stream(Wire.method.watch);
     const cancel = () => stream.cancel();
     using _ = onAbort(this.#signal, cancel);
     const stopListening = members.onRenewal(cancel);
     this.#stream = stream;
     try {
-      stream.write({ create_request: this.#createRequest() });
+      this.#send(stream, { case: 'createRequest', value: this.#createRequest() });
       yield* this.#messages(stream);
     } finally {
       this.#stream = undefined;
@@ -95,29 +103,32 @@ class ResumingWatch implements Watch {
     }
   }
 
-  #createRequest(): object {
-    const { key, rangeEnd } = this.#request;
+  #send(stream: WatchCall, requestUnion: MessageInitShape<typeof WatchRequestSchema>['requestUnion']): void {
+    stream.write(create(WatchRequestSchema, { requestUnion }));
+  }
+
+  #createRequest(): MessageInitShape<typeof WatchCreateRequestSchema> {
+    const { key, rangeEnd = '' } = this.#request;
     return {
       key: Buffer.from(key),
-      ...(rangeEnd === undefined ? {} : { range_end: Buffer.from(rangeEnd) }),
-      start_revision: this.#next,
-      progress_notify: true,
+      rangeEnd: Buffer.from(rangeEnd),
+      startRevision: BigInt(this.#next),
+      progressNotify: true,
       fragment: true,
-      prev_kv: false,
     };
   }
 
   async *#messages(stream: WatchCall): AsyncGenerator<WatchItem> {
-    const messages = stream[Symbol.asyncIterator]() as AsyncIterator<WireWatchResponse>;
+    const messages = stream[Symbol.asyncIterator]() as AsyncIterator<WatchResponse>;
     let fragments: WatchedEvent[] = [];
     let state: 'opening' | 'live' = 'opening';
     for (;;) {
       const message = await this.#nextMessage(stream, messages, state);
       if (message === undefined) return;
       if (message.canceled) {
-        const compactRevision = Number(message.compact_revision);
+        const compactRevision = Number(message.compactRevision);
         if (compactRevision > 0) yield { kind: 'compacted', compactRevision };
-        else throw cancelled(message.cancel_reason);
+        else throw cancelled(message.cancelReason);
         return;
       }
       state = 'live';
@@ -129,16 +140,16 @@ class ResumingWatch implements Watch {
         const events = fragments;
         fragments = [];
         yield { kind: 'events', events, revision: last.kind === 'put' ? last.kv.modRevision : last.modRevision };
-      } else yield { kind: 'progress', revision: Number(message.header.revision) };
+      } else yield { kind: 'progress', revision: revisionOf(message) };
     }
   }
 
   /** Waits for a message. Without one it requests progress, and closes the stream when there is no response. */
   async #nextMessage(
     stream: WatchCall,
-    messages: AsyncIterator<WireWatchResponse>,
+    messages: AsyncIterator<WatchResponse>,
     state: 'opening' | 'live',
-  ): Promise<WireWatchResponse | undefined> {
+  ): Promise<WatchResponse | undefined> {
     const { clock, timings } = this.#options;
     let cancelTimer = () => {};
     const cut = () => stream.cancel();

@@ -1,4 +1,17 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { EtcdError } from '../etcd-error.ts';
+import { type Event, Event_EventType, type KeyValue as WireKeyValue } from '../gen/kv_pb.ts';
+import {
+  Compare_CompareResult as Result,
+  type CompareSchema,
+  Compare_CompareTarget as Target,
+  type RangeRequestSchema,
+  type RequestOpSchema,
+  type ResponseHeader,
+  type ResponseOp,
+  type TxnRequestSchema,
+  type TxnResponse,
+} from '../gen/rpc_pb.ts';
 import type {
   Compare,
   KeyValue,
@@ -10,139 +23,109 @@ import type {
   WatchedEvent,
 } from '../ports.ts';
 
-/** The vendor's JSON form of etcd's messages: 64-bit numbers as strings, enums as strings, keys and values as Buffers. */
-export interface WireKeyValue {
-  readonly key: Buffer;
-  readonly value: Buffer;
-  readonly create_revision: string;
-  readonly mod_revision: string;
-  readonly lease: string;
-}
-
-/** The part of every response that says from which revision it is. */
-export interface WireHeader {
-  readonly revision: string;
-  readonly member_id: string;
-}
-
-/** The response to a range. */
-export interface WireRangeResponse {
-  readonly header: WireHeader;
-  readonly kvs: readonly WireKeyValue[];
-  readonly count: string;
-}
-
-/** The response to a transaction. */
-export interface WireTxnResponse {
-  readonly header: WireHeader;
-  readonly succeeded: boolean;
-  readonly responses: readonly WireResponseOp[];
-}
-
-interface WireResponseOp {
-  readonly response_range?: WireRangeResponse;
-  readonly response_put?: object;
-  readonly response_delete_range?: { readonly deleted: string };
-  readonly response_txn?: WireTxnResponse;
-}
-
-/** One message of a watch. */
-export interface WireWatchResponse {
-  readonly header: WireHeader;
-  readonly created: boolean;
-  readonly canceled: boolean;
-  readonly compact_revision: string;
-  readonly cancel_reason: string;
-  readonly fragment: boolean;
-  readonly events: readonly { readonly type: 'Put' | 'Delete'; readonly kv: WireKeyValue }[];
-}
-
-/** A range in the vendor's form. */
-export function toWireRange(request: RangeRequest): object {
+/** A range in etcd's form. */
+export function toWireRange({ key, rangeEnd = '', revision = 0, limit = 0, fields }: RangeRequest) {
   return {
-    key: Buffer.from(request.key),
-    ...(request.rangeEnd === undefined ? {} : { range_end: Buffer.from(request.rangeEnd) }),
-    revision: request.revision,
-    limit: request.limit,
-    ...(request.fields === 'keys' ? { keys_only: true } : {}),
-    ...(request.fields === 'count' ? { count_only: true } : {}),
+    key: Buffer.from(key),
+    rangeEnd: Buffer.from(rangeEnd),
+    revision: BigInt(revision),
+    limit: BigInt(limit),
+    keysOnly: fields === 'keys',
+    countOnly: fields === 'count',
+  } satisfies MessageInitShape<typeof RangeRequestSchema>;
+}
+
+/** A transaction in etcd's form, with those nested in it. */
+export function toWireTransaction({
+  compare,
+  success,
+  failure,
+}: Transaction): MessageInitShape<typeof TxnRequestSchema> {
+  return {
+    compare: compare.map(toWireCompare),
+    success: success.map(toWireOperation),
+    failure: failure.map(toWireOperation),
   };
 }
 
-/** A transaction in the vendor's form, with those nested in it. */
-export function toWireTransaction(transaction: Transaction): object {
-  return {
-    compare: transaction.compare.map(toWireCompare),
-    success: transaction.success.map(toWireOperation),
-    failure: transaction.failure.map(toWireOperation),
-  };
-}
-
-function toWireCompare(compare: Compare): object {
+function toWireCompare(compare: Compare): MessageInitShape<typeof CompareSchema> {
   const key = Buffer.from(compare.key);
+  const created = (value: bigint) => ({ case: 'createRevision', value }) as const;
   switch (compare.target) {
     case 'create-revision':
-      return { key, result: 'Equal', target: 'Create', create_revision: compare.equals };
-    case 'mod-revision':
-      return { key, result: 'Equal', target: 'Mod', mod_revision: compare.equals };
+      return { key, result: Result.Equal, target: Target.Create, targetUnion: created(BigInt(compare.equals)) };
+    case 'mod-revision': {
+      const targetUnion = { case: 'modRevision', value: BigInt(compare.equals) } as const;
+      return { key, result: Result.Equal, target: Target.Mod, targetUnion };
+    }
     case 'value':
-      return { key, result: 'Equal', target: 'Value', value: compare.equals };
+      return { key, result: Result.Equal, target: Target.Value, targetUnion: { case: 'value', value: compare.equals } };
     case 'exists':
-      return { key, result: 'Greater', target: 'Create', create_revision: 0 };
+      return { key, result: Result.Greater, target: Target.Create, targetUnion: created(0n) };
   }
 }
 
-function toWireOperation(operation: Operation): object {
+function toWireOperation(operation: Operation): MessageInitShape<typeof RequestOpSchema> {
   switch (operation.kind) {
     case 'put': {
-      const lease = operation.lease === undefined ? {} : { lease: operation.lease };
-      return { request_put: { key: Buffer.from(operation.key), value: operation.value, ...lease } };
+      const { key, value, lease = '0' } = operation;
+      return { request: { case: 'requestPut', value: { key: Buffer.from(key), value, lease: BigInt(lease) } } };
     }
     case 'delete':
-      return { request_delete_range: { key: Buffer.from(operation.key) } };
+      return { request: { case: 'requestDeleteRange', value: { key: Buffer.from(operation.key) } } };
     case 'range':
-      return { request_range: toWireRange(operation) };
+      return { request: { case: 'requestRange', value: toWireRange(operation) } };
     case 'transaction':
-      return { request_txn: toWireTransaction(operation) };
+      return { request: { case: 'requestTxn', value: toWireTransaction(operation) } };
   }
 }
 
-/** A key and its value from the vendor's form. */
-export function fromWireKeyValue(kv: WireKeyValue): KeyValue {
+/** The revision that a response is from. */
+export function revisionOf({ header }: { readonly header?: ResponseHeader }): number {
+  return Number(header?.revision ?? 0);
+}
+
+/** A key and its value from etcd's form. */
+export function fromWireKeyValue({ key, value, createRevision, modRevision, lease }: WireKeyValue): KeyValue {
   return {
-    key: kv.key.toString(),
-    value: kv.value,
-    createRevision: Number(kv.create_revision),
-    modRevision: Number(kv.mod_revision),
-    lease: kv.lease,
+    key: textOf(key),
+    value,
+    createRevision: Number(createRevision),
+    modRevision: Number(modRevision),
+    lease: lease.toString(),
   };
 }
 
-/** The result of a transaction from the vendor's form. */
-export function fromWireTransaction(response: WireTxnResponse): TransactionResult {
-  return {
-    revision: Number(response.header.revision),
-    succeeded: response.succeeded,
-    results: response.responses.map(fromWireOperation),
-  };
+/** The result of a transaction from etcd's form. */
+export function fromWireTransaction(response: TxnResponse): TransactionResult {
+  const { succeeded, responses } = response;
+  return { revision: revisionOf(response), succeeded, results: responses.map(fromWireOperation) };
 }
 
-function fromWireOperation(operation: WireResponseOp): OperationResult {
-  if (operation.response_txn != null) {
-    const { succeeded, responses } = operation.response_txn;
-    return { kind: 'transaction', succeeded, results: responses.map(fromWireOperation) };
+function fromWireOperation({ response }: ResponseOp): OperationResult {
+  switch (response.case) {
+    case 'responseTxn': {
+      const { succeeded, responses } = response.value;
+      return { kind: 'transaction', succeeded, results: responses.map(fromWireOperation) };
+    }
+    case 'responseRange':
+      return { kind: 'range', kvs: response.value.kvs.map(fromWireKeyValue) };
+    case 'responseDeleteRange':
+      return { kind: 'delete', deleted: Number(response.value.deleted) };
+    case 'responsePut':
+      return { kind: 'put' };
+    case undefined:
+      throw new EtcdError('outcome-unknown', 'a response of a kind that was not requested');
   }
-  if (operation.response_range != null)
-    return { kind: 'range', kvs: operation.response_range.kvs.map(fromWireKeyValue) };
-  if (operation.response_delete_range != null) {
-    return { kind: 'delete', deleted: Number(operation.response_delete_range.deleted) };
-  }
-  if (operation.response_put != null) return { kind: 'put' };
-  throw new EtcdError('outcome-unknown', 'a response of a kind that was not requested');
 }
 
-/** One change from the vendor's form. */
-export function fromWireEvent(event: WireWatchResponse['events'][number]): WatchedEvent {
-  if (event.type === 'Put') return { kind: 'put', kv: fromWireKeyValue(event.kv) };
-  return { kind: 'delete', key: event.kv.key.toString(), modRevision: Number(event.kv.mod_revision) };
+/** One change from etcd's form. */
+export function fromWireEvent({ type, kv }: Event): WatchedEvent {
+  if (kv === undefined) throw new EtcdError('unavailable', 'an event without its key');
+  if (type === Event_EventType.Put) return { kind: 'put', kv: fromWireKeyValue(kv) };
+  return { kind: 'delete', key: textOf(kv.key), modRevision: Number(kv.modRevision) };
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }
