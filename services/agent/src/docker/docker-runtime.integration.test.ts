@@ -152,7 +152,7 @@ it('a container keeps no label of its image, so that Compose and agents never ta
     const taken = await runtime.agents.listNumbers(cluster, 'etcd-0', signal);
     expect(taken.size).toBe(0);
     const pods = await runtime.observer.listPods({ cluster }, signal);
-    expect(pods[0]?.containers[0]).not.toHaveProperty('terminationMessagePath');
+    expect(pods[0]?.containers).toMatchObject([{ terminationMessagePath: undefined }]);
   } finally {
     const ours = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
     await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
