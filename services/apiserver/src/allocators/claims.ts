@@ -5,18 +5,18 @@ import type { Clock } from '@gantry/base';
 import { objectKey } from '../cache/index.ts';
 import type { ObjectStore, StoredObject, Unchanged } from '../storage/object-store.ts';
 
-/** Where claims are kept: beside the objects, in the same store. */
+/** The keys of claims. They are in the same store as the objects. */
 export const ALLOCATIONS = '/gantry/allocations/';
 export const ADDRESSES = `${ALLOCATIONS}addresses/`;
 export const NODE_PORTS = `${ALLOCATIONS}node-ports/`;
 
 /**
- * How long a claim that no stored Service needs is left to the write that made it, by this process's monotonic clock. That only
- * saves such a write a second attempt: what keeps it from being stored without its claim is the version that its commit compares.
+ * How long a claim that no stored Service needs is left to the write that made it, by the monotonic clock of this process. This time
+ * only saves such a write a second attempt. It is not needed for safety: the commit of the Service compares the version of its claim.
  */
 const LEFT_ALONE_MS = 1000;
 const LOOK_EVERY_MS = 100;
-/** How often a claim, or a Service that may need it, may change while it is claimed or given back. */
+/** Maximum attempts to claim or release a key. An attempt fails when the claim or its Service changes meanwhile. */
 const TRIES = 5;
 const WRITER = { name: APISERVER.name };
 
@@ -29,7 +29,7 @@ export interface Owner {
   readonly uid: string;
 }
 
-/** What became of an attempt to claim a key. A write that needs the claim must find it in this version. */
+/** The result of an attempt to claim a key. The commit of the write must compare the version of `claim`. */
 export type Claimed =
   | { readonly kind: 'created' | 'held'; readonly claim: Unchanged }
   /** Another object has it. */
@@ -38,7 +38,7 @@ export type Claimed =
 /** Whether a stored Service needs a claim. */
 export type NeedsClaim = (service: Service & KubeObject, key: string) => boolean;
 
-/** Claims of addresses and ports: a key that exists is taken, whichever apiserver wrote it, while a stored Service needs it. */
+/** Claims of addresses and ports, shared by all apiservers. A key is taken while it exists and a stored Service needs it. */
 export class Claims {
   readonly #store: ObjectStore;
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class Claims {
     this.#needs = needs;
   }
 
-  /** Claims the key for `owner`. With `orphans: 'taken-over'` it takes over a claim that stays without a Service that needs it. */
+  /** Claims the key for `owner`. With `orphans: 'taken-over'` it waits and takes over a claim that no stored Service needs. */
   async claim(
     key: string,
     owner: Owner,
@@ -84,7 +84,7 @@ export class Claims {
     return stored !== null && ownerOf(stored).uid !== owner.uid && (await this.#owner(stored, signal)) === 'needed';
   }
 
-  /** Gives a key back if it is `owner`'s and the stored object does not need it; neither may change meanwhile. */
+  /** Releases a key if `owner` has it and the stored Service does not need it. The transaction compares the versions of both. */
   async release(key: string, owner: Owner, signal: AbortSignal): Promise<void> {
     for (let tries = 0; tries < TRIES; tries++) {
       const claim = await this.#store.get(key, signal);
@@ -94,7 +94,7 @@ export class Claims {
     }
   }
 
-  /** Gives back those of the claims that no stored Service needs, and still none after a while. Returns how many. */
+  /** Releases the claims that no stored Service needs, now and `LEFT_ALONE_MS` later. Returns their number. */
   async releaseOrphans(claims: readonly StoredObject[], signal: AbortSignal): Promise<number> {
     const orphans: StoredObject[] = [];
     for (const claim of claims) if ((await this.#owner(claim, signal)) !== 'needed') orphans.push(claim);
@@ -120,7 +120,10 @@ export class Claims {
     return found;
   }
 
-  /** Waits for the Service that the claim was made for: it is stored, or the claim changes, or the claim stays an orphan. */
+  /**
+   * Waits for the Service of a claim. Returns 'needed' when the Service is stored, 'changed' when the claim has changed, and else the
+   * version of the Service that does not need the claim.
+   */
   async #waitForOwner(claim: StoredObject, signal: AbortSignal): Promise<'needed' | 'changed' | Unchanged> {
     for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
       const found = await this.#owner(claim, signal);
@@ -131,7 +134,7 @@ export class Claims {
     }
   }
 
-  /** Whether the claim's Service needs it; if not, in which version it does not. */
+  /** Returns 'needed' if the stored Service needs the claim; else the version of the Service that does not need it. */
   async #owner(claim: StoredObject, signal: AbortSignal): Promise<'needed' | Unchanged> {
     const { namespace, name, uid } = ownerOf(claim);
     const key = objectKey(SERVICES, namespace, name);
@@ -141,7 +144,7 @@ export class Claims {
     return service.metadata.uid === uid && this.#needs(service, claim.key) ? 'needed' : versionOf(stored);
   }
 
-  /** Whether it was removed: not when the claim or its Service has changed. */
+  /** Removes the claim. Returns false if the claim or its Service has changed. */
   async #remove(claim: StoredObject, owner: Unchanged, signal: AbortSignal): Promise<boolean> {
     const { key, resourceVersion: expected } = claim;
     const write = { key, expected, value: null, unchanged: [owner], writer: WRITER };

@@ -16,10 +16,10 @@ import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner, ownerOf as owne
 
 const FIRST_PORT = 30_000;
 const LAST_PORT = 32_767;
-/** Ports below are for Services that ask for one: random ports avoid them while others are free. */
+/** Ports below this one are left for Services that request them. Random ports use them only if all others are taken. */
 const FIRST_GIVEN_PORT = 30_086;
 const GIVE_BACK_MS = 5000;
-/** Random tries before the free ones are counted. */
+/** Random attempts before the free addresses or ports are searched in order. */
 const RANDOM_TRIES = 16;
 
 const TAKEN = 'provided port is already allocated';
@@ -28,13 +28,13 @@ interface Work {
   readonly owner: Owner;
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
-  /** Claims that this write needs, so far, by their keys. */
+  /** The claims of this write so far, by key. */
   readonly claimed: Map<string, Unchanged>;
-  /** Those of them that did not exist before: a concurrent write of the same Service may have created the others. */
+  /** The claims that this write has created. A concurrent write of the same Service may have created the others. */
   readonly created: string[];
 }
 
-/** Gives Services their addresses and node ports, each to one Service only, however many apiservers do it. */
+/** Allocates addresses and node ports of Services. Each is unique, also with several apiservers. */
 export class ServiceAllocators implements Allocators {
   readonly #claims: Claims;
   readonly #clock: Clock;
@@ -81,8 +81,8 @@ export class ServiceAllocators implements Allocators {
   }
 
   /**
-   * Claims what stored Services need and is not claimed, and gives back claims that no Service needs. Returns what several Services
-   * hold, by those that do not have the claim. Called at start.
+   * Adds the missing claims of stored Services, and releases claims that no Service needs. If several Services have the same address or
+   * port, returns it for each Service that does not have the claim. Called at start.
    */
   async repair(services: readonly Service[], signal: AbortSignal): Promise<readonly Duplicate[]> {
     const claimed = await fromStore(this.#claims.all(ALLOCATIONS, signal));
@@ -142,7 +142,7 @@ export class ServiceAllocators implements Allocators {
     throw StatusError.internal('failed to allocate a serviceIP: range is full');
   }
 
-  /** The first of `values` that is not claimed and can be taken; claims that no Service needs are given back where all are claimed. */
+  /** Takes the first free one of `values`. If all are claimed, releases the claims that no Service needs, and tries again. */
   async #search<T extends number | string>(
     prefix: string,
     values: Iterable<T>,
@@ -184,7 +184,7 @@ export class ServiceAllocators implements Allocators {
     }
     if (errors.length > 0) throw invalidService(service, ...errors);
     const allocates = spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
-    // One number under two protocols has one node port in a new Service; ports of an update have one each, as in Kubernetes.
+    // As in Kubernetes: in a new Service, ports with the same number and different protocols share a node port. In an update they do not.
     const byNumber = new Map<number, number>();
     for (const { port, nodePort = 0 } of isNew ? (spec.ports ?? []) : []) {
       if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
@@ -198,7 +198,7 @@ export class ServiceAllocators implements Allocators {
     if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(held, work);
   }
 
-  /** Why the port cannot be had; undefined when it is the Service's now. */
+  /** Takes a requested node port. Returns the reason if it is not available. */
   async #askedPort(port: number, held: ReadonlySet<string>, work: Work): Promise<string | undefined> {
     const key = `${NODE_PORTS}${port}`;
     if (held.has(key) || work.claimed.has(key)) return undefined;
@@ -208,7 +208,7 @@ export class ServiceAllocators implements Allocators {
     return (await this.#take(key, work, 'taken-over')) ? undefined : TAKEN;
   }
 
-  /** A port that no Service has, this one included: a claim of its own port would succeed. */
+  /** Takes a port that no Service has. It skips the ports of this Service, since claiming one's own port succeeds. */
   async #freePort(held: ReadonlySet<string>, work: Work): Promise<number> {
     const count = LAST_PORT - FIRST_GIVEN_PORT + 1;
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
@@ -229,7 +229,7 @@ export class ServiceAllocators implements Allocators {
     return !held.has(key) && !work.claimed.has(key) && (await this.#take(key, work));
   }
 
-  /** Takes a key that was asked for, or one of many (`orphans: 'left'`), where another one does as well. */
+  /** Takes a key. `orphans` is 'taken-over' for a requested key, and 'left' if another key would also do. */
   async #take(key: string, work: Work, orphans: 'left' | 'taken-over' = 'left'): Promise<boolean> {
     if (work.dryRun) return !(await fromStore(this.#claims.isTaken(key, work.owner, work.signal)));
     const outcome = await fromStore(this.#claims.claim(key, work.owner, { orphans }, work.signal));
@@ -240,8 +240,8 @@ export class ServiceAllocators implements Allocators {
   }
 
   /**
-   * Gives claims back, but for those that the stored Service needs: a concurrent write of the same Service may have committed them.
-   * A claim that stays by a failure is given back by the repair at start, or when another Service asks for the key.
+   * Releases claims, except those that the stored Service needs: a concurrent write of the same Service may have committed them. If this
+   * fails, the repair at the next start releases the claim, or another Service that requests the key takes it over.
    */
   async #giveBack(keys: readonly string[], owner: Owner): Promise<void> {
     if (keys.length === 0) return;
@@ -250,7 +250,7 @@ export class ServiceAllocators implements Allocators {
   }
 }
 
-/** An address or a port that a stored Service holds, and whose claim another one has. */
+/** An address or a port of a stored Service, whose claim another Service has. */
 export interface Duplicate {
   readonly service: Service;
   readonly held:
@@ -285,7 +285,7 @@ function needsHealthPort(spec: ServiceSpec): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 }
 
-/** The claims that a stored Service holds. */
+/** The keys of the claims that a Service needs. */
 function keysOf(service: Service): Set<string> {
   const keys = new Set<string>();
   const { spec = {} } = service;

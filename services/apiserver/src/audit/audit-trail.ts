@@ -13,46 +13,49 @@ import {
 } from './policy.ts';
 import { parsePlainBody } from '@gantry/apimachinery';
 
-/** What the parts that serve a request say of it for the audit log. */
+/** Collects data of a request for the audit log while it is served. */
 export interface RequestAudit {
-  /** Adds an annotation to the request's events, or to those of a level that has bodies. The first value of a key stands. */
+  /**
+   * Adds an annotation to the events of the request. With the level 'Request', only if the policy logs at least that level. The first
+   * value of a key stays.
+   */
   annotate(key: string, value: string, level?: 'Metadata' | 'Request'): void;
-  /** Notes a decision of authorisation. A refusal replaces what was allowed before. */
+  /** Records an authorisation decision. The last one stays, so that a denial replaces an earlier allow. */
   decided(decision: 'allow' | 'forbid', reason: string): void;
-  /** Names the object that the request writes: a create has no name in its path. */
+  /** Records the object that the request writes, since the path of a create has no name. */
   describe(metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>): void;
 }
 
-/** For what the API server does by itself: parts of requests that are logged, and control loops. */
+/** For the apiserver's own operations: control loops, and internal parts of requests that are logged themselves. */
 export const NOT_AUDITED: RequestAudit = {
   annotate: () => undefined,
   decided: () => undefined,
   describe: () => undefined,
 };
 
-/** What an endpoint knows of a request before it is served. */
+/** The data of a request before it is served. */
 export interface ReceivedRequest {
   readonly request: AuditedRequest;
   readonly auditId: string;
   readonly requestUri: string;
-  /** Who sent it. */
+  /** The authenticated user. */
   readonly user: User;
-  /** Whom it acts as, when that is another. */
+  /** The impersonated user, if any. */
   readonly impersonated: User | undefined;
   readonly sourceIps: readonly string[];
   readonly userAgent: string;
   readonly receivedAt: Instant;
 }
 
-/** One request whose events are logged, or not, by the policy. */
+/** One request, whose events are logged if the policy says so. */
 export interface AuditedExchange extends RequestAudit {
-  /** Keeps the body that was sent, for policies that ask for it. */
+  /** Keeps the request body if the policy logs it. */
   sent(mediaType: string, bytes: Uint8Array): void;
-  /** Keeps the body of the response, or its size where it is too large. */
+  /** Keeps the response body if the policy logs it; only its size if it is too large. */
   returned(mediaType: string, body: Uint8Array | { readonly size: number }): void;
-  /** Up to which size a body is kept; 0 where the policy asks for none. */
+  /** The maximum size in bytes of a kept response body; 0 if the policy logs none. */
   readonly keptBytes: number;
-  /** A response that lasts has begun: a watch, a followed log. */
+  /** A long-running response, such as a watch or a followed log, has started. */
   started(code: number): void;
   /** The response is complete; `status` says why the request failed. */
   completed(code: number, status?: Status): void;
@@ -61,12 +64,12 @@ export interface AuditedExchange extends RequestAudit {
 /** Decides which requests are logged, and writes their events. */
 export interface AuditTrail {
   readonly newId: NewUid;
-  /** Whether the policy can concern a request that reads; if not, `begin` need not be called for one. */
+  /** Whether the policy may log read requests. If not, callers need not call `begin` for them. */
   readonly concernsReads: boolean;
   begin(received: ReceivedRequest): AuditedExchange;
 }
 
-/** A request of which nothing is logged. */
+/** A request that is not logged. */
 export const UNLOGGED: AuditedExchange = {
   ...NOT_AUDITED,
   sent: () => undefined,
@@ -76,7 +79,7 @@ export const UNLOGGED: AuditedExchange = {
   completed: () => undefined,
 };
 
-/** Bodies above this size are not kept for the log: an event says so in an annotation. */
+/** Larger bodies are not logged. An annotation of the event reports their size. */
 const MAX_BODY = 1024 * 1024;
 const TOO_LARGE = 'audit.gantry.dev/omitted';
 
@@ -147,7 +150,7 @@ class LoggedExchange implements AuditedExchange {
     }
     const object = this.#decode('response', mediaType, body);
     if (object !== undefined) this.#responseObject = JSON.stringify(object);
-    // It was sent, so it is no answer to a request that fails by it, as a body of a request is.
+    // Nothing else reports a response that cannot be decoded: unlike a request with an undecodable body, this request does not fail.
     else if (body.length > 0) this.#omit('response', body.length);
   }
 
@@ -212,14 +215,14 @@ class LoggedExchange implements AuditedExchange {
   }
 }
 
-/** A body in JSON as it was sent: it is not decoded to be encoded again. Undefined for other forms, and for one of several lines. */
+/** A JSON body as it was sent, without decoding it. Undefined for other media types and for JSON with line breaks. */
 function jsonLine(mediaType: string, bytes: Uint8Array): string | undefined {
   if (bytes.length === 0 || !mediaType.startsWith('application/json')) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').trimEnd();
   return text.includes('\n') ? undefined : text;
 }
 
-/** What the path says, and of the object what the path does not say. Empty fields are left out, as Kubernetes does. */
+/** The fields of the path, completed by those of the object. Empty fields are omitted, as in Kubernetes. */
 function objectRef(
   request: Extract<AuditedRequest, { kind: 'resource' }>,
   object: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>,
@@ -250,12 +253,12 @@ function withoutManagedFields(value: unknown): unknown {
   };
 }
 
-/** Decodes a protobuf body by the type that its envelope names. */
+/** Decodes a protobuf body. The envelope of the body names its type. */
 type BodyDecoder = (bytes: Uint8Array) => unknown;
 
 /**
- * A body as the audit log shows it: decoded by its media type. A body that cannot be decoded is undefined: the request fails by it,
- * and its status says so.
+ * Decodes a body for the audit log, by its media type. Returns undefined for a body that cannot be decoded: the request fails then, and
+ * the logged status gives the reason.
  */
 function decodeAuditedBody(mediaType: string, bytes: Uint8Array, decodeProtobuf: BodyDecoder): unknown {
   if (bytes.length === 0) return undefined;
@@ -263,7 +266,7 @@ function decodeAuditedBody(mediaType: string, bytes: Uint8Array, decodeProtobuf:
     if (mediaType.includes('protobuf')) return decodeProtobuf(bytes);
     return parsePlainBody(bytes, mediaType.includes('yaml') ? 'yaml' : 'json');
   } catch {
-    // The client hears of it from the decoder of the request itself.
+    // The decoder of the request reports the error to the client.
     return undefined;
   }
 }

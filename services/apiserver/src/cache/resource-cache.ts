@@ -11,33 +11,33 @@ import { prefixBounds, SortedEntries } from './sorted-entries.ts';
 import { itemFor, Watcher } from './watcher.ts';
 
 export interface ResourceCacheOptions {
-  /** By which node objects are found and watched, of a resource that is bound to nodes. */
+  /** The node name of an object, for resources that are indexed by node; undefined for other resources. */
   readonly nodeNameOf: ((object: KubeObject) => string) | undefined;
   readonly ring: RingLimits;
-  /** Items that a watch may have waiting before it is cut off. */
+  /** The maximum number of queued items of a watch. A watch with more items is closed. */
   readonly maxQueued: number;
   readonly encode: EncodeProtobuf;
   readonly retained: RetainedBytes;
 }
 
-/** What the cache of a resource holds. Bytes are those of the stored form. */
+/** Size of the cache of a resource. Bytes count the stored form. */
 export interface CacheStatistics {
   readonly objects: number;
   readonly bytes: number;
-  /** Recent changes that watches can resume from, and the objects in them. */
+  /** Recent events, from which watches can resume, and the bytes of their objects. */
   readonly events: number;
   readonly eventBytes: number;
   readonly watches: number;
 }
 
-/** Snapshots kept for paged lists. */
+/** Maximum number of snapshots that are kept for paged lists. */
 const REMEMBERED = 4;
 
 /** How a watch begins. */
 export type WatchStart =
   /** All existing objects as ADDED, then the events that follow. */
   | { readonly kind: 'state'; readonly endBookmark: boolean }
-  /** Only events after this version. */
+  /** Only the events after this version. */
   | { readonly kind: 'after'; readonly resourceVersion: ResourceVersion };
 
 /** Objects, recent events and open watches of one resource, fed by the watch cache. */
@@ -53,7 +53,7 @@ export class ResourceCache {
   #ring: EventRing;
   #lastChange = 0;
   #bytes = 0;
-  /** Snapshots that paged lists go on with, oldest first. */
+  /** Snapshots for the next pages of lists, oldest first. */
   readonly #remembered: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
 
   constructor(prefix: string, options: ResourceCacheOptions) {
@@ -62,12 +62,12 @@ export class ResourceCache {
     this.#ring = new EventRing(options.ring, 0);
   }
 
-  /** Version of the newest change of this resource; a snapshot is valid from it on. */
+  /** Version of the newest change of this resource. The current snapshot is valid from this version on. */
   get lastChange(): ResourceVersion {
     return this.#lastChange;
   }
 
-  /** How many objects there are. */
+  /** Number of objects. */
   get size(): number {
     return this.#entries.size;
   }
@@ -82,7 +82,7 @@ export class ResourceCache {
     return () => this.#listeners.delete(listener);
   }
 
-  /** All entries in key order as they are now; never changes afterwards. */
+  /** All current entries in key order. The returned array never changes. */
   snapshot(): readonly Entry[] {
     return this.#sorted.snapshot();
   }
@@ -94,12 +94,12 @@ export class ResourceCache {
     if (this.#remembered.length > REMEMBERED) this.#remembered.shift();
   }
 
-  /** The snapshot that was kept for `revision`, if it still is. */
+  /** The snapshot of `revision`; undefined if it is not kept any more. */
   remembered(revision: number): readonly Entry[] | undefined {
     return this.#remembered.find((one) => one.revision === revision)?.entries;
   }
 
-  /** Entries that a filter can be about, in key order, before it is asked. */
+  /** The entries that a filter may match, in key order. The caller must still apply the filter. */
   candidates(filter: Filter): readonly Entry[] {
     if (filter.key !== undefined) {
       const found = this.#entries.get(filter.key);
@@ -114,7 +114,7 @@ export class ResourceCache {
     return entries.slice(...prefixBounds(entries, `${this.prefix}${filter.namespace}/`));
   }
 
-  /** Replaces all objects by the list of `revision`. Open watches end: their clients resume or list again. */
+  /** Replaces all objects by the list of `revision`. Closes all watches; their clients resume or list again. */
   reset(entries: CachedEntry[], revision: number): void {
     this.#entries.clear();
     this.#byNode.clear();
@@ -187,13 +187,13 @@ export class ResourceCache {
     return watcher;
   }
 
-  /** Tells watches that asked for it how far they are. */
+  /** Sends a bookmark to the watches that asked for bookmarks. */
   bookmark(revision: number): void {
     const reached = listVersion(revision);
     for (const watcher of this.#allWatchers()) if (watcher.bookmarks) watcher.bookmark(reached);
   }
 
-  /** What it holds, in numbers. */
+  /** The size of this cache. */
   statistics(): CacheStatistics {
     const { size: events, bytes: eventBytes } = this.#ring;
     return { objects: this.#entries.size, bytes: this.#bytes, events, eventBytes, watches: this.watcherCount() };
@@ -205,7 +205,7 @@ export class ResourceCache {
     return count;
   }
 
-  /** Ends every watch: the process stops. */
+  /** Closes all watches, because the process stops. */
   close(): void {
     for (const watcher of [...this.#allWatchers()]) watcher.close('stopped');
   }

@@ -48,7 +48,7 @@ export interface WatchCacheOptions {
   readonly ring?: RingLimits;
   readonly maxQueuedPerWatch?: number;
   readonly bookmarkEveryMs?: number;
-  /** The limit for encoded representations of objects. */
+  /** Maximum bytes of encoded representations of objects. */
   readonly retainedBytes?: number;
 }
 
@@ -60,8 +60,8 @@ const RETRY: BackoffOptions = { initialMs: 250, maxMs: 5000, jitter: 0.5 };
 const PAGE = 5000;
 
 /**
- * The apiserver's copy of the whole tree, fed by one watch. `run` lists once and follows; it lists again when history was
- * compacted away or the watch failed. Until the first list is complete `ready` is false and nothing is served.
+ * The apiserver's copy of all objects, updated by one watch of the store. `run` lists once and then watches. It lists again when etcd has
+ * compacted events that it needs, or when the watch fails. Until the first list is complete, `ready` is false and nothing is served.
  */
 export class WatchCache {
   readonly #options: WatchCacheOptions;
@@ -87,7 +87,7 @@ export class WatchCache {
     }
   }
 
-  /** Whether the tree has been read: the answer of `/readyz`. */
+  /** Whether the first list is complete. `/readyz` reports it. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -97,14 +97,14 @@ export class WatchCache {
     return this.#gate.revision;
   }
 
-  /** Resolves when the tree has been read. */
+  /** Resolves when the first list is complete. */
   async whenReady(signal: AbortSignal): Promise<void> {
     if (!this.#ready) await raceAbort(this.#firstLoad.promise, signal);
   }
 
   /**
-   * The cache of a resource: its objects in the form in which they are stored. Lookups are memoised by `of`, so pass a constant: a new
-   * object for each call costs the garbage collector more than the lookup.
+   * The cache of a resource, with its objects in their storage version. Lookups are memoised by the identity of `of`, so callers should
+   * pass a constant.
    */
   resource(of: Keyed): ResourceCache {
     let found = this.#found.get(of);
@@ -116,7 +116,7 @@ export class WatchCache {
     return found;
   }
 
-  /** The view of a version. */
+  /** The view of the objects in one version. */
   view(definition: ResourceDefinition): View {
     let view = this.#views.get(definition);
     if (view === undefined) {
@@ -126,7 +126,7 @@ export class WatchCache {
     return view;
   }
 
-  /** What is held of each resource that has anything, by its prefix. */
+  /** The size of each cache that is not empty, with its prefix. */
   statistics(): readonly (CacheStatistics & { readonly prefix: string })[] {
     return [...this.#resources].flatMap(([prefix, resource]) => {
       const held = resource.statistics();
@@ -134,24 +134,24 @@ export class WatchCache {
     });
   }
 
-  /** The bytes of encoded representations, and their limit. */
+  /** Bytes of encoded representations, and the limit. */
   get representations(): { readonly bytes: number; readonly limit: number } {
     return { bytes: this.#retained.total, limit: this.#retained.limit };
   }
 
-  /** Whether `revision` is reached within `timeoutMs`. Asks for progress while it waits. */
+  /** Waits until the cache has reached `revision`; false after `timeoutMs`. Requests progress notifications while it waits. */
   reach(revision: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return this.#gate.reach(revision, timeoutMs, signal);
   }
 
-  /** Whether the cache has caught up with the newest revision that the store has now: then it may answer a linearizable read. */
+  /** Waits until the cache has reached the store's newest revision; false after `timeoutMs`. Then it can serve a linearizable read. */
   async catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#ready) return false;
     const current = await raceAbort(this.#options.store.currentRevision(signal), signal);
     return this.#gate.reach(current, timeoutMs, signal);
   }
 
-  /** Lists and follows until aborted. Never throws. */
+  /** Lists and watches until aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     const stopBookmarks = this.#scheduleBookmarks(signal);

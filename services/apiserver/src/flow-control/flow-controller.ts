@@ -12,21 +12,21 @@ import { FlowMetrics, type Lent } from './flow-metrics.ts';
 import { type CompiledSchema, type FlowRequest, FlowSchemas } from './flow-schemas.ts';
 import { type LevelSettings, PriorityLevel, RejectedError, type RequestType, type Seats } from './priority-level.ts';
 
-/** Kubernetes' estimate: a seat for every hundred objects of a list, at most ten. */
+/** Kubernetes' estimate: one seat per 100 objects of a list, at most 10. */
 const OBJECTS_PER_SEAT = 100;
 const MAX_SEATS = 10;
 
-/** The seats of a list: of all objects of its kind, or of one page when nothing is filtered. */
+/** The seats of a list. A list without filters counts only the objects of its page; others count all objects of the resource. */
 export function widthOfList(stored: number, limit: number, isFiltered: boolean): number {
   return widthOf(limit > 0 && !isFiltered ? Math.min(limit, stored) : stored);
 }
 
-/** The seats of work on so many objects. */
+/** The seats of a request that handles `objects` objects. */
 export function widthOf(objects: number): number {
   return Math.min(MAX_SEATS, Math.max(1, Math.ceil(objects / OBJECTS_PER_SEAT)));
 }
 
-/** Seats for a call of a service; a refusal is TooManyRequests. */
+/** Seats for a gRPC call of a service. Rejects with TooManyRequests when flow control refuses the call. */
 export async function admitCall(
   control: FlowController,
   request: FlowRequest,
@@ -43,18 +43,18 @@ export async function admitCall(
   }
 }
 
-/** Requests of a server at a time: Kubernetes' `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
+/** Concurrent requests per server: Kubernetes' `--max-requests-inflight` plus `--max-mutating-requests-inflight`. */
 const TOTAL_SEATS = 600;
-/** How often seats are lent anew. */
+/** The period of borrowing. */
 const BORROW_MS = 10_000;
 
-/** The stored configuration. A list is the same array until something in it changes. */
+/** The stored configuration. Each method returns the same array until an object changes. */
 export interface FlowSource {
   schemas(): readonly { readonly response: { readonly object: unknown } }[];
   levels(): readonly { readonly response: { readonly object: unknown } }[];
 }
 
-/** A request that may be served, or that was refused: by which schema and level, for its headers. */
+/** The flow schema and the priority level of a request. The response headers name them, also when the request is rejected. */
 export interface Classified {
   readonly schema: CompiledSchema;
   readonly level: PriorityLevel;
@@ -68,8 +68,8 @@ export interface FlowControllerOptions {
 }
 
 /**
- * API priority and fairness: the flow schema that a request matches names its priority level, whose seats bound how many are served at
- * a time. The stored objects are compiled anew when one of them has changed; until they are there, Kubernetes' defaults apply.
+ * API priority and fairness: a request matches a flow schema, which names a priority level. The seats of the level limit the number of
+ * concurrent requests. The stored objects are compiled again when one of them changes. Until they exist, Kubernetes' defaults apply.
  */
 export class FlowController {
   readonly #source: FlowSource;
@@ -103,8 +103,8 @@ export class FlowController {
   }
 
   /**
-   * The seats of a request, at once where nothing waits. `width` is how many it wants, at most what its level gives one. Throws or
-   * rejects with a RejectedError.
+   * Takes seats for a request; returns a promise if the request must wait. `width` is the number of seats that it needs, limited by
+   * the level's maximum. Throws or rejects with a RejectedError.
    */
   admit(
     { schema, level }: Classified,
@@ -138,7 +138,7 @@ export class FlowController {
     }
   }
 
-  /** Gives each level its seats for the next period. */
+  /** Computes and sets the seats of each level for the next period. */
   lend(): void {
     const levels = [...this.#levels.values()].filter(({ settings }) => settings.mode !== 'exempt');
     const demands = levels.map((level) => {
@@ -162,7 +162,7 @@ export class FlowController {
     this.#seenLevels = levels;
     this.#configure(objectsOf(levels));
     const known = (schema: FlowSchema): boolean => this.#levels.has(schema.spec?.priorityLevelConfiguration.name ?? '');
-    // A schema whose level does not exist is passed over.
+    // Schemas with an unknown level are ignored.
     this.#schemas = new FlowSchemas(
       withDefaults(objectsOf<FlowSchema>(schemas), DEFAULT_SCHEMAS, MANDATORY_FLOW_SCHEMAS).filter(known),
     );
@@ -179,7 +179,7 @@ export class FlowController {
       else known.configure(settings);
     }
     const names = new Set(wanted.map(({ metadata }) => metadata.name));
-    // Requests that wait in a level that is gone are served by it all the same.
+    // A removed level still serves the requests that wait in it.
     for (const name of this.#levels.keys()) if (!names.has(name)) this.#levels.delete(name);
   }
 }
@@ -187,14 +187,14 @@ export class FlowController {
 const DEFAULT_LEVELS = [...MANDATORY_PRIORITY_LEVELS, ...SUGGESTED_PRIORITY_LEVELS];
 const DEFAULT_SCHEMAS = [...MANDATORY_FLOW_SCHEMAS, ...SUGGESTED_FLOW_SCHEMAS];
 
-/** Where even the catch-all is missing. */
+/** Used if no schema matches, not even the catch-all. */
 const NO_SCHEMA: CompiledSchema = { name: 'catch-all', uid: '', level: 'catch-all', flowOf: ({ user }) => user.name };
 
 function objectsOf<T>(entries: readonly { readonly response: { readonly object: unknown } }[]): readonly T[] {
   return entries.map(({ response }) => response.object as T);
 }
 
-/** The stored objects and the mandatory ones; Kubernetes' defaults while nothing is stored. */
+/** The stored objects and the mandatory ones. While no object is stored, Kubernetes' defaults. */
 function withDefaults<T extends { metadata: { name?: string } }>(
   stored: readonly T[],
   all: readonly T[],
@@ -210,7 +210,7 @@ function sharesOf({ spec }: PriorityLevelConfiguration): number {
   return part?.nominalConcurrencyShares ?? (spec?.type === 'Exempt' ? 0 : 30);
 }
 
-/** The seats of a level of its shares; see `PriorityLevelConfiguration` in Kubernetes' API. */
+/** Computes the seats of a level from its shares. Source: `PriorityLevelConfiguration` in Kubernetes' API. */
 function settingsOf(level: PriorityLevelConfiguration, shares: number, total: number): LevelSettings {
   const { metadata, spec } = level;
   const nominal = Math.ceil((total * sharesOf(level)) / Math.max(1, shares));

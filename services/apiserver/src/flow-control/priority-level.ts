@@ -22,11 +22,11 @@ export interface LevelSettings {
   readonly name: string;
   readonly uid: string;
   readonly mode: 'exempt' | 'reject' | 'queue';
-  /** Of queueing: how many queues, how many of them a flow may use, and how many requests wait in one. */
+  /** Queueing: the number of queues, the number of queues that one flow may use, and the maximum number of requests per queue. */
   readonly queues: number;
   readonly handSize: number;
   readonly queueLengthLimit: number;
-  /** Seats: its own, and the bounds of what it has after lending and borrowing. */
+  /** Seats: its own number, and the limits of its number after lending and borrowing. */
   readonly nominal: number;
   readonly lower: number;
   readonly upper: number;
@@ -34,32 +34,32 @@ export interface LevelSettings {
 
 /** The seats that a request holds. */
 export interface Seats extends Disposable {
-  /** Gives the seats back; once. */
+  /** Gives the seats back. Further calls have no effect. */
   release(): void;
 }
 
-/** The requests of one flow schema at a level, and their seats. */
+/** The requests of one flow schema at a priority level, and their seats. */
 export interface SchemaLoad {
   executing: number;
   executingSeats: number;
   waiting: number;
   waitingSeats: number;
-  /** Requests that began to execute, ever. */
+  /** Number of requests that have started since the process started. */
   dispatched: number;
-  /** How often there was no room for the request that was next. */
+  /** How often the next request of a queue found too few free seats. */
   unaccommodated: number;
-  /** Seats that requests wanted. */
+  /** Seats that requests needed. */
   readonly estimates: Tally;
-  /** Lengths of the queues of requests that began to wait. */
+  /** Length of the queue at each time that a request was added to it. */
   readonly lengths: Tally;
-  /** Seconds that requests executed. */
+  /** Execution time in seconds. */
   readonly executions: Readonly<Record<RequestType, Tally>>;
 }
 
 interface Queue {
   readonly waiting: Waiting[];
   executing: number;
-  /** Seats of those that wait. */
+  /** Seats of the waiting requests. */
   demanded: number;
   /** Virtual time at which its next request starts. */
   nextStart: number;
@@ -72,22 +72,22 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** Whether a request lasts: of a watch only its beginning counts. */
+/** The type of a request in metrics. A watch has seats only while it starts. */
 export type RequestType = 'regular' | 'watch';
 
-/** Kubernetes' buckets: of times in seconds, of lengths of queues, of seats. */
+/** The buckets of Kubernetes' metrics: seconds, queue lengths, seats. */
 const SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 const LENGTHS = [0, 10, 25, 50, 100, 250, 500, 1000];
 const SEATS = [1, 2, 4, 8, 16, 32, 64, 100];
 
-/** How long a request may wait: a quarter of the time for a request, as in Kubernetes. */
+/** The maximum wait of a request: a quarter of the request timeout, as in Kubernetes. */
 const WAIT_MS = 15_000;
-/** What a request is taken to last until it has ended, in seconds. */
+/** The assumed duration of a request, in seconds. The actual duration replaces it when the request ends. */
 const ESTIMATE_S = 0.003;
 
 /**
- * The seats of a priority level, and the queues before them. Where there is room and no request waits, starting one costs a comparison
- * and a few additions. Else flows wait in queues that are served fairly: the queue whose requests have had least goes first.
+ * The seats of a priority level, and its queues. If there are free seats and no request waits, a request starts at once, which is cheap.
+ * Else requests wait in queues with fair queueing: the queue that has used the fewest seats is served first.
  */
 export class PriorityLevel {
   readonly #clock: Clock;
@@ -142,7 +142,7 @@ export class PriorityLevel {
     return this.#loads;
   }
 
-  /** New settings; requests that wait keep their place. */
+  /** Changes the settings. Waiting requests keep their place. */
   configure(settings: LevelSettings): void {
     const { queues, mode, nominal } = settings;
     const old = this.#settings;
@@ -157,18 +157,18 @@ export class PriorityLevel {
     this.#dispatch();
   }
 
-  /** Ends a period of borrowing: the most seats that were wanted in it, and the smoothed demand. */
+  /** Ends a borrowing period. Returns the highest number of seats that were needed in it, and the smoothed demand. */
   endPeriod(): DemandOfPeriod {
     return this.#demand.endPeriod(this.#clock.monotonicMs());
   }
 
-  /** The widest request that makes sense: one that leaves room for the other queues of its hand. */
+  /** The maximum number of seats of one request, which leaves seats for the other queues of its hand. */
   get maxWidth(): number {
     const { mode, handSize, nominal } = this.#settings;
     return mode === 'queue' ? Math.max(1, Math.floor(nominal / Math.max(1, handSize))) : 1;
   }
 
-  /** Seats at once, where there is room and no request waits; undefined otherwise. */
+  /** Takes seats if enough are free and no request waits; else returns undefined. */
   tryStart(schema: string, width: number, type: RequestType = 'regular'): Seats | undefined {
     const load = this.#loadOf(schema);
     load.estimates.observe(width);
@@ -177,7 +177,7 @@ export class PriorityLevel {
     return this.#seats(width, load, type, undefined);
   }
 
-  /** Waits for seats; rejects with a RejectedError. */
+  /** Waits for seats. Rejects with a RejectedError. */
   wait(
     schema: string,
     flow: string,
@@ -256,7 +256,7 @@ export class PriorityLevel {
       load.executions[type].observe(lastedS);
       if (queue !== undefined) {
         queue.executing -= 1;
-        // It was charged what a request is taken to last; now that is known.
+        // Replace the assumed duration by the actual one.
         queue.nextStart += width * (lastedS - ESTIMATE_S);
         this.#forget(queue);
       }
@@ -266,7 +266,7 @@ export class PriorityLevel {
     return { release, [Symbol.dispose]: release };
   }
 
-  /** The queue of the flow's hand that has the least before it. */
+  /** The queue of the flow's hand with the fewest requests and seats before this request. */
   #choose(schema: string, flow: string): Queue {
     const { queues, handSize } = this.#settings;
     while (this.#queues.length < queues) this.#queues.push(emptyQueue());
@@ -281,7 +281,7 @@ export class PriorityLevel {
   #enqueue(waiting: Waiting): void {
     const { queue, width, load } = waiting;
     if (!this.#active.has(queue)) {
-      // A queue that was empty starts now: it saves nothing up.
+      // A queue that was empty starts at the current virtual time, so that it gains nothing from its idle time.
       queue.nextStart = this.#virtual;
       this.#active.add(queue);
     }
@@ -351,7 +351,7 @@ export class PriorityLevel {
     return best;
   }
 
-  /** Virtual time is what a queue gets of the seats while all are served alike. */
+  /** Advances virtual time: the seat-seconds that each active queue would have had if all shared the seats equally. */
   #advance(): void {
     const now = this.#clock.monotonicMs();
     if (this.#active.size > 0) {

@@ -20,7 +20,7 @@ import { discardBody } from './discard-body.ts';
 import { limitControlFrames, Pings } from './session-limits.ts';
 
 export interface HttpsServerOptions {
-  /** Answers everything. */
+  /** Serves all requests. */
   readonly serve: (req: IncomingMessage, res: ServerResponse) => void;
   readonly tls: TlsSource;
   readonly host: string;
@@ -29,28 +29,28 @@ export interface HttpsServerOptions {
   /** Bounds the connections and requests that begin in one round of the event loop. */
   readonly starts: Starts;
   readonly logger: Logger;
-  /** Those of a cluster when absent. */
+  /** Defaults to the limits below. */
   readonly limits?: ConnectionLimits;
-  /** Told before the listeners stop: ends the streams that would last. */
+  /** Called when the server drains. It ends long-running streams. */
   readonly onDrain: () => void;
   readonly onListening?: (port: number) => void;
-  /** Whether a request to the path may change the protocol; others are served as if they had not asked to. */
+  /** Whether requests to the path may switch the protocol. Other requests are served as if they had no Upgrade header. */
   readonly mayUpgrade: (path: string) => boolean;
 }
 
-/** Streams of one HTTP/2 connection: a client library holds all its watches on one. */
+/** Streams per HTTP/2 connection. A client library has all its watches on one connection. */
 const MAX_STREAMS = 1000;
 const SESSION_MEMORY_MB = 256;
 const HEADER_BYTES = 64 * 1024;
 const MAX_HEADERS = 256;
 const HANDSHAKE_MS = 10_000;
-/** For all headers of a request of HTTP/1.1, and for the first request of a connection. */
+/** Timeout for the headers of an HTTP/1.1 request, and for the first request of a connection. */
 const HEADERS_MS = 10_000;
 const CHECK_HEADERS_MS = 2000;
 
 /**
- * How long a connection may idle: 90 s as with Kubernetes, since a client that writes just when it is closed cannot tell what happened.
- * Behind the load balancer all anonymous clients have one address.
+ * Connections may be idle for 90 s, as in Kubernetes: a client that sends a request while its connection is closed cannot know whether
+ * the request was served. Anonymous connections have a shorter limit. Behind the load balancer all of them have the same address.
  */
 const LIMITS: ConnectionLimits = { perOwner: 1000, total: 8000, anonymousIdleMs: 30_000, idleMs: 90_000 };
 const SWEEP_MS = 5000;
@@ -63,16 +63,16 @@ const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: numb
   maxSessionMemory: SESSION_MEMORY_MB,
   maxHeaderListPairs: MAX_HEADERS,
   maxHeaderSize: HEADER_BYTES,
-  // A client library that drops all its watches resets as many streams at once as it may hold.
+  // A client library that stops all its watches resets all its streams at once.
   streamResetBurst: MAX_STREAMS,
   streamResetRate: 33,
   settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: HEADER_BYTES },
 };
 
 /**
- * HTTPS with HTTP/1.1 and HTTP/2 on one port. Client certificates are asked for and may be absent; whether one that came is
- * good is the authenticator's business. New TLS material takes effect for new connections. Connections are limited by address and
- * by user; idle ones are closed, and those whose client does not answer pings.
+ * HTTPS with HTTP/1.1 and HTTP/2 on one port. Client certificates are requested but optional; the authenticator verifies them. New TLS
+ * material takes effect for new connections. The number of connections is limited per address and per user. The server closes idle
+ * connections, and connections whose client does not respond to pings.
  */
 export function httpsServer(options: HttpsServerOptions): GroupMember {
   const handle = dispatch(options);
@@ -124,15 +124,15 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
   };
 }
 
-/** What the server has open. */
+/** The open connections of the server. */
 interface OpenConnections {
   listening: 'yes' | 'no';
-  /** A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself. */
+  /** When the server drains, it closes idle HTTP/1.1 connections. HTTP/2 sessions are closed by their own method. */
   readonly sockets: Map<Duplex, 'idle' | 'busy' | 'http2'>;
   readonly sessions: Set<ServerHttp2Session>;
 }
 
-/** Keeps `state` up to date, and tells accepted connections when a request of HTTP/1.1 begins and ends. */
+/** Keeps `state` up to date, and reports start and end of HTTP/1.1 requests to their connections. */
 function followConnections(
   server: Http2SecureServer,
   state: OpenConnections,
@@ -170,7 +170,7 @@ function followConnections(
   });
 }
 
-/** Time has no limit but those named here: bodies have limits of their own, and what is sent through a proxy may take long. */
+/** Sets all timeouts of the server. Requests have none: bodies have their own limits, and proxied requests may take long. */
 function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['mayUpgrade']): void {
   server.setTimeout(0);
   Object.assign(server, {
@@ -182,7 +182,7 @@ function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['ma
   });
 }
 
-/** Counts connections from the first on, and closes those that are refused. */
+/** Counts TCP connections from their start, and closes those beyond the limits. */
 function acceptWithin(
   server: Http2SecureServer,
   connections: Connections,
@@ -230,13 +230,13 @@ function followSession(session: ServerHttp2Session, accepted: ReadonlyMap<string
   });
 }
 
-/** A connection of TCP, and how it is closed at its present stage. */
+/** A TCP connection, and the function that closes it in its current state. */
 interface Accepted {
   connection: Connection | undefined;
   close: () => void;
 }
 
-/** The same for a connection and for TLS over it. */
+/** Identifies a connection. The TCP socket and its TLS socket have the same id. */
 function idOf({ remoteAddress = '', remotePort = 0 }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}|${remotePort}`;
 }
@@ -257,7 +257,7 @@ function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: 
   });
 }
 
-/** Lets each request begin in its turn. */
+/** Serves the requests of all clients in turn. */
 function dispatch({ serve, starts, clock }: HttpsServerOptions): HttpsServerOptions['serve'] {
   return (req: IncomingMessage, res: ServerResponse) => {
     if (req.httpVersionMajor > 1) req.headers.host ??= req.headers[':authority'] as string | undefined;
@@ -269,14 +269,14 @@ function dispatch({ serve, starts, clock }: HttpsServerOptions): HttpsServerOpti
   };
 }
 
-/** Answers a request of which it was not looked who sent it, as flow control does: looking takes a turn as well. */
+/** Rejects a request with the response of flow control. The request is not authenticated, since that would take a turn as well. */
 function refuse(req: IncomingMessage, res: ServerResponse, clock: Clock): void {
   discardBody(req, clock);
   res.writeHead(429, { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' });
   res.end('Too many requests, please try again later.\n');
 }
 
-/** Whether the client has closed its connection or stream, so that no event will say it any more. */
+/** Whether the client has already closed its connection or stream, so that no close event will follow. */
 function hasLeft(res: ServerResponse): boolean {
   return res.destroyed || http2StreamOf(res)?.destroyed === true;
 }

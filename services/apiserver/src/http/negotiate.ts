@@ -3,11 +3,11 @@ import { StatusError } from '@gantry/objects';
 
 export type MediaType = 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
 
-/** In what form an answer goes out. */
+/** The form of a response. */
 export interface OutputForm {
   readonly mediaType: MediaType;
   readonly shape: 'object' | 'table' | 'partial' | 'partial-list';
-  /** Version of meta.k8s.io that was asked for: of Table and PartialObjectMetadata. */
+  /** The requested version of meta.k8s.io, for Table and PartialObjectMetadata. */
   readonly metaVersion: 'v1' | 'v1beta1';
 }
 
@@ -27,8 +27,8 @@ const SHAPES: ReadonlyMap<string, OutputForm['shape']> = new Map([
 const JSON_OBJECT: OutputForm = { mediaType: 'application/json', shape: 'object', metaVersion: 'v1' };
 
 /**
- * The form that the Accept header asks for; 406 when nothing of it is served. What is not stored is no table's row, and custom
- * resources have no protobuf form but for their metadata.
+ * The form of the response, by the Accept header. Throws 406 when no accepted form is served. `no-tables` is for objects that are not
+ * stored. `no-protobuf` is for custom resources, which have a protobuf form only as PartialObjectMetadata.
  */
 export function negotiateOutput(
   accept: string | undefined,
@@ -37,7 +37,7 @@ export function negotiateOutput(
   objects: 'any-form' | 'no-protobuf' = 'any-form',
 ): OutputForm {
   if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
-  // Custom resources have no router that looks at the types first.
+  // Kubernetes' router checks the types of built-in kinds only, before the negotiation.
   if (objects === 'any-form') {
     const also =
       streams === 'streams' ? SERVED.filter((m) => m !== 'application/yaml').map((m) => `${m};stream=watch`) : [];
@@ -52,7 +52,7 @@ export function negotiateOutput(
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
 }
 
-/** What the router in front of most handlers asks: that one type is named as it is served, or any at all is welcome. */
+/** The check of Kubernetes' router, which precedes most handlers: the header must name a served type or accept any. Throws 406. */
 export function requireRouted(accept: string | undefined, served: readonly string[]): void {
   if (accept === undefined || accept.trim() === '') return;
   const types = accept.split(',').map((clause) => clause.split(';')[0]?.trim() ?? '');
@@ -62,7 +62,7 @@ export function requireRouted(accept: string | undefined, served: readonly strin
   });
 }
 
-/** The form of a document that is no object; 406 when nothing of it is served. `router` is where such a one stands in front. */
+/** The media type of a document that is not an object. Throws 406 when none is accepted. `routed`: Kubernetes' router checks it first. */
 export function negotiateDocument(accept: string | undefined, router: 'routed' | 'direct'): MediaType {
   if (router === 'routed') requireRouted(accept, SERVED);
   const mediaType = plainType(accept);
@@ -70,7 +70,7 @@ export function negotiateDocument(accept: string | undefined, router: 'routed' |
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
 }
 
-/** The form of an error: JSON for who accepts none of them. */
+/** The media type of an error; JSON if the client accepts no served type. */
 export function acceptedForStatus(accept: string | undefined): MediaType {
   return plainType(accept) ?? 'application/json';
 }
@@ -84,8 +84,8 @@ function plainType(accept: string | undefined): MediaType | undefined {
 }
 
 /**
- * The media type of the aggregated form, where a header names that first (`application/json;g=…;v=…;as=…`); undefined where a
- * plain one comes before it. Its beta versions are gone: who asks for those alone is given nothing.
+ * The media type of aggregated discovery, if the header prefers it (`application/json;g=…;v=…;as=…`). Undefined if a plain type comes
+ * first. Only version v2 is served, not its beta versions.
  */
 export function acceptedDiscovery(accept: string | undefined): MediaType | undefined {
   for (const { type, params } of parseAccept(accept ?? '')) {
@@ -130,7 +130,7 @@ function parseAccept(header: string): readonly AcceptClause[] {
   return clauses.filter((c) => c.type !== '').sort((a, b) => b.q - a.q);
 }
 
-/** The media type of a request body; 415 when it is none that is read. */
+/** The media type of a request body. Throws 415 when it is not supported. */
 export function negotiateInput(contentType: string | undefined): MediaType {
   if (contentType === undefined || contentType === '') return 'application/json';
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -151,12 +151,12 @@ const PATCH_TYPES: readonly string[] = [
   'application/apply-patch+yaml',
 ];
 
-/** Custom resources have no Go types to merge strategically by. */
+/** Custom resources have no Go types, which a strategic merge needs. */
 const CUSTOM_PATCH_TYPES: readonly string[] = PATCH_TYPES.filter((type) => !type.includes('strategic'));
 
 /**
- * The type of a patch; 415 when it is none that is read: in the words of the router for built-in kinds, of the decoder for
- * custom resources.
+ * The media type of a patch. Throws 415 when it is not supported. For built-in kinds the message is that of Kubernetes' router; for
+ * custom resources it is that of the decoder.
  */
 export function negotiatePatch(
   contentType: string | undefined,
@@ -177,7 +177,7 @@ export function negotiatePatch(
   return type;
 }
 
-/** The type of an object or a list as Kubernetes holds it inside, where there are no versions. */
+/** The name of the internal Go type of an object or a list in Kubernetes. Internal types have no version. */
 export function goType({ group, kind, publishedSchema }: ResourceDefinition, suffix: '' | 'List'): string {
   if (publishedSchema !== undefined) return `unstructured.Unstructured${suffix}`;
   const inner = group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');

@@ -26,18 +26,18 @@ export interface LaneOptions {
   readonly random: Random;
   /** The lane's key; only this lane writes it. */
   readonly key: string;
-  /** Unique for this lane object: part of every sequence, so that two processes of one name can never take each other's groups for theirs. */
+  /** Unique per lane object, and part of every sequence. Two processes of one name can thus not mistake each other's groups for theirs. */
   readonly owner: string;
-  /** The member asked first; another one after each unknown outcome. */
+  /** The etcd member that is used first. The lane uses the next member after each retry. */
   readonly member: number;
   readonly attemptTimeoutMs: number;
   readonly guard: GuardOptions;
-  /** Whether groups compare the lane's key. Only a test ever leaves it out, to prove that it is what protects. */
+  /** Whether transactions compare the lane's key. Only a test omits the compare, to prove that it is needed. */
   readonly laneCompare: 'compared' | 'left-out-by-test';
   readonly onRetry: (why: string) => void;
 }
 
-/** How a group ended. Errors are definite: nothing of it was written and nothing will be, unless 'outcome-unknown'. */
+/** How a group ended. After an error other than 'outcome-unknown', nothing of the group was or will be written. */
 export type GroupEnd =
   | { readonly kind: 'landed'; readonly outcomes: readonly WriteOutcome[] }
   | { readonly kind: 'failed'; readonly error: EtcdError };
@@ -49,9 +49,10 @@ type Settled =
 const RETRY = { initialMs: 20, maxMs: 500 };
 
 /**
- * Sends groups one after another, each under a compare of the lane key's mod revision and with a put of its sequence there.
- * After an unknown outcome it sends the identical group again, elsewhere, until it lands or the key proves that it has
- * landed: a first copy that arrives late finds the key changed and does nothing. Meanwhile it starts nothing else.
+ * Commits groups of writes, one group after another. Each transaction compares the mod revision of the lane's key and puts its own
+ * sequence there. After an unknown outcome the lane sends the identical transaction to another member, until it succeeds or the key
+ * proves that an earlier copy has succeeded. A late copy fails its compare, since the key has changed. The lane starts no other group
+ * before that.
  */
 export class CommitLane {
   readonly #options: LaneOptions;
@@ -64,7 +65,7 @@ export class CommitLane {
     this.#member = options.member;
   }
 
-  /** Commits `writes` as one transaction. One call at a time. `signal` ends the lane, not a write. */
+  /** Commits `writes` as one transaction. Callers make one call at a time. `signal` is that of the lane, not of a write. */
   async commit(writes: readonly IdentifiedWrite[], signal: AbortSignal): Promise<GroupEnd> {
     for (;;) {
       const opened = this.#lastModRevision ?? (await this.#open(signal));
@@ -91,11 +92,11 @@ export class CommitLane {
   }
 
   /**
-   * Deletes while etcd has no space left: every put is refused then, the lane's own and deletion records included. Guards by mod
-   * revision make a late copy of a deletion harmless, but an unknown outcome stays unknown.
+   * Deletes objects while etcd has no space. etcd rejects every put then, so the transaction omits the lane's sequence and deletion
+   * records. The guards by mod revision make a late copy of a deletion harmless. An unknown outcome stays unknown.
    */
   async #commitUnmarked(writes: readonly IdentifiedWrite[], signal: AbortSignal): Promise<GroupEnd | 'lane-lost'> {
-    // Absent when it could not be opened, or was removed to end a doubt.
+    // The lane's key does not exist if it could not be created, or was deleted by `#abandon`.
     const modRevision = this.#lastModRevision ?? 0;
     const transaction = this.#transaction(writes, modRevision, '', 'omitted');
     for (let failures = 1; ; failures++) {
@@ -104,7 +105,7 @@ export class CommitLane {
         if (result.succeeded) {
           return { kind: 'landed', outcomes: this.#outcomes(writes, readResults(result.results), result.revision) };
         }
-        // This was the only copy, so nothing of it was written.
+        // There is no other copy of this transaction, so nothing was written.
         this.#lastModRevision = undefined;
         return 'lane-lost';
       } catch (error) {
@@ -134,7 +135,7 @@ export class CommitLane {
     };
   }
 
-  /** Sends until it is known whether the transaction has landed. */
+  /** Sends the transaction until it is known whether it has succeeded. */
   async #settle(transaction: Transaction, sequence: string, signal: AbortSignal): Promise<Settled | 'lane-lost'> {
     let failures = 0;
     let doubt: 'none' | 'may-have-landed' = 'none';
@@ -160,8 +161,8 @@ export class CommitLane {
   }
 
   /**
-   * Makes sure that a transaction whose copies may still be under way never lands, by moving the lane key on; or finds that it has
-   * landed. Without space, which every put needs, the key is deleted instead: mod revisions do not recur, so no copy finds its own.
+   * Changes the lane's key so that late copies of the transaction fail, or finds that the transaction has succeeded. If etcd has no space
+   * for a put, it deletes the key instead. Mod revisions never recur, so a late copy fails in both cases.
    */
   async #abandon(
     transaction: Transaction,
@@ -194,7 +195,10 @@ export class CommitLane {
     }
   }
 
-  /** The lane key is gone or foreign: another process took this one for dead. Old copies can never land, since mod revisions do not recur. */
+  /**
+   * The lane's key was deleted or replaced, since another process considered this process dead. Late copies fail, because mod revisions
+   * never recur.
+   */
   #lost(doubt: 'none' | 'may-have-landed'): Settled | 'lane-lost' {
     this.#lastModRevision = undefined;
     if (doubt === 'none') return 'lane-lost';
@@ -216,7 +220,7 @@ export class CommitLane {
     return { kind: 'landed', outcomes: this.#outcomes(writes, results, settled.revision) };
   }
 
-  /** The lost answer's content, from what the guards saw: the state one revision earlier. */
+  /** Reconstructs the lost response from the state that the guards compared: the state one revision earlier. */
   async #reconstruct(
     writes: readonly IdentifiedWrite[],
     revision: number,
@@ -241,7 +245,7 @@ export class CommitLane {
     }
   }
 
-  /** Creates the lane's key, or finds that an earlier copy of the same request has. Returns its mod revision, or that there is no space. */
+  /** Creates the lane's key or finds the existing one. Returns its mod revision, or the error 'no-space'. */
   async #open(signal: AbortSignal): Promise<number | EtcdError> {
     const { key, owner } = this.#options;
     const create: Transaction = {
@@ -254,7 +258,7 @@ export class CommitLane {
         const result = await this.#send(create, signal);
         if (result.succeeded) return result.revision;
         const lane = laneValueOf(result);
-        // An earlier opening, or whatever stood there before the lane was lost: its mod revision is what the next group compares.
+        // The key of an earlier attempt, or the one that existed when the lane was lost. The next group compares its mod revision.
         if (lane !== undefined) return lane.modRevision;
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
@@ -272,7 +276,7 @@ export class CommitLane {
     return kv.transact(transaction, { signal, timeoutMs: attemptTimeoutMs, member: this.#member });
   }
 
-  /** Waits before another attempt, which goes to the next member. */
+  /** Waits before the next attempt, which uses the next member. */
   async #pause(error: EtcdError, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, random, onRetry, key } = this.#options;
     this.#member += 1;

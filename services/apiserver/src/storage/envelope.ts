@@ -5,7 +5,7 @@ import type { JsonObject } from '@gantry/objects';
 import type { KeyValue } from '@gantry/etcd';
 import { versionOf } from './keys.ts';
 
-/** What a key holds, its resourceVersion set. */
+/** Decodes the object of a key and sets its resourceVersion. */
 export function readStored(kv: KeyValue, sealing: Sealing): StoredObject {
   const envelope = decodeEnvelope(kv.key, kv.value, sealing);
   const resourceVersion = versionOf(kv.modRevision, envelope.index);
@@ -32,14 +32,14 @@ function parsePayload(key: string, payload: Uint8Array): JsonObject {
 }
 
 /**
- * What surrounds an object's JSON in etcd. The format on disk, big endian:
+ * The stored form of an object in etcd, big endian:
  *
  * | bytes | what |
  * | --- | --- |
  * | 1 | format version, 1 |
- * | 1 | sealing: 0 plain JSON, 1 sealed with AES-256-GCM (`sealing.ts`); other values are kept, for keys of a key management service |
+ * | 1 | sealing: 0 plain JSON, 1 sealed with AES-256-GCM (`sealing.ts`); other values are reserved for a key management service |
  * | 1 | index of the write in its transaction |
- * | 1 | zero, kept |
+ * | 1 | zero, reserved |
  * | 2 | length of the whole header, so that later versions can add to it |
  * | 16 | write id |
  * | 8 | epoch of the writer's fence, 0 without one |
@@ -55,7 +55,7 @@ export interface Envelope {
   readonly electionKey: string;
   readonly epoch: number;
   readonly incarnation: string;
-  /** The object's JSON; a view into the bytes that were decoded, unless it was sealed. */
+  /** The object's JSON. If it was not sealed, this is a view of the decoded bytes, not a copy. */
   readonly payload: Uint8Array;
 }
 
@@ -66,7 +66,7 @@ const SEALED = 1;
 const FIXED_BYTES = 6 + WRITE_ID_BYTES + 8;
 const MAX_TEXT_BYTES = 255;
 
-/** The bytes that are stored at `key`. */
+/** Encodes the value that is stored at `key`. */
 export function encodeEnvelope(key: string, envelope: Envelope, sealing: Sealing): Buffer {
   if (sealing.seals(key)) {
     const header = encodeHeader(envelope, SEALED, 0);
@@ -78,7 +78,7 @@ export function encodeEnvelope(key: string, envelope: Envelope, sealing: Sealing
   return out;
 }
 
-/** The header, and room behind it. */
+/** The header, followed by `room` bytes for the payload. */
 function encodeHeader(envelope: Envelope, form: number, room: number): Buffer {
   const texts = [envelope.writer, envelope.electionKey, envelope.incarnation].map((text) =>
     Buffer.from(text).subarray(0, MAX_TEXT_BYTES),
@@ -101,7 +101,7 @@ function encodeHeader(envelope: Envelope, form: number, room: number): Buffer {
   return out;
 }
 
-/** Inverse of `encodeEnvelope`; a format that this version does not know is a StoreError, never a guess. */
+/** Inverse of `encodeEnvelope`. Throws a StoreError for an unknown format. */
 export function decodeEnvelope(key: string, bytes: Uint8Array, sealing: Sealing): Envelope {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length < FIXED_BYTES || buffer[0] !== FORMAT_VERSION || (buffer[1] ?? 0) > SEALED) {
@@ -130,7 +130,7 @@ export function decodeEnvelope(key: string, bytes: Uint8Array, sealing: Sealing)
   };
 }
 
-/** The id of the key with which a stored value is sealed; undefined for one in plain text. */
+/** The id of the key that sealed a stored value; undefined for a value in plain text. */
 export function sealedWith(bytes: Uint8Array): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer[1] === SEALED ? keyIdOf(buffer.subarray(buffer.readUInt16BE(4))) : undefined;

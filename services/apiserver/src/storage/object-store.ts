@@ -1,25 +1,25 @@
 import type { JsonObject } from '@gantry/objects';
 
 /**
- * `mod_revision * 256 + index in the transaction`: unique, comparable, never falling. A safe integer up to 2^45 revisions.
- * A list carries `revision * 256 + 255`. Values below 256 are never valid.
+ * The version of an object: `mod_revision * 256 + index in the transaction`. It is unique and never decreases. It is a safe integer up
+ * to 2^45 revisions. The version of a list is `revision * 256 + 255`. Values below 256 are not valid.
  */
 export type ResourceVersion = number;
 
-/** A condition of a leader's write: the election key must still have this create revision. */
+/** The condition of a write by a leader: the election key must still have the create revision `epoch`. */
 export interface Fence {
   readonly electionKey: string;
   readonly epoch: number;
   readonly incarnation: string;
 }
 
-/** Who writes, recorded in the envelope. */
+/** The writer of an object, recorded in the envelope. */
 export interface Writer {
   readonly name: string;
   readonly fence?: Fence;
 }
 
-/** A key as it was read: in this version, or not there. */
+/** A key and the version in which it was read; 'absent' if it did not exist. */
 export interface Unchanged {
   readonly key: string;
   readonly resourceVersion: ResourceVersion | 'absent';
@@ -33,54 +33,60 @@ export interface GuardedWrite {
   readonly expected: 'absent' | ResourceVersion;
   /** The object without `metadata.resourceVersion` as JSON bytes, or null to delete. */
   readonly value: Uint8Array | null;
-  /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted; claims of addresses). */
+  /** Other keys that must not have changed since they were read: the Namespace of a new object, the claims of its addresses. */
   readonly unchanged?: readonly Unchanged[];
   readonly writer: Writer;
 }
 
-/** A stored object as read. `object` has its `metadata.resourceVersion` set, is frozen by convention and shared: copy before changing. */
+/** A stored object as read. `object` has its `metadata.resourceVersion`. It is shared, so callers must copy it before they change it. */
 export interface StoredObject {
   readonly key: string;
   readonly resourceVersion: ResourceVersion;
   readonly object: JsonObject;
-  /** Size of what is stored, without its envelope. */
+  /** Size of the stored value without its envelope. */
   readonly bytes: number;
 }
 
 /** The result of a write whose outcome is known. */
 export type WriteOutcome =
   | { readonly kind: 'committed'; readonly resourceVersion: ResourceVersion }
-  /** The guard did not hold; what is stored now, or null when nothing is. */
+  /** The guard did not hold. `current` is the stored object, or null when there is none. */
   | { readonly kind: 'conflict'; readonly current: StoredObject | null }
-  /** A key of `unchanged` is not as it was read. */
+  /** A key of `unchanged` has changed since it was read. */
   | { readonly kind: 'missing'; readonly key: string }
-  /** Another leader exists, or the lease ran out. */
+  /** There is another leader, or the lease has expired. */
   | { readonly kind: 'fenced' };
 
-/** One change of the tree. `previous` is not given: the watch cache holds it. */
+/** One change in the store. It does not contain the previous state, which the watch cache has. */
 export type StoreEvent =
   | (StoredObject & { readonly kind: 'put'; readonly created: boolean })
   | { readonly kind: 'delete'; readonly key: string; readonly resourceVersion: ResourceVersion };
 
-/** Elements of a watch over the whole tree. Events of one revision are never split over two batches. */
+/** Items of a watch of the whole store. All events of one revision are in the same item. */
 export type StoreWatchItem =
-  /** `revision` is complete: every event up to it has been delivered. */
+  /** Every event up to `revision` has been delivered. */
   | { readonly kind: 'events'; readonly events: readonly StoreEvent[]; readonly revision: number }
   | { readonly kind: 'progress'; readonly revision: number }
-  /** History was compacted away below what is needed: list again. The watch ends after it. */
+  /** etcd has compacted events that this watch needs. The watch ends; the caller must list again. */
   | { readonly kind: 'compacted'; readonly compactRevision: number };
 
 /** A consistent page of a range. */
 export interface StorePage {
   readonly revision: number;
   readonly objects: readonly StoredObject[];
-  /** Key to go on from, when there is more. */
+  /** The first key of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** How many lie beyond this page. */
+  /** The number of objects after this page. */
   readonly remaining: number;
 }
 
-/** Errors of the store: unavailable (nothing was written, or nothing could be read), unknown (a write may land), or compacted (an exact revision is gone). */
+/**
+ * An error of the store.
+ * - `unavailable`: nothing was written, or nothing could be read.
+ * - `outcome-unknown`: the write may still take effect.
+ * - `compacted`: the requested revision no longer exists.
+ * - `too-large`, `no-space`: etcd has rejected the write.
+ */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: 'unavailable' | 'outcome-unknown' | 'compacted' | 'too-large' | 'no-space';
@@ -95,29 +101,29 @@ export class StoreError extends Error {
 export interface ObjectReader {
   /** Linearizable. */
   get(key: string, signal: AbortSignal): Promise<StoredObject | null>;
-  /** A page of the keys under `prefix`, at `revision` when given (else now, linearizable), from `startKey` when given. */
+  /** A page of the keys under `prefix`, from `startKey` on. Without `revision` the read is linearizable. */
   list(
     prefix: string,
     options: { revision?: number; limit?: number; startKey?: string },
     signal: AbortSignal,
   ): Promise<StorePage>;
-  /** The newest revision, linearizable. Callers that ask at the same time share one question that is not yet sent. */
+  /** The newest revision, linearizable. Concurrent callers share one request that has not been sent yet. */
   currentRevision(signal: AbortSignal): Promise<number>;
 }
 
-/** Writes under guards. Writes that come together are committed together. */
+/** Writes with guards. Concurrent writes are committed in one transaction. */
 export interface ObjectWriter {
-  /** Resolves when the outcome is known. Throws StoreError 'outcome-unknown' only past the signal. */
+  /** Resolves when the outcome is known. Else rejects with a StoreError: after 'outcome-unknown' the write may still take effect. */
   write(write: GuardedWrite, signal: AbortSignal): Promise<WriteOutcome>;
 }
 
-/** Follows all changes of the store. */
+/** Watches all changes of the store. */
 export interface ObjectWatcher {
-  /** Everything after `revision`, until aborted, 'compacted' or an error. Reconnects by itself without gaps or repeats. */
+  /** All events after `revision`, each exactly once. Reconnects by itself. Ends by abort, after the item 'compacted', or with an error. */
   watch(revision: number, signal: AbortSignal): AsyncIterable<StoreWatchItem>;
-  /** Asks for a progress item soon on the watches that are open. */
+  /** Requests a progress item on the open watches. */
   requestProgress(): void;
 }
 
-/** Objects in etcd, or in memory for tests: the same contract suite runs against both. */
+/** A store of objects: etcd, or memory in tests. The same contract suite tests both. */
 export interface ObjectStore extends ObjectReader, ObjectWriter, ObjectWatcher {}

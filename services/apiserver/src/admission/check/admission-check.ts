@@ -10,35 +10,35 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** What is about to happen to an object. `object` is the request's own copy: `mutate` may change it. */
+/** An operation on an object, before it happens. `object` is a copy for this request, which `mutate` may change. */
 export interface AdmissionRequest {
   readonly operation: 'create' | 'update' | 'delete' | 'connect';
   readonly definition: ResourceDefinition;
   /** The kind of `object`: the definition's own, or that of a subresource (Scale, Binding, Eviction). */
   readonly kind: GroupVersionKind;
   readonly namespace: string;
-  /** '' for a create whose name is generated. */
+  /** '' for a create with a generated name. */
   readonly name: string;
   readonly subresource: string;
-  /** The new object; what is stored for a delete. */
+  /** The new object. For a delete, the stored object. */
   readonly object: KubeObject;
-  /** What is stored, for updates and deletions. */
+  /** The stored object, for updates and deletes. */
   readonly old: KubeObject | undefined;
   readonly user: User;
   readonly dryRun: boolean;
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks and expressions see them; null for a stream. */
   readonly options: JsonObject | null;
   readonly signal: AbortSignal;
-  /** Computes, with other work in between when it takes long. */
+  /** Runs a computation in steps, so that a long one does not block the event loop. */
   readonly compute: <T>(work: InTurns<T>) => Promise<T>;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
-  /** Adds an annotation to the request's events in the audit log, or to those of a level that has bodies. */
+  /** Adds an annotation to the audit events of the request. With the level 'Request', only if the policy logs at least that level. */
   readonly annotate: (key: string, value: string, level?: 'Metadata' | 'Request') => void;
   readonly reinvocation: Reinvocation;
-  /** Keys in the store that must be as they were read when the object is stored. Checks add to them. */
+  /** Keys that must have the given version when the object is stored. Checks add to this list. */
   readonly conditions: Condition[];
-  /** What this attempt and those before it have charged to quotas, by the quota's uid. Checks add to it. */
+  /** The charges of this attempt and of earlier ones, by uid of the quota. Checks add to this map. */
   readonly charged: Map<string, Charge>;
 }
 
@@ -48,28 +48,28 @@ export interface Condition {
   readonly resourceVersion: number | 'absent';
 }
 
-/** What a quota was charged, which holds while the condition is met. */
+/** The amounts that a quota was charged. The charge is valid while the condition holds. */
 export interface Charge {
   readonly amounts: Readonly<Record<string, string>>;
   readonly condition: Condition;
 }
 
-/** What the mutating checks of one request tell each other when they are asked a second time. */
+/** Shared state of the mutating checks of one request, for reinvocation. */
 export class Reinvocation {
-  /** Whether this is the second time. */
+  /** Whether this is the second invocation. */
   again = false;
-  /** Whether a check has changed what others had seen before, so that all are asked again. */
+  /** Whether a check has changed the object after other checks had seen it, so that the checks are invoked again. */
   needed = false;
   readonly #notes = new Map<string, unknown>();
 
-  /** What a check noted of the first time. */
+  /** The note of a check, which it keeps between the invocations. `initial` creates it. */
   note<T>(check: string, initial: () => T): T {
     if (!this.#notes.has(check)) this.#notes.set(check, initial());
     return this.#notes.get(check) as T;
   }
 }
 
-/** Tells who may do what. */
+/** Decides whether a user may do something. */
 export type Access = Pick<AccessDecider, 'decide' | 'decidePath'>;
 
 /** The resources that are served now. */
@@ -78,28 +78,28 @@ export interface ServedResources {
   findKind(group: string, version: string, kind: string): ResourceDefinition | undefined;
 }
 
-/** What checks may look up. */
+/** The lookups that checks may do. */
 export interface AdmissionReader {
   readonly served: ServedResources;
-  /** The object as it is known: from the cache, and when it is not there from the store itself. */
+  /** The object from the cache; from the store if the cache does not have it. */
   find<T extends KubeObject = KubeObject>(
     resource: ResourceRef,
     namespace: string,
     name: string,
   ): Promise<T | undefined>;
-  /** The object as the store has it now, whatever was found before. */
+  /** The object as it is in the store now. */
   findFresh<T extends KubeObject = KubeObject>(
     resource: ResourceRef,
     namespace: string,
     name: string,
   ): Promise<T | undefined>;
-  /** Objects of a resource in a namespace ('' for all), as far as this process knows them: its own writes at least. */
+  /** The cached objects of a resource in a namespace ('' for all). They include at least the writes of this process. */
   list<T extends KubeObject = KubeObject>(resource: ResourceRef, namespace: string): Promise<readonly T[]>;
 }
 
 /**
- * One rule on requests beyond an object's own validity. `mutate` runs before the kind's own preparation and must be
- * idempotent; `validate` runs after the kind's own validation. Both refuse by throwing StatusError.
+ * One admission check. `mutate` runs before the strategy of the kind prepares the object, and must be idempotent. `validate` runs after
+ * the validation of the kind. Both throw a StatusError to reject the request.
  */
 export interface AdmissionCheck {
   readonly name: string;
@@ -107,13 +107,13 @@ export interface AdmissionCheck {
   readonly validate?: (request: AdmissionRequest, reader: AdmissionReader) => Promise<void> | void;
 }
 
-/** Whether the request is about a resource of the core group itself, or the part of it that is named. */
+/** Whether the target is the given resource of the core group, or the given subresource of it. */
 export function isCore(request: AdmissionRequest, resource: string, subresource = ''): boolean {
   const { group, resource: found } = request.definition;
   return group === '' && found === resource && request.subresource === subresource;
 }
 
-/** Puts what `content` says in the place of what `object` said. */
+/** Replaces all fields of `object` by those of `content`. */
 export function replaceContent(object: KubeObject, content: KubeObject): void {
   for (const key of Object.keys(object)) if (!Object.hasOwn(content, key)) Reflect.deleteProperty(object, key);
   Object.assign(object, content);

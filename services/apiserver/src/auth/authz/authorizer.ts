@@ -8,17 +8,17 @@ import type { ObjectLookup } from './object-lookup.ts';
 import { type Action, allows } from '../rbac/rules.ts';
 import type { RoleIndex } from '../rbac/role-index.ts';
 
-/** A user whose request is decided on, and the request's audit log, which says how. */
+/** The user of a request, and the audit data of the request, which records the decision. */
 export interface Asker {
   readonly user: User;
   readonly audit: RequestAudit;
 }
 
-/** Decides who may do what. */
+/** Authorises requests for resources. */
 export interface Authorizer {
   /**
-   * Throws StatusError Forbidden. `object` is the stored or new object where rules depend on it (an agent's own pods).
-   * `fieldSelector` is that of a list, watch or deletecollection: some may list only what it narrows down to.
+   * Throws StatusError Forbidden. `object` is the stored or new object, for rules that depend on it (an agent's own pods).
+   * `fieldSelector` is that of a list, watch or deletecollection: some users may list only the objects that it selects.
    */
   authorize(
     asker: Asker,
@@ -29,23 +29,23 @@ export interface Authorizer {
   ): void;
 }
 
-/** Rights on paths that are no resources. */
+/** Authorises requests for paths that are not resources. */
 export interface PathAuthorizer {
   /** Throws StatusError Forbidden. */
   authorizePath(asker: Asker, verb: string, path: string): void;
 }
 
-/** Whether a user may do something, with the reason as Kubernetes words it. */
+/** An authorisation decision, with Kubernetes' text of the reason. */
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
-/** Rights as they are told: whether a user may do something, and all the rules that he has. */
+/** Authorisation as access reviews report it: single decisions, and all rules of a user. */
 export interface AccessDecider {
   decide(user: User, request: Omit<Request, 'user'>): Decision;
   decidePath(user: User, verb: string, path: string): Decision;
-  /** Every rule that holds in a namespace; `problem` says which rules are not known, '' when all are. */
+  /** All rules of the user in a namespace. `problem` says which rules could not be resolved; '' if all could. */
   rulesFor(user: User, namespace: string): { readonly rules: readonly PolicyRule[]; readonly problem: string };
 }
 
@@ -55,8 +55,8 @@ const ALL: readonly PolicyRule[] = [
 ];
 
 /**
- * Authorises requests: administrators may do everything, services and agents have fixed rights, and all users those of their bound
- * roles (RBAC). For fixed identities only roles of all authenticated users count: a binding to a service's name grants nothing.
+ * Authorises requests. Administrators may do everything. Services and agents have fixed rights. All users have the rights of their
+ * roles (RBAC). Fixed identities have only the roles of all authenticated users: a binding to the name of a service grants nothing.
  */
 export function createAuthorizer(lookup: ObjectLookup, roles: RoleIndex): Authorizer & PathAuthorizer & AccessDecider {
   const decide: AccessDecider['decide'] = (user, asked) => {
@@ -93,13 +93,13 @@ export function createAuthorizer(lookup: ObjectLookup, roles: RoleIndex): Author
   };
 }
 
-/** A decision, which the audit log shows. A refusal stands, whatever was allowed before it. */
+/** Records a decision in the audit data and returns it. */
 function noted(audit: RequestAudit, decision: Decision): Decision {
   audit.decided(decision.allowed ? 'allow' : 'forbid', decision.reason);
   return decision;
 }
 
-/** Whom RBAC sees. */
+/** The user for RBAC. A fixed identity counts only as an authenticated user. */
 function rbacUser(user: User): Pick<User, 'name' | 'groups'> {
   return isFixedIdentity(user) ? { name: '', groups: ['system:authenticated'] } : user;
 }
@@ -116,13 +116,13 @@ function decideByRoles(roles: RoleIndex, user: User, action: Action): Decision {
   return { allowed: false, reason: problem === '' ? '' : `RBAC: ${problem}` };
 }
 
-/** Several problems as one text, each once. */
+/** Joins problems to one text, without duplicates. */
 function problemOf(problems: readonly string[]): string {
   const texts = [...new Set(problems)];
   return texts.length > 1 ? `[${texts.join(', ')}]` : (texts[0] ?? '');
 }
 
-/** A Namespace counts as within itself: rights in it also apply to it. */
+/** The namespace of the target. A Namespace object belongs to itself, so that rights in a namespace also apply to its object. */
 function namespaceOf({ definition, namespace, name }: AccessTarget): string {
   return definition.group === '' && definition.resource === 'namespaces' && namespace === '' ? name : namespace;
 }
@@ -130,7 +130,7 @@ function namespaceOf({ definition, namespace, name }: AccessTarget): string {
 function actionOf({ verb, target, fieldSelector }: Omit<Request, 'user'>): Action {
   const { definition, subresource } = target;
   const { group, resource } = definition;
-  // The object of a creation has no name yet; a list or watch, and no other verb, that is narrowed to one object is about that.
+  // A new object has no name yet. A list or watch whose field selector selects one name counts as a request for that object.
   const created = verb === 'create' && subresource === '';
   const selected = verb === 'list' || verb === 'watch' ? selectedName(fieldSelector) : undefined;
   const name = created ? '' : target.name || (selected ?? '');

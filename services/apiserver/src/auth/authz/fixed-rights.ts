@@ -5,17 +5,17 @@ import { nodeOfUser } from './acts-for.ts';
 import { mayNode, objectReadByNodeRules } from './node-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 
-/** The rights of the cluster's own parts: what services, agents and holders of the bootstrap token need, whatever roles say. */
+/** This file defines the rights of services, agents and holders of the bootstrap token, which do not depend on roles. */
 const PUBLIC_PATHS = /^\/(livez|readyz|healthz|version)(\/|$)/;
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const FIXED_GROUPS = [FIXED_SERVICES, API_SERVERS, NODES_GROUP, 'system:bootstrappers'];
 
-/** Whether the rights of this user are fixed here. */
+/** Whether this file defines the rights of the user. */
 export function isFixedIdentity(user: User): boolean {
   return FIXED_GROUPS.some((group) => user.groups.includes(group));
 }
 
-/** Whether the rights of this user look at the object of a write to the target. Only those of agents do. */
+/** Whether the rights of the user depend on the object of a write to the target. Only the rights of agents do. */
 export function objectReadBy(user: User, target: AccessTarget): 'never' | 'sometimes' {
   return nodeOfUser(user) === undefined ? 'never' : objectReadByNodeRules(target);
 }
@@ -31,7 +31,7 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   const { group, resource } = target.definition;
   if (group === 'authentication.k8s.io' && resource === 'selfsubjectreviews') return verb === 'create';
   if (!isFixedIdentity(user)) return false;
-  // A service's rights belong to its name within its group: other groups do not vouch for the name.
+  // A service is identified by its name together with its group: users of other groups may have the same name.
   const isService = user.groups.includes(FIXED_SERVICES);
   if (isService && user.name === 'system:kube-controller-manager') return true;
   if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
@@ -45,13 +45,13 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
 
 function mayScheduler({ verb, target }: Request): boolean {
   const { group, resource } = target.definition;
-  // Other parts of objects are ways to what runs: proxies, logs, commands.
+  // Other subresources give access to running containers: proxy, log, exec.
   if (READ_VERBS.has(verb))
     return ['', 'status'].includes(target.subresource) && !(group === '' && resource === 'secrets');
   if (group === 'coordination.k8s.io') return isOwnLease(target, 'kube-scheduler');
   if (resource === 'events') return verb === 'create' || verb === 'patch' || verb === 'update';
   if (group !== '') return false;
-  // Volumes for pods: it reserves those that exist, and names the node to those who make others.
+  // For volumes of pods, the scheduler reserves existing volumes, and writes the node into claims that still need a volume.
   if (resource === 'persistentvolumes' || resource === 'persistentvolumeclaims')
     return target.subresource === '' && verb === 'patch';
   if (resource !== 'pods') return false;
@@ -61,8 +61,8 @@ function mayScheduler({ verb, target }: Request): boolean {
 }
 
 /**
- * As the role `system:node-proxier`; pods, since on a host with several Nodes a packet's Node is that of the pod that sent it; and what
- * NetworkPolicies say, which name pods and namespaces by their labels.
+ * The resources of the role `system:node-proxier`. Pods in addition, since a host has several Nodes and the Node of a packet is that of
+ * its pod. NetworkPolicies in addition, with the namespaces that they select by labels.
  */
 const READ_BY_PROXY: ReadonlySet<string> = new Set([
   '/services',
@@ -78,7 +78,7 @@ function mayProxy({ verb, target }: Request): boolean {
   return READ_VERBS.has(verb) && target.subresource === '' && READ_BY_PROXY.has(`${group}/${resource}`);
 }
 
-/** What its names come from, and the slice of its own Service. */
+/** The objects from which DNS names are made. The DNS service may also write the EndpointSlice of its own Service. */
 const DNS_READS: ReadonlySet<string> = new Set([
   '/services',
   '/namespaces',
@@ -92,7 +92,7 @@ function mayDns({ verb, target }: Request): boolean {
   if (target.subresource !== '' || !DNS_READS.has(`${group}/${resource}`)) return false;
   if (READ_VERBS.has(verb)) return true;
   if (resource !== 'endpointslices' || target.namespace !== 'kube-system') return false;
-  // A creation is authorised before its body, and with it the name, is read.
+  // A create is authorised before its body is read, so its name may be unknown.
   return verb === 'create' ? ['', DNS_SERVICE].includes(target.name) : verb === 'update' && target.name === DNS_SERVICE;
 }
 
@@ -109,7 +109,7 @@ function isCertificateRequest({ definition, subresource }: AccessTarget): boolea
   );
 }
 
-/** They may ask for certificates and look at their own requests. */
+/** Fixed identities may create certificate requests and read their own. */
 function mayRequestCertificate({ user, verb, target, object, fieldSelector }: Request, lookup: ObjectLookup): boolean {
   if (verb === 'create') return true;
   if (!READ_VERBS.has(verb)) return false;
@@ -123,7 +123,7 @@ function mayRequestCertificate({ user, verb, target, object, fieldSelector }: Re
 /** The user of the ingress controller, by the common name of its certificate. */
 const INGRESS_CONTROLLER = 'system:ingress-controller';
 
-/** What routes come from. */
+/** The resources from which routes are made. */
 const READS: ReadonlySet<string> = new Set([
   '/services',
   'discovery.k8s.io/endpointslices',
@@ -132,8 +132,8 @@ const READS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What the ingress controller may do: read what routes come from, and of Secrets those that an Ingress of their namespace names for TLS;
- * write the status of Ingresses, Events, and a class.
+ * The rights of the ingress controller. It may read the resources of routes, and the Secrets that an Ingress of the same namespace names
+ * for TLS. It may write the status of Ingresses and Events, and create an IngressClass.
  */
 function mayIngress(request: Request, lookup: ObjectLookup): boolean {
   const { verb, target } = request;
@@ -151,7 +151,7 @@ function isChange(verb: string): boolean {
   return verb === 'update' || verb === 'patch';
 }
 
-/** By name alone: a list or watch selects one. */
+/** Secrets are read by name only: a list or watch must select one name. */
 function mayReadSecret({ verb, target, fieldSelector }: Request, lookup: ObjectLookup): boolean {
   if (!READ_VERBS.has(verb) || target.namespace === '') return false;
   const name = target.name === '' ? selectedName(fieldSelector) : target.name;

@@ -22,9 +22,9 @@ const POD_SUBRESOURCE_VERBS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What an agent may do, by the name of the object: its own Node, the pods bound to it, what those pods use, its Lease, Events. The
- * rules are those of Kubernetes' node authorizer, and of a custodian (`acts-for.ts`). What the written object may contain is the
- * business of the admission check NodeRestriction.
+ * The rights of an agent, by object: its own Node, the pods on that Node, the objects that those pods use, its Lease, Events. The rules
+ * are those of Kubernetes' node authorizer, and those of a custodian (`acts-for.ts`). The admission check NodeRestriction checks the
+ * content of written objects.
  */
 export function mayNode(request: Request, lookup: ObjectLookup): boolean {
   const { verb, target } = request;
@@ -44,7 +44,7 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
     case 'node.k8s.io/runtimeclasses':
     case 'storage.k8s.io/csidrivers':
       return READ_VERBS.has(verb) && target.subresource === '';
-    // Who asks at the agent's own endpoints, and whether they may.
+    // The agent authenticates and authorises the clients of its own endpoints.
     case 'authentication.k8s.io/tokenreviews':
     case 'authorization.k8s.io/subjectaccessreviews':
     case 'authorization.k8s.io/localsubjectaccessreviews':
@@ -72,24 +72,24 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
   }
 }
 
-/** Whether the rules for agents look at the stored object of a write: they are asked before the body is read, and again with it. */
+/** Whether the rules depend on the stored object of a write. If so, they are checked before the body is read, and again with the object. */
 export function objectReadByNodeRules({ definition }: AccessTarget): 'never' | 'sometimes' {
   const { group, resource } = definition;
   if (resource === 'pods' && group === '') return 'sometimes';
   return resource === 'resourceslices' && group === 'resource.k8s.io' ? 'sometimes' : 'never';
 }
 
-/** Every Node is read, and its own written; the other subresources lead through the apiserver to other agents. */
+/** An agent may read all Nodes and write its own. Other subresources than status give access to other agents. */
 function mayOnNode({ user, verb, target }: Request, lookup: ObjectLookup): boolean {
   if (target.subresource !== '' && target.subresource !== 'status') return false;
   if (READ_VERBS.has(verb)) return true;
-  // Its name is in the body: admission compares it.
+  // The name is in the body, so admission checks it.
   if (verb === 'create') return target.subresource === '' && (target.name === '' || target.name === nodeOfUser(user));
   if (verb === 'delete') return target.subresource === '' && actsAsCustodian(user, target.name, lookup);
   return (verb === 'update' || verb === 'patch') && actsFor(user, target.name, lookup);
 }
 
-/** An agent does not delete its own Node, as in Kubernetes. */
+/** An agent must not delete its own Node, as in Kubernetes. */
 function actsAsCustodian(user: Request['user'], node: string, lookup: ObjectLookup): boolean {
   return nodeOfUser(user) !== node && actsFor(user, node, lookup);
 }
@@ -99,17 +99,17 @@ function mayPod({ user, verb, target, object, fieldSelector }: Request, lookup: 
     return target.subresource === '' && actsFor(user, selectedValue(fieldSelector, 'spec.nodeName'), lookup);
   }
   if (POD_SUBRESOURCE_VERBS[target.subresource]?.includes(verb) !== true) return false;
-  // A mirror pod, which admission looks at.
+  // A mirror pod; admission checks it.
   if (verb === 'create' && target.subresource === '') return true;
-  // The object of an eviction is no pod.
+  // The object of an eviction is not a pod.
   const sent = target.subresource === 'eviction' ? undefined : (object as KubeObject | undefined);
   const stored = sent ?? lookup.get('pods', target.namespace, target.name);
-  // Nothing there: the answer is NotFound, which tells nothing.
+  // The object does not exist. The response is NotFound, which reveals nothing.
   if (stored === undefined) return true;
   return actsFor(user, (stored as Pod).spec?.nodeName, lookup);
 }
 
-/** Tokens of the accounts of its pods. Which pod, audience and lifetime it may ask for, admission decides. */
+/** An agent may request tokens for the service accounts of its pods. Admission checks pod, audience and lifetime. */
 function mayServiceAccount({ verb, target }: Request, node: string, lookup: ObjectLookup): boolean {
   const isRead = target.subresource === '' && verb === 'get';
   const isToken = target.subresource === 'token' && verb === 'create';
@@ -121,7 +121,7 @@ function mayLease(request: Request, lookup: ObjectLookup): boolean {
   const { user, verb, target } = request;
   if (target.namespace === NODE_LEASES) {
     if (READ_VERBS.has(verb)) return true;
-    // Its name is in the body: admission compares it.
+    // The name is in the body, so admission checks it.
     if (verb === 'create' && target.name === '') return true;
     return LEASE_VERBS.has(verb) && actsFor(user, target.name, lookup);
   }
@@ -138,7 +138,7 @@ function mayClaim({ verb, target }: Request): boolean {
   return target.subresource === 'status' && (verb === 'get' || verb === 'update' || verb === 'patch');
 }
 
-/** Every volume is read. A released one whose folder was made on the agent's node is deleted, with the folder. */
+/** An agent may read all volumes. It may delete a released volume whose folder is on its node, together with the folder. */
 function mayVolume({ verb, target }: Request, node: string, lookup: ObjectLookup): boolean {
   if (target.subresource !== '') return false;
   if (READ_VERBS.has(verb)) return true;
@@ -153,7 +153,7 @@ function mayResourceSlice({ verb, target, object, fieldSelector }: Request, node
   if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') {
     return selectedValue(fieldSelector, 'spec.nodeName') === node;
   }
-  // Without the object nothing can be said yet: these verbs are asked again with it.
+  // Without the object the rule cannot decide. These verbs are checked again with the object.
   if (object === undefined) return true;
   return (object.spec as JsonObject | undefined)?.nodeName === node;
 }
@@ -196,12 +196,12 @@ function configMapsOf(pod: Pod): ReadonlySet<string> {
   return names;
 }
 
-/** Names of the PersistentVolumeClaims that a pod uses, with those that are made for its ephemeral volumes. */
+/** Names of the PersistentVolumeClaims that a pod uses, including those of its ephemeral volumes. */
 function claimsOf(pod: Pod): ReadonlySet<string> {
   return new Set(claimsOfPod(pod).filter((name) => name !== ''));
 }
 
-/** Names of the ResourceClaims that a pod uses, with those that were made from templates for it. */
+/** Names of the ResourceClaims that a pod uses, including those that were made for it from templates. */
 function resourceClaimsOf({ spec, status }: Pod): ReadonlySet<string> {
   const names = new Set<string>();
   for (const claim of spec?.resourceClaims ?? []) add(names, claim.resourceClaimName);

@@ -1,6 +1,6 @@
 /**
- * What a field that holds an object is for, by `Kind.field`, else by `field` alone. The declarations from which all other
- * descriptions come have none for such fields. The words are our own.
+ * Descriptions of fields that hold objects, by `Kind.field` or by `field`. All other descriptions come from the declarations, which
+ * have none for such fields. These texts are Gantry's own.
  */
 const FIELD_TEXTS: Readonly<Record<string, string>> = {
   spec: 'What is wanted: the state that controllers work towards.',
@@ -247,7 +247,7 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
   shardInfo: 'Which part of the objects the list holds.',
 };
 
-/** What is said here of a field; undefined where nothing is. */
+/** The description of a field; undefined if there is none here. */
 export function fieldText(schema: string, field: string): string | undefined {
   const kind = schema.slice(schema.lastIndexOf('.') + 1);
   for (const key of [`${kind}.${field}`, field]) if (Object.hasOwn(FIELD_TEXTS, key)) return FIELD_TEXTS[key];

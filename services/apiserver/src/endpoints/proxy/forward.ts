@@ -14,39 +14,39 @@ import { release, type Upgrade, upgradeOf } from '@gantry/streams';
 
 export interface Forwarding {
   readonly backend: Backend;
-  /** What the backend is asked, escaped, with the query. */
+  /** Path and query of the request to the backend, escaped. */
   readonly target: string;
-  /** What stands before the backend's paths for the client; '' when they are the same. */
+  /** The prefix that the client sees before the backend's paths; '' when the paths are the same. */
   readonly prefix: string;
-  /** Set in place of the client's; undefined takes one away. */
+  /** Headers that replace those of the client. The value undefined removes a header. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Whether the backend may lead clients elsewhere; it may when absent. */
+  /** 'refused' turns redirects of the backend into 502. */
   readonly redirects?: 'refused';
-  /** Called when the two sides have agreed on another protocol, which they speak from then on. */
+  /** Called when client and backend have switched the protocol. */
   readonly onSwitched?: () => void;
-  /** Cuts both connections then; the request's own signal when absent. */
+  /** Closes both connections after a protocol switch. Defaults to the signal of the request. */
   readonly cut?: AbortSignal;
 }
 
-/** The backend could not be asked. The message is what Kubernetes says of it. */
+/** The backend is not reachable. The message is Kubernetes' message. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** It had closed the connection that was kept from an earlier request. */
+/** The backend has closed a kept-alive connection. */
 class StaleConnectionError extends UnreachableError {}
 
-/** How long it may take to open a connection, as with Kubernetes' dialer. */
+/** Timeout for opening a connection, as in Kubernetes' dialer. */
 const CONNECT_MS = 30_000;
-/** For the side that has not ended, once the other one has. */
+/** How long the other connection may stay open after one has ended. */
 const LINGER_MS = 5000;
-/** Pages above this size pass with the links that they have. */
+/** The links of larger pages are not rewritten. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Sends the request on to a backend and its answer back, both as they come, no faster than the receiver reads. A change of
- * protocol joins the two connections. Fails with UnreachableError while nothing has been answered; what fails later ends the
- * client's connection.
+ * Forwards the request to a backend and streams the response back, with back-pressure in both directions. After a protocol switch it
+ * connects the two connections. Throws UnreachableError if nothing has been sent to the client yet. A later failure closes the
+ * connection to the client.
  */
 export async function forward(exchange: Exchange, forwarding: Forwarding): Promise<void> {
   const upgrade = upgradeOf(exchange.req);
@@ -56,7 +56,7 @@ export async function forward(exchange: Exchange, forwarding: Forwarding): Promi
     return;
   }
   if (reply.kind === 'switched') {
-    // Of no use; an error without a listener would end the process.
+    // An error event without a listener would end the process.
     reply.socket.on('error', () => undefined).destroy();
     throw new UnreachableError('error trying to reach service: the backend changed the protocol without being asked');
   }
@@ -69,7 +69,7 @@ export async function forward(exchange: Exchange, forwarding: Forwarding): Promi
   await answer(exchange, forwarding, response);
 }
 
-/** Asks once more on a new connection when the backend had closed the one that was kept before it read anything. */
+/** Sends the request. If the backend had closed the kept-alive connection, sends a safe request again on a new connection. */
 async function askAgain(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
   try {
     return await ask(exchange, forwarding, upgrade);
@@ -113,7 +113,7 @@ async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
   return promise;
 }
 
-/** A request to the backend, not yet ended. */
+/** Opens a request to the backend. The caller ends it. */
 function open(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): ClientRequest {
   const { backend, target } = forwarding;
   const send = backend.scheme === 'https' ? secure : plain;
@@ -128,7 +128,7 @@ function open(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | und
       ...backend.tls,
     });
   } catch (error) {
-    // Certificates that are none, or a name of a user that no header can hold.
+    // Invalid certificates, or a user name with characters that a header cannot contain.
     throw new UnreachableError(`error trying to reach service: ${errorMessage(error)}`, { cause: error });
   }
 }
@@ -145,8 +145,8 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
- * Says where the body ends. For methods that rarely have one Node.js says nothing by itself: the backend would take the body
- * for a request of its own, and believe what it says of its user.
+ * Sets the headers that define the end of the body. Node.js does not set them for methods that rarely have a body. Without them the
+ * backend would parse the body as another request, and trust the user names in its headers.
  */
 function framed(headers: OutgoingHttpHeaders, req: IncomingMessage): OutgoingHttpHeaders {
   if (hasBody(req))
@@ -199,15 +199,15 @@ async function answer(exchange: Exchange, forwarding: Forwarding, response: Inco
     for (const part of page?.parts ?? []) res.write(part);
     await pipeline(response, res);
   } catch {
-    // Half an answer has gone out: that its connection ends is all that can be told.
+    // A part of the response has been sent, so closing the connection is the only way to report the failure.
     res.destroy();
   }
 }
 
 interface Page {
-  /** What has been read of it. */
+  /** The parts that have been read. */
   readonly parts: readonly Buffer[];
-  /** The whole page; absent when it is too large, or in an encoding that is not known. */
+  /** The whole page; absent when it is too large or its encoding is unknown. */
   readonly text?: string;
 }
 
@@ -240,8 +240,8 @@ function decoded(bytes: Buffer, encoding: string): Buffer {
 }
 
 /**
- * Lets both sides talk in the protocol that they have agreed on. When one of them has ended, the other one may still say the rest, and
- * close the connection itself: a connection that is closed with unread bytes loses what its other side has not read.
+ * Connects client and backend after a protocol switch. When one side has ended, the other side may send the rest and close its connection
+ * itself. If the server closed a connection that has unread bytes, the peer would lose data that it has not read yet.
  */
 async function join(
   { res, signal }: Exchange,
@@ -266,14 +266,14 @@ async function join(
     await raceAbort(Promise.race(ended), cut);
     await raceAbort(Promise.allSettled(ended), AbortSignal.any([cut, AbortSignal.timeout(LINGER_MS)]));
   } catch {
-    // One side has broken off, does not close, or both are to be cut: there is nothing more to say.
+    // One side has failed or does not close, or `cut` was aborted. There is nothing left to send.
   } finally {
     for (const socket of [client, server]) socket.on('error', () => undefined).destroy();
     for (const end of ended) end.catch(() => undefined);
   }
 }
 
-/** As `pipe`, but the memory of what has passed is free at once. */
+/** Like `pipe`, but releases the memory of each chunk when it has been written. */
 function copy(from: Duplex, to: Duplex): void {
   from.on('data', (chunk: Buffer) => {
     const isReady = to.write(chunk, () => release(chunk));

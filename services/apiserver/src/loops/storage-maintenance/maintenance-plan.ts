@@ -1,10 +1,10 @@
 import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { COMMIT_ROOT } from '../../storage/keys.ts';
 
-/** What the owner of maintenance sees in each round: every five minutes, and more often while etcd is full (`RoundSchedule`). */
+/** The state that a maintenance round observes. Rounds run every five minutes, and more often while etcd is full (`RoundSchedule`). */
 export interface ObservedStore {
   readonly revision: number;
-  /** The revision of the round before; undefined in an owner's first. */
+  /** The revision of the previous round; undefined in the first round of an owner. */
   readonly previousRevision: number | undefined;
   /** By the member's index; undefined for one that does not respond. */
   readonly members: readonly (MemberStatus | undefined)[];
@@ -15,25 +15,28 @@ export interface ObservedStore {
 }
 
 export type MaintenanceAction =
-  /** With `member`: until that member has removed the history from its file. */
+  /** With `member`: waits until that member has removed the history from its file. */
   | { readonly kind: 'compact'; readonly revision: number; readonly member?: number }
   | { readonly kind: 'remove-keys'; readonly keys: readonly GuardedKey[] }
   | { readonly kind: 'defragment'; readonly member: number }
   /** Allows writes again after NOSPACE. */
   | { readonly kind: 'disarm' };
 
-/** A key to remove if it still is what was seen and, for a lane, if its process still holds no lease. */
+/** A key to remove if its mod revision is unchanged and `absentKey` does not exist. A lane's `absentKey` exists while its process lives. */
 export interface GuardedKey {
   readonly key: string;
   readonly modRevision: number;
   readonly absentKey?: string;
 }
 
-/** Members whose file is mostly air, and much of it, are defragmented: one a round, since one that is answers nothing. */
+/**
+ * A member is defragmented if its file has more unused space than both limits. Only one member per round, since a member does not respond
+ * while it is defragmented.
+ */
 const WORTH_BYTES = 100 * 1024 * 1024;
 const WORTH_SHARE = 0.5;
 
-/** When the owner of maintenance does a round; times in milliseconds, monotonic. */
+/** Decides when the owner of maintenance runs a round. Times are in milliseconds of the monotonic clock. */
 export class RoundSchedule {
   readonly #intervalMs: number;
   readonly #fullCheckMs: number;
@@ -41,7 +44,7 @@ export class RoundSchedule {
   #earlyDueMs = -Infinity;
   #restMs: number;
 
-  /** The first round is due an interval from now. */
+  /** The first round is due one interval after `nowMs`. */
   constructor(intervalMs: number, fullCheckMs: number, nowMs: number) {
     this.#intervalMs = intervalMs;
     this.#fullCheckMs = fullCheckMs;
@@ -50,8 +53,8 @@ export class RoundSchedule {
   }
 
   /**
-   * Whether a round is due: an interval after the last one, and while etcd is full earlier. Rounds that did not help are repeated after
-   * twice the time, up to the interval: an etcd that is full of live objects only loses its members' answers by them.
+   * Whether a round is due: one interval after the last round, or earlier while etcd is full. If a round did not free space, the delay
+   * before the next one doubles, up to the interval: rounds do not help while live objects fill etcd, and members do not respond in them.
    */
   isDue(nowMs: number, isFull: boolean): boolean {
     const isEarly = isFull && nowMs >= this.#earlyDueMs;
@@ -64,8 +67,9 @@ export class RoundSchedule {
 }
 
 /**
- * What to do about history, dead processes' lanes, old deletion records and the members' files. History of at least one round is kept,
- * for watches that resume. Removing a lane is safe at any time: its groups compare a mod revision that never recurs.
+ * Plans the removal of history, of the lanes of dead processes and of old deletion records, and the defragmentation of members. Unless
+ * etcd is full, the history of at least one round is kept for watches that resume. Removing a lane is safe at any time: its groups
+ * compare a mod revision, which never recurs.
  */
 export function planMaintenance(observed: ObservedStore): readonly MaintenanceAction[] {
   const { previousRevision, members } = observed;
@@ -85,9 +89,8 @@ function compaction(revision: number | undefined): readonly MaintenanceAction[] 
 }
 
 /**
- * One compaction by each member that responds, since only the member that is called can say when its own file is free of the
- * history: what is defragmented before stays as large as it was. etcd refuses a revision that is compacted already, so each
- * takes the next one.
+ * One compaction per member that responds. Only the called member waits until its own file is free of the history, and defragmentation
+ * before that does not shrink the file. etcd rejects a revision that is already compacted, so each compaction uses the next revision.
  */
 function compactionsByMember({ revision, members }: ObservedStore): readonly MaintenanceAction[] {
   const present = members.flatMap((member, index) => (member === undefined ? [] : [index]));
@@ -96,7 +99,7 @@ function compactionsByMember({ revision, members }: ObservedStore): readonly Mai
     .filter((action) => action.revision > 0);
 }
 
-/** Whether a member reports that some member of the cluster has run out of space: then etcd refuses every put. */
+/** Whether a member reports that any member has no space left. etcd rejects every put then. */
 export function isFull({ alarms }: MemberStatus): boolean {
   return alarms.some((alarm) => alarm.includes('NOSPACE'));
 }
@@ -117,7 +120,7 @@ function oldRecords(records: readonly KeyValue[], horizon: number | undefined): 
     .map(({ key, modRevision }) => ({ key, modRevision }));
 }
 
-/** A member does not respond while it is defragmented: without a full store, none is while another is down. */
+/** A member does not respond while it is defragmented. So none is defragmented while another is down, unless etcd is full. */
 function membersToDefragment(members: readonly (MemberStatus | undefined)[], full: boolean): readonly number[] {
   const present = members.flatMap((member, index) => (member === undefined ? [] : [{ member, index }]));
   if (full) return present.map(({ index }) => index);

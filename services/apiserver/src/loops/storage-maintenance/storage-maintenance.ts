@@ -14,17 +14,17 @@ import type { Logger } from '@gantry/service';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
-/** What is maintained, how often, and who hears of it. */
+/** Dependencies and intervals of the maintenance. */
 export interface MaintenanceOptions {
   readonly etcd: Etcd;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The name under which this process's commit lanes stand. */
+  /** The process name in the keys of this process's commit lanes. */
   readonly process: string;
-  /** Between rounds; five minutes when absent. */
+  /** Time between rounds; five minutes by default. */
   readonly intervalMs?: number;
-  /** Between looks at whether etcd is full: by the owner, and, without one, by all, give or take half. 30 seconds when absent. */
+  /** Time between checks whether etcd is full; 30 seconds by default. Checks without an owner have a jitter of one half. */
   readonly fullCheckMs?: number;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
@@ -41,16 +41,16 @@ const KEYS_PER_TRANSACTION = 100;
 const RETRY = { initialMs: 500, maxMs: 10_000 };
 
 /**
- * Keeps this process's claim on its commit lanes and, in the apiserver that is elected, maintains etcd: compacts history,
- * removes what ended processes left, defragments. Runs until aborted; failures are reported and retried.
+ * Keeps the key that marks this process as alive. In the elected apiserver, it also maintains etcd: compacts history, removes the keys
+ * of ended processes, and defragments. Runs until aborted. Failures are reported and retried.
  */
 export async function runStorageMaintenance(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   await Promise.all([laneKeeper(options).run(signal), maintainWhileElected(options, signal), rescue(options, signal)]);
 }
 
 /**
- * Frees an etcd that is full and has no owner of maintenance: it grants no lease then, so that none could be elected. Several
- * apiservers may do so at the same time; each step may be repeated, and each round begins by looking whether it is still needed.
+ * Frees space in a full etcd that has no owner of maintenance. A full etcd grants no lease, so no owner can be elected. Several
+ * apiservers may do this at the same time: each step may be repeated, and each round first checks whether it is still needed.
  */
 async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, fullCheckMs = FULL_CHECK_MS, onError } = options;
@@ -66,7 +66,7 @@ async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise
   }
 }
 
-/** One look at an etcd that may be full without an owner, and what it takes to make it writable. Returns whether it was needed. */
+/** Checks whether etcd is full and has no owner; if so, runs a maintenance round. Returns whether that was needed. */
 export async function runRescue(options: MaintenanceOptions, signal: AbortSignal): Promise<'needed' | 'not-needed'> {
   const { etcd } = options;
   const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;
@@ -77,13 +77,13 @@ export async function runRescue(options: MaintenanceOptions, signal: AbortSignal
   return 'needed';
 }
 
-/** Members that do not respond count as not full. They are reported by each round, and not here, where they would be reported often. */
+/** Members that do not respond count as not full. They are reported by rounds only, since this check runs often. */
 async function isAnyFull(etcd: Etcd, signal: AbortSignal): Promise<boolean> {
   const members = await memberStatuses({ etcd }, signal);
   return members.some((member) => member !== undefined && isFull(member));
 }
 
-/** Holds the key without which another process may take over this one's lanes. */
+/** Keeps the key that shows that this process is alive. Without the key, another process may remove this process's lanes. */
 function laneKeeper({ etcd, clock, process, onError }: MaintenanceOptions): ControlLoop {
   let lease: string | undefined;
   return new ControlLoop({
@@ -119,8 +119,8 @@ async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSi
 }
 
 /**
- * Rounds, an interval apart; the first begins one interval after the election. A full etcd waits for none of them: it may have
- * become so since, or a member may have come back whose file is full.
+ * Runs one round per interval; the first starts one interval after the election. A full etcd gets an earlier round: it may have become
+ * full since the last round, or a member with a full file may have come back.
  */
 async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const { etcd, clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
@@ -142,8 +142,8 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
 }
 
 /**
- * One round: observe, plan, act. A member that is down takes no part, and an action that fails is reported and keeps none of the
- * others from being tried. Returns the revision that the next round may forget.
+ * Runs one round: observe, plan, act. Members that are down are left out. A failed action is reported, and the other actions still run.
+ * Returns the revision up to which the next round may compact.
  */
 export async function runMaintenanceRound(
   options: MaintenanceOptions,
@@ -172,7 +172,7 @@ export async function runMaintenanceRound(
   return revision;
 }
 
-/** By the member's index; undefined for one that does not respond, which is reported. */
+/** The status of each member, by its index. A member that does not respond is reported and has undefined. */
 function memberStatuses(
   options: Pick<MaintenanceOptions, 'etcd' | 'onError'>,
   signal: AbortSignal,
@@ -187,7 +187,7 @@ function memberStatuses(
   );
 }
 
-/** The result of a step, or undefined when etcd refused it or did not respond, which is reported. */
+/** Returns the result of a step. If etcd rejects it or does not respond, reports the error and returns undefined. */
 async function attempt<T>(
   { onError }: Pick<MaintenanceOptions, 'onError'>,
   what: string,

@@ -5,7 +5,7 @@ import type { User } from '../../auth/user.ts';
 import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 import type { Fence, ResourceVersion } from '../../storage/object-store.ts';
 
-/** A request that writes, before its body is read. */
+/** A write request whose body has not been read yet. */
 export interface WriteRequest {
   readonly context: RequestContext;
   readonly target: Target;
@@ -14,7 +14,7 @@ export interface WriteRequest {
   readonly subresource: SubresourceDefinition | undefined;
 }
 
-/** What REST and gRPC know of a request. */
+/** The data of a request that REST and gRPC share. */
 export interface RequestContext {
   readonly user: User;
   /** Aborted when the client has gone or the deadline has passed. */
@@ -22,11 +22,11 @@ export interface RequestContext {
   readonly fence: (Fence & { readonly cacheRevision: number }) | undefined;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
-  /** What the audit log is to say of the request. */
+  /** Collects data of the request for the audit log. */
   readonly audit: RequestAudit;
 }
 
-/** The context of a request that came over HTTP; `signal` ends it, unless told the request's own. */
+/** Context of an HTTP request. `signal` aborts the work; it defaults to the signal of the request. */
 export function requestContext(
   exchange: Pick<RequestContext, 'user' | 'signal' | 'audit'> & { readonly warnings: Set<string> },
   signal: AbortSignal = exchange.signal,
@@ -38,10 +38,10 @@ export function requestContext(
 /** Options of writes, validated by the endpoint that parsed them. */
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** `fieldManager`, or what stands before the first '/' of the User-Agent; at most 128 characters. */
+  /** The parameter `fieldManager`. Without it, the part of the User-Agent before the first '/'. At most 128 characters. */
   readonly fieldManager: string;
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
-  /** The last two as the client sent them, for admission; absent when the defaults count as sent. */
+  /** `fieldManager` and `fieldValidation` as the client sent them, for admission. Absent: admission sees the values above. */
   readonly sent?: { readonly fieldManager?: string; readonly fieldValidation?: string };
   /** Whether an apply takes over fields of other managers. */
   readonly force?: boolean;
@@ -50,15 +50,18 @@ export interface WriteOptions {
 /** The write options of a deletion, of which only the dry run matters. */
 export const NO_WRITE_OPTIONS: WriteOptions = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
 
-/** A request body that has not been read. The registry reads it once, after authorisation, and decodes it: strict, warning or ignoring. */
+/**
+ * A request body that has not been read. The registry reads and decodes it once, after authorisation. `fieldValidation` decides whether
+ * unknown fields are errors, are warnings, or are ignored.
+ */
 export interface Body {
   readonly mediaType: 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
   readonly read: () => Promise<Uint8Array>;
-  /** Waits between the steps of decoding a large body; the next round of the event loop when absent. */
+  /** Waits between the steps of decoding a large body. When absent, the decoder waits for the next turn of the event loop. */
   readonly nextTurn?: () => Promise<void>;
 }
 
-/** A body of the apiserver's own. */
+/** A body that the apiserver itself creates. */
 export function jsonBody(object: object): Body {
   const bytes = new TextEncoder().encode(JSON.stringify(object));
   return { mediaType: 'application/json', read: () => Promise.resolve(bytes) };
@@ -71,12 +74,12 @@ export interface Patch {
   readonly read: () => Promise<Uint8Array>;
 }
 
-/** The options of a deletion, which come in its body or its query, and have not been read. */
+/** The options of a deletion, which have not been read. They are in the body or in the query. */
 export interface DeleteBody {
   readonly read: () => Promise<{ readonly options: DeleteOptions; readonly dryRun: boolean }>;
 }
 
-/** A list as a client asks for it. Nothing of it is checked: selectors and versions may be invalid. */
+/** A list request, not validated: selectors and versions may be invalid. */
 export interface ListRequest {
   /** '' for all namespaces or cluster scope. */
   readonly namespace: string;
@@ -86,11 +89,11 @@ export interface ListRequest {
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly limit: number;
   readonly continueToken: string;
-  /** Contradictions in the request: reported after authorisation, if the selectors are valid. */
+  /** Errors of parameters that contradict each other. They are reported after authorisation, if the selectors are valid. */
   readonly faults?: readonly FieldError[];
 }
 
-/** A list of all objects in their present state. */
+/** Lists all objects in their newest state. */
 export const EVERYTHING: ListRequest = {
   namespace: '',
   labelSelector: '',
@@ -101,7 +104,7 @@ export const EVERYTHING: ListRequest = {
   continueToken: '',
 };
 
-/** One page, and how many objects are left where that is known. */
+/** One page of a list. `remainingItemCount` is undefined when it is unknown. */
 export interface ListResponse {
   readonly items: readonly ObjectResponse[];
   readonly resourceVersion: ResourceVersion;
@@ -109,7 +112,7 @@ export interface ListResponse {
   readonly remainingItemCount: number | undefined;
 }
 
-/** A watch as a client asks for it. Nothing of it is checked. */
+/** A watch request, not validated. */
 export interface WatchRequest {
   readonly namespace: string;
   readonly labelSelector: string;
@@ -137,12 +140,12 @@ export const DELETE_AS_USUAL: DeleteOptions = {
   orphanDependents: undefined,
 };
 
-/** Options of a deletion of the apiserver's own. */
+/** The options of a deletion that the apiserver itself starts. */
 export function deleteBody(options: DeleteOptions): DeleteBody {
   return { read: () => Promise.resolve({ options, dryRun: false }) };
 }
 
-/** What a request is about: a resource, one object of it when `name` is not empty, or a part of that object. */
+/** The target of a request: a resource, one object of it when `name` is not empty, or a subresource of that object. */
 export interface Target {
   readonly definition: ResourceDefinition;
   readonly namespace: string;
@@ -155,7 +158,7 @@ export interface Target {
 export interface RegistryReader {
   get(context: RequestContext, target: Target, resourceVersion: string): Promise<ObjectResponse>;
   list(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListResponse>;
-  /** Resolves when the watch is open (bad selectors and versions reject before); items of one moment come as one array. */
+  /** Resolves when the watch is open. Invalid selectors and versions reject the promise. Each array has the items that arrived together. */
   watch(
     context: RequestContext,
     definition: ResourceDefinition,
@@ -178,13 +181,13 @@ export interface RegistryWriter {
     patch: Patch,
     options: WriteOptions,
   ): Promise<{ response: ObjectResponse; created: boolean }>;
-  /** `gone`: the object was removed, and the response is its last state. Else finalizers or a grace period keep it. */
+  /** `gone` is true when the object was removed; the response is then its last state. Else finalizers or a grace period keep it. */
   delete(
     context: RequestContext,
     target: Target,
     body: DeleteBody,
   ): Promise<{ response: ObjectResponse; gone: boolean }>;
-  /** Returns the list as it was before. With a limit, only the objects of that page are deleted. */
+  /** Returns the objects as they were before the deletion. With a limit, deletes only the objects of that page. */
   deleteCollection(
     context: RequestContext,
     definition: ResourceDefinition,
@@ -196,14 +199,14 @@ export interface RegistryWriter {
 /** Streams. Fails with StatusError only. */
 export interface RegistryStreams {
   /**
-   * Authorises and admits a stream with its `options` (PodAttachOptions and the like), whether or not the object exists. Streams to
-   * containers need the right to `create` them, whatever the verb. `target.name` of a proxy may name a port as well.
+   * Authorises and admits a stream with its `options` (such as PodAttachOptions). The object need not exist. Streams to containers
+   * need the right `create` for any HTTP method. For a proxy, `target.name` may also contain a port.
    */
   connect(context: RequestContext, target: Target, verb: Verb | '', options: KubeObject): Promise<void>;
 }
 
 /**
- * The generic registry: the one way to objects for REST and gRPC. `writing/pipeline.ts` holds the order of every write. Fails with
- * StatusError only.
+ * The generic registry. REST and gRPC read and write objects only through it. `writing/pipeline.ts` defines the order of the steps of a
+ * write. Fails with StatusError only.
  */
 export interface Registry extends RegistryReader, RegistryWriter, RegistryStreams {}

@@ -4,22 +4,22 @@ import type { Entry } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import { groupResource } from '../contract/target.ts';
 
-/** Attempts after which a write gives up. A guard fails only when another write has succeeded. */
+/** The maximum number of attempts of a write. A guard fails only when another write has succeeded. */
 export const MAX_TRIES = 100;
-/** Names that are generated for a new object until one is free. */
+/** The maximum number of names that are generated for a new object until one is free. */
 const GENERATE_TRIES = 8;
 
-/** What one attempt at a write came to. */
+/** The outcome of one attempt of a write. */
 export type Outcome =
-  /** Stored or removed. With dry run: it could have been. */
+  /** The object was stored or removed. In a dry run: it could have been. */
   | { readonly kind: 'committed'; readonly response: ObjectResponse; readonly effect: Effect }
   /** Nothing had to be stored. */
   | { readonly kind: 'unchanged'; readonly response: ObjectResponse }
-  /** There is no object, and the verb creates none. */
+  /** The object does not exist, and the verb does not create it. */
   | { readonly kind: 'absent' }
-  /** Another write has taken over what this one had claimed, such as an address: nothing is stored. */
+  /** Another write has taken over a claim of this one, such as an address. Nothing was stored. */
   | { readonly kind: 'claims-lost'; readonly key: string }
-  /** The stored object is not the one from which the attempt started. */
+  /** The stored object has changed since the attempt started. */
   | { readonly kind: 'conflict'; readonly current: Entry | undefined }
   /** The name of a new object is in use. */
   | {
@@ -31,16 +31,16 @@ export type Outcome =
 
 export type Effect = 'created' | 'updated' | 'removed';
 
-/** An outcome that stands. */
+/** A final outcome. */
 export type Decided = Extract<Outcome, { readonly kind: 'committed' | 'unchanged' | 'absent' }>;
 
-/** The state from which an attempt starts, and where it comes from. A creation presumes that there is no object. */
+/** The state from which an attempt starts, and its origin. 'presumed': a create assumes that the object does not exist. */
 export interface State {
   readonly origin: 'presumed' | 'cache' | 'store';
   readonly entry: Entry | undefined;
 }
 
-/** One write that is attempted until its outcome stands. */
+/** One write that is attempted until its outcome is final. */
 export interface Attempts {
   readonly definition: ResourceDefinition;
   readonly name: string;
@@ -49,12 +49,12 @@ export interface Attempts {
 }
 
 /**
- * Attempts a write until its outcome stands:
- * - after a conflict it tries again from the state that was found;
- * - what was decided from the cache stands only when the store has the same state, else it tries again from the store's state;
- * - a generated name that is in use is generated again;
- * - claims that were lost are made again, as is a quota's charge that a recount has given back;
- * - an unknown outcome (Timeout) is never tried again: the write may have happened.
+ * Attempts a write until its outcome is final:
+ * - After a conflict, it tries again from the state that was found.
+ * - A negative outcome from cached state is final only if the store has the same state. Else it tries again from the store's state.
+ * - If a generated name is in use, it generates another one.
+ * - If claims are lost, it makes them again. The same is true for a quota charge that a recount has given back.
+ * - An unknown outcome (Timeout) is never tried again: the write may have taken effect.
  */
 export async function attemptUntilDecided(first: State, write: Attempts): Promise<Decided> {
   let state = first;
@@ -69,7 +69,7 @@ export async function attemptUntilDecided(first: State, write: Attempts): Promis
   return decided;
 }
 
-/** Runs `step` until it returns a value, at most `limit` times; undefined when it never did. */
+/** Runs `step` until it returns a value, at most `limit` times. Returns undefined if it never does. */
 export async function retry<T>(limit: number, step: (tries: number) => Promise<T | undefined>): Promise<T | undefined> {
   for (let tries = 1; tries <= limit; tries++) {
     const value = await step(tries);
@@ -80,7 +80,7 @@ export async function retry<T>(limit: number, step: (tries: number) => Promise<T
 
 type OutcomeOrError = Outcome | { readonly kind: 'failed'; readonly error: unknown };
 
-/** The state for the next attempt; undefined when the outcome stands. */
+/** The state for the next attempt; undefined when the outcome is final. */
 async function stateAfter(
   outcome: OutcomeOrError,
   { state, tries, readStored }: { state: State; tries: number; readStored: Attempts['readStored'] },

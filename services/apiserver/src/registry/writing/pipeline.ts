@@ -12,17 +12,17 @@ import { groupResource } from '../contract/target.ts';
 import type { WriteRequest } from '../contract/registry.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
 
-/** How long, and how many revisions, a cache may be behind its client. */
+/** Limits for waiting until the cache has reached the version that the client has read: milliseconds, and revisions. */
 const CATCH_UP_MS = 100;
 const MAX_AHEAD = 10_000;
 
-/** What a write did. */
+/** The result of a write. */
 export interface Written {
   readonly response: ObjectResponse;
   readonly effect: Effect | 'none';
 }
 
-/** Every write: authorises, then reads and decodes the body, then attempts it until its outcome stands. */
+/** Runs a write: authorises it, reads and decodes the body, and attempts it until its outcome is final. */
 export async function write<Body, Sent>(
   parts: WriteParts,
   verb: WriteVerb<Body, Sent>,
@@ -34,7 +34,7 @@ export async function write<Body, Sent>(
   return carryOut(parts, verb, { ...request, rights: 'depend-on-object', fence, ...decoded });
 }
 
-/** Carries out a write whose body was decoded, from the given state or from the one that is known. */
+/** Runs a write whose body is decoded. Starts from `from`; without it, from the cached or stored state. */
 export async function carryOut<Sent>(
   parts: WriteParts,
   verb: Pick<WriteVerb<never, Sent>, 'right' | 'startsFrom' | 'draft' | 'respond'>,
@@ -62,9 +62,9 @@ export async function carryOut<Sent>(
 }
 
 /**
- * The order of every write, from the decoded body to the commit. Two writes of the server itself go to the committer alone: the
- * marks of an eviction (its pod's condition, its budget's count; `../verbs/evict.ts`) and the status of a quota that admission charges
- * (`quota-charges.ts`). They are parts of a request that was authorised and admitted.
+ * Defines the order of the steps of every write, from the decoded body to the commit. Two internal writes use the committer directly.
+ * They are the marks of an eviction (condition of the pod, count of the budget; `../verbs/evict.ts`), and the status of a quota that
+ * admission charges (`quota-charges.ts`). Both belong to a request that is already authorised and admitted.
  */
 async function attempt<Sent>(
   parts: WriteParts,
@@ -100,19 +100,22 @@ async function attempt<Sent>(
   return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });
 }
 
-/** Forgets the charge that a recount gave back. Those to other quotas stand, and are not made again. */
+/** Removes the charge that a recount has given back. Charges to other quotas stay, so that they are not made twice. */
 function forgetCharges(charged: Map<string, Charge>, key: string): void {
   for (const [uid, { condition }] of charged) if (condition.key === key) charged.delete(uid);
 }
 
-/** What is about to be stored. */
+/** An admitted object, ready to be stored. */
 interface Admitted {
   readonly draft: Draft;
   readonly lookups: Lookups;
   readonly conditions: readonly Unchanged[];
 }
 
-/** Claims what the object needs, commits, and gives back what is no longer needed: after a commit of before, else of now. */
+/**
+ * Claims the addresses and ports of the object and commits it. After a commit, releases the claims that only the old object needed.
+ * After a failure, releases the new claims.
+ */
 async function claimAndCommit(
   { allocators, deps }: WriteParts,
   { context, target, options }: Write<unknown>,
@@ -132,15 +135,15 @@ async function claimAndCommit(
     }
     return outcome;
   } catch (error) {
-    // Claims stay while the outcome is unknown: the repair at start gives them back when no object holds them.
+    // After an unknown outcome the claims stay. If no object holds them, the repair at the next start releases them.
     if (!isReason(error, 'Timeout')) await claim.rollback();
     throw error;
   }
 }
 
 /**
- * Refuses who may not do this, before a byte of the body is read. Rights of agents may depend on the stored object: they are asked
- * for again when it is known.
+ * Authorises the request before its body is read. The rights of agents may depend on the stored object, so they are checked again when
+ * the object is known.
  */
 export function authorise(
   { deps }: Pick<WriteParts, 'deps'>,
@@ -151,7 +154,7 @@ export function authorise(
   return verb.startsFrom === 'not-stored' ? undefined : fenceOf(context, target.definition, target.name, verb.right);
 }
 
-/** Asks for the rights that depend on the stored object. */
+/** Checks the rights that depend on the stored object. */
 function authoriseStored(
   { deps }: WriteParts,
   { right }: Pick<WriteVerb<never, never>, 'right'>,
@@ -163,7 +166,7 @@ function authoriseStored(
   deps.authorizer.authorize(context, right, target, asJson(stored?.object));
 }
 
-/** Asks for the right to create: an update or an apply that creates needs it as well. */
+/** Checks the right to create. An update or an apply that creates an object needs it as well. */
 function authoriseNew(
   { deps }: WriteParts,
   { right }: Pick<WriteVerb<never, never>, 'right'>,
@@ -175,7 +178,7 @@ function authoriseNew(
   deps.authorizer.authorize(context, 'create', target, asJson(object));
 }
 
-/** Undefined when only the store can tell. */
+/** The state for the first attempt; undefined if it must be read from the store. */
 async function firstState<Sent>(
   { deps }: WriteParts,
   { startsFrom }: Pick<WriteVerb<never, never>, 'startsFrom'>,
@@ -185,7 +188,7 @@ async function firstState<Sent>(
   const { cache } = deps;
   if (!cache.ready) return undefined;
   const ahead = revisionOf(Number(seenVersion)) - cache.revision;
-  // Waiting a moment costs less than a read of the store and a second attempt. A version that is far ahead was never given.
+  // A short wait costs less than a read from the store and a second attempt. No client can have read a version that is far ahead.
   if (ahead > 0 && ahead < MAX_AHEAD) await cache.reach(cache.revision + ahead, CATCH_UP_MS, context.signal);
   const { definition, namespace, name } = target;
   const entry = cache.resource(definition).get(objectKey(definition, namespace, name));

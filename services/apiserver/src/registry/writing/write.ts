@@ -12,7 +12,7 @@ import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { Reader } from '../reading/reader.ts';
 import type { Target, WriteOptions, WriteRequest } from '../contract/registry.ts';
 
-/** What every write works with. */
+/** The dependencies of every write. */
 export interface WriteParts {
   readonly deps: RegistryDependencies;
   readonly admission: AdmissionChain;
@@ -21,14 +21,14 @@ export interface WriteParts {
   readonly reader: Reader;
 }
 
-/** What a body says. Where it says more than the object, that holds instead of what the request said. */
+/** The content of a request body. Fields that are set replace those of the request. */
 export interface Decoded<Sent> {
   readonly sent: Sent;
-  /** The object that the body names, for resources that are only posted. */
+  /** The object that the body names, for resources that support only create. */
   readonly target?: Target;
   /** For deletions: DeleteOptions may ask for a dry run. */
   readonly options?: WriteOptions;
-  /** The resourceVersion that the client has seen: the cache gets a moment to reach it. */
+  /** The resourceVersion that the client has read. The write waits a short time until the cache has reached it. */
   readonly seenVersion?: string;
 }
 
@@ -37,15 +37,15 @@ export interface Write<Sent> extends WriteRequest, Decoded<Sent> {
   readonly target: Target;
   readonly options: WriteOptions;
   readonly fence: Fence | undefined;
-  /** Whether rights that depend on the object are still to be asked for, or the whole right was granted already. */
+  /** 'depend-on-object': the authorizer decides again when the object is known. 'granted': the write is fully authorised already. */
   readonly rights: 'depend-on-object' | 'granted';
 }
 
 /** The object from which an attempt starts. */
 export interface StoredState {
-  /** As it is stored. */
+  /** The object in its storage version. */
   readonly entry: Entry;
-  /** As the version of the request shows it. */
+  /** The object in the version of the request. */
   readonly shown: Entry;
   readonly object: KubeObject;
 }
@@ -57,39 +57,42 @@ export interface Attempt<Sent = unknown> extends Write<Sent> {
   readonly now: Instant;
 }
 
-/** What distinguishes a verb from the others. The pipeline fixes the order. */
+/** The steps that differ between verbs. The pipeline defines their order. */
 export interface WriteVerb<Body, Sent> {
-  /** The verb whose right is asked for. */
+  /** The verb that the user must be allowed. */
   readonly right: 'create' | 'update' | 'patch' | 'delete';
-  /** A creation presumes that there is no object. A verb whose object is answered and not stored needs no state and no fence. */
+  /**
+   * The state before the write. 'nothing': a create assumes that the object does not exist. 'not-stored': the result is returned and not
+   * stored, so the verb needs no stored state and no fence.
+   */
   readonly startsFrom: 'nothing' | 'stored' | 'not-stored';
-  /** Reads the body and decodes it. Called once, after authorisation. */
+  /** Reads and decodes the body. Called once, after authorisation. */
   readonly decode: (request: WriteRequest, body: Body) => Promise<Decoded<Sent>>;
-  /** The object that this verb makes of the stored one; undefined when there is none and the verb needs one. */
+  /** Makes the new object from the stored one. Undefined when the verb needs a stored object and there is none. */
   readonly draft: (parts: WriteParts, attempt: Attempt<Sent>) => Draft | undefined;
-  /** The response, where that is not the object that was written. */
+  /** Makes the response, if it is not the written object. */
   readonly respond?: (response: ObjectResponse, write: Write<Sent>) => ObjectResponse;
 }
 
-/** An object on its way into the store. The pipeline calls the steps in the order in which they stand here. */
+/** An object that is about to be stored. The pipeline calls the methods in this order. */
 export interface Draft {
   /** The object; the steps change it in place. */
   readonly object: KubeObject;
-  /** Records the manager of the fields that changed. */
+  /** Records the field manager of the changed fields. */
   record(): void;
-  /** What admission judges. */
+  /** The request that admission checks. */
   admissionRequest(): AdmissionRequest;
   /**
-   * Restores the fields that only the server sets. Returns what the validating checks judge: `admitted`, with the name
-   * that a new object was given. Its object is a view of `object`, not `object`, for a Scale or a Binding.
+   * Restores the fields that only the server may set. Returns the request for the validating checks: `admitted`, with the generated name
+   * of a new object. For a Scale or a Binding, the object of that request is a view and not `object` itself.
    */
   restore(admitted: AdmissionRequest): AdmissionRequest;
-  /** Sets what the kind's strategy sets. */
+  /** Runs the strategy of the kind, which sets its fields. */
   prepare(): void;
-  /** Rejects with Invalid. May take several turns of the event loop. */
+  /** Rejects with a StatusError Invalid. May take several turns of the event loop. */
   validate(): Promise<void>;
-  /** Claims what must be unique in the cluster. */
+  /** Claims values that must be unique in the cluster, such as addresses. */
   claim(): Promise<Allocation>;
-  /** Stores the object, while each of the claims is in the version that was made or found for it. */
+  /** Stores the object if all claims still have the version in which they were created or found. */
   commit(claims: Allocation['claims'], lookups: Lookups): Promise<Outcome>;
 }
