@@ -63,15 +63,15 @@ import { flowObjects } from './loops/flow-objects/flow-objects.ts';
 
 export interface ApiServerOptions {
   readonly store: ObjectStore;
-  /** The built-in resources, in discovery order: those of @gantry/kinds, and in tests others. */
+  /** The built-in resources in discovery order. They come from @gantry/kinds; tests use others. */
   readonly resources: readonly ResourceDefinition[];
   readonly tls: TlsSource;
-  /** The client certificate for agents, and the authority of their servers. */
+  /** The client certificate for calls to agents, and the CA of the agents' servers. */
   readonly agentTls: TlsSource;
-  /** What extension servers know apiservers by: its authority, and a certificate for `front-proxy-client`. */
+  /** The front proxy's CA, and the client certificate `front-proxy-client` for calls to extension servers. */
   readonly frontProxy: TlsSource;
   readonly signingKeys: SigningKeySource;
-  /** The folder of the bootstrap token's file. */
+  /** The folder with the file of the bootstrap token. */
   readonly bootstrapDir: string;
   readonly settings: RegistrySettings;
   readonly listen: {
@@ -81,15 +81,18 @@ export interface ApiServerOptions {
     readonly onRest?: (port: number) => void;
     readonly onGrpc?: (port: number) => void;
   };
-  /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice, and for new connections to go elsewhere. 1500 ms when absent. */
+  /**
+   * How long `/readyz` fails before the listeners stop, 1500 ms by default. In this time the load balancer notices it and sends new
+   * connections to other apiservers.
+   */
   readonly unreadyMs?: number;
-  /** The apiservers, for the endpoints of `default/kubernetes`, which are not written when absent. */
+  /** The apiservers, for the endpoints of the Service `default/kubernetes`. When absent, these endpoints are not written. */
   readonly peers?: PeerRegistry;
-  /** How the members of the store are, for ComponentStatuses. */
+  /** Health of the store's members, for ComponentStatuses. */
   readonly storeHealth: StoreHealth;
-  /** What nodes and pods use, where `resources` has metrics.k8s.io. */
+  /** Resource usage of nodes and pods. Used if `resources` contains metrics.k8s.io. */
   readonly usage: UsageSource;
-  /** Leads to what runs on nodes. */
+  /** Opens streams to containers and to node proxies on agents. */
   readonly agentStreams: AgentStreams;
   readonly agentLogs: AgentLogs;
   /** Further conditions of readiness. */
@@ -99,16 +102,16 @@ export interface ApiServerOptions {
   readonly newUid: NewUid;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Requests, for reports of stalls. */
+  /** The running requests, for reports about stalls of the event loop. */
   readonly activities: Activities;
   /** Writes the events of requests to the audit log. */
   readonly audit: AuditTrail;
 }
 
-/** Paths of subresources that lead to what an object stands for. */
+/** Paths of subresources that connect to a container, a pod, a service or a node. */
 const STREAMS = /^\/api\/v1\/.*\/(attach|exec|log|portforward|proxy)(\/|$)/;
 
-/** An API server as members of a run group, in the order in which they depend on each other. */
+/** An apiserver as members of a run group, in the order of their dependencies. */
 export interface ApiServer {
   readonly members: readonly GroupMember[];
   readonly health: Health;
@@ -117,7 +120,7 @@ export interface ApiServer {
   readonly cache: WatchCache;
 }
 
-/** Wires store, cache, registry, loops and endpoints. Nothing runs before the members do. */
+/** Creates store, cache, registry, loops and endpoints. Nothing runs until the members run. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { store, clock, random, newUid, logger, settings } = options;
   const state = { bootstrap: 'pending', process: 'serving' } as ServerState;
@@ -203,7 +206,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return { members, health, registry, client, cache };
 }
 
-/** The ports of gRPC and REST. */
+/** The gRPC and REST servers. */
 function endpoints(
   { tls, listen, clock, activities, logger }: ApiServerOptions,
   served: {
@@ -235,7 +238,7 @@ function endpoints(
   ];
 }
 
-/** Authentication and authorisation over what the cache holds. */
+/** Authentication and authorisation, which use the cached objects. */
 function createSecurity(
   { bootstrapDir, signingKeys, clock, newUid, logger, metrics }: ApiServerOptions,
   cache: WatchCache,
@@ -259,7 +262,7 @@ function createSecurity(
   };
 }
 
-/** What the apiserver does by itself, without a request. */
+/** The control loops of the apiserver. */
 function controlLoops(
   { store, resources, peers, settings, clock, random, logger }: ApiServerOptions,
   wiring: {
@@ -286,12 +289,12 @@ function controlLoops(
   ];
 }
 
-/** Flow control by the cached configuration, and what keeps that configuration. */
+/** Flow control by the cached configuration, and the loop that keeps the default configuration. */
 function createFlowControl(
   { clock, metrics, logger }: { readonly clock: Clock; readonly metrics: Metrics; readonly logger: Logger },
   cache: WatchCache,
 ): { readonly control: FlowController; readonly members: (client: LoopbackClient) => readonly GroupMember[] } {
-  // Looked up once: every request asks for both snapshots.
+  // The lookups happen once, since every request reads both snapshots.
   const schemas = cache.resource(FLOW_SCHEMAS);
   const levels = cache.resource(PRIORITY_LEVEL_CONFIGURATIONS);
   const source = { schemas: () => schemas.snapshot(), levels: () => levels.snapshot() };

@@ -6,18 +6,18 @@ import { type Client, type ClientReadableStream, Metadata, type ServiceError, st
 import type { Backend } from '../http/backend.ts';
 import { AGENT_PORT, type AgentAddress, agentConnected, agentBackend, openAgent } from './agent-connection.ts';
 
-/** A stream that an agent has accepted, for one request. Disposing of it tells the agent to end it. */
+/** A stream of one request that an agent has accepted. Disposal makes the agent end it. */
 export interface AcceptedStream extends Disposable {
-  /** Where the client's request is passed on to. */
+  /** The backend to which the client's request is forwarded. */
   readonly backend: Backend;
   readonly path: string;
-  /** Aborted when the agent is gone or does not answer. Not aborted when it has ended the stream. */
+  /** Aborted when the agent is gone or does not respond, but not when the agent has ended the stream. */
   readonly lost: AbortSignal;
 }
 
-/** Opens streams to what runs on nodes. */
+/** Opens streams on agents. */
 export interface AgentStreams {
-  /** Rejects with AgentRefusedError when the agent refuses the stream, with StatusError when it cannot be reached. */
+  /** Rejects with AgentRefusedError when the agent rejects the stream, and with StatusError when the agent is unreachable. */
   open(agent: AgentAddress, start: MessageInitShape<typeof StreamStartSchema>): Promise<AcceptedStream>;
 }
 
@@ -26,12 +26,12 @@ type StreamClient = Client & {
 };
 
 const CONNECT_MS = 5000;
-/** Of a ticket. */
+/** Maximum size of a message of the agent. */
 const MAX_MESSAGE_BYTES = 4096;
-/** A frozen or unreachable agent says nothing; its streams would last forever. */
+/** Without pings, streams of a frozen or unreachable agent would last forever. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5000 };
 
-/** Streams over mutual TLS; an agent's certificate must be made out to its node's name. */
+/** Opens streams over mutual TLS. The certificate of an agent must have the name of its node. */
 export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentStreams {
   return {
     open: async (agent, start) => {
@@ -62,17 +62,17 @@ function begin(
     call.once('data', ({ ticket }: StreamTicket) => resolve({ ticket, lost: lost.signal }));
     call.on('error', (error: ServiceError) => {
       reject(toRefusal(error));
-      // It is our own end of the call otherwise.
+      // CANCELLED means that this process has ended the call itself.
       if (error.code !== status.CANCELLED) lost.abort(error);
     });
     call.once('end', () => reject(new AgentRefusedError(500, 'the agent has not started the stream')));
   });
 }
 
-/** An agent refuses a stream. The message is for the client. */
+/** An agent has rejected a stream. The message is for the client. */
 export class AgentRefusedError extends Error {
   override readonly name = 'AgentRefusedError';
-  /** Of HTTP. */
+  /** The HTTP status code. */
   readonly code: number;
 
   constructor(code: number, message: string) {
@@ -81,7 +81,7 @@ export class AgentRefusedError extends Error {
   }
 }
 
-/** An agent's refusal comes with the Status that it stands for. */
+/** Converts a gRPC error of an agent. Its metadata may contain a Status. */
 function toRefusal({ metadata, code: grpcCode, details }: ServiceError): AgentRefusedError {
   const { code = 500, message = `${status[grpcCode] ?? grpcCode}: ${details}` } = parseStatus(
     metadata?.get('gantry-status-bin')[0],
@@ -96,7 +96,7 @@ function parseStatus(carried: unknown): { readonly code?: number; readonly messa
     const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;
     return { ...(isError ? { code } : {}), ...(typeof message === 'string' ? { message } : {}) };
   } catch {
-    // No Status: the error of gRPC has a text of its own.
+    // Without a Status, the caller uses the text of the gRPC error.
     return {};
   }
 }

@@ -7,19 +7,19 @@ import { AGENT_PORT, type AgentAddress, openAgent } from './agent-connection.ts'
 import type { NodeUsage, UsageSource } from './usage-source.ts';
 import { readNodeUsage } from './usage-reply.ts';
 
-/** Agents measure every 10 s: a reply is good for a while. */
+/** A reply is reused for this time. Agents measure every 10 s. */
 const FRESH_MS = 5000;
-/** An agent that has not responded is not asked again for this long: it would hold up every request. */
+/** An agent that has not responded is skipped for this time, since it would delay every request. */
 const SHUNNED_MS = 10_000;
-/** For one agent, connecting included. */
+/** Timeout of the call to one agent, including the connection. */
 const CALL_MS = 2000;
-/** For all agents together. */
+/** Timeout of a read of all agents. */
 const WHOLE_MS = 4000;
-/** How many agents are asked at once. */
+/** Maximum number of concurrent calls of a read. */
 const PARALLEL = 64;
-/** A connection that is not used for this long is closed. */
+/** A connection that is idle for this time is closed. */
 const IDLE_MS = 120_000;
-/** Of a reply; 110 pods take a hundredth of it. */
+/** Maximum size of a reply. 110 pods need about one percent of it. */
 const MAX_REPLY_BYTES = 2 ** 20;
 
 type UsageClient = Client & {
@@ -31,7 +31,7 @@ type UsageClient = Client & {
   ): void;
 };
 
-/** What is known of one agent. */
+/** Connection and last reply of one agent. */
 interface Known {
   readonly host: string;
   readonly client: UsageClient;
@@ -41,10 +41,10 @@ interface Known {
   asking?: Promise<NodeUsage | undefined>;
 }
 
-/** A source of usage whose connections must be closed. */
+/** A usage source that must be disposed, which closes its connections. */
 export interface AgentUsage extends UsageSource, Disposable {}
 
-/** Asks agents over gRPC. Requests that come together share a call, and connections are kept while they are used. */
+/** Reads usage from agents over gRPC. Concurrent reads share one call per agent. Connections are kept while they are used. */
 export function createAgentUsage(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentUsage {
   const agents = new Map<string, Known>();
   const forget = (node: string): void => {
@@ -54,7 +54,7 @@ export function createAgentUsage(tls: TlsSource, clock: Clock, port: number = AG
   const forgetAll = (): void => {
     for (const node of [...agents.keys()]) forget(node);
   };
-  // Connections that were opened under the old certificate are not used again.
+  // Connections with the old certificate are closed.
   const unsubscribe = tls.subscribe(forgetAll);
   const knownOf = (address: AgentAddress): Known => {
     const found = agents.get(address.node);
@@ -86,7 +86,7 @@ export function createAgentUsage(tls: TlsSource, clock: Clock, port: number = AG
       } catch (error) {
         signal.throwIfAborted();
         if (!deadline.aborted) throw error;
-        // Those that have not responded by now are left out; their replies serve the next request.
+        // Agents that have not responded in time are left out. Their late replies serve the next read.
         waiting.length = 0;
       }
       return new Map(found);
@@ -109,7 +109,7 @@ async function usageOf(known: Known, clock: Clock): Promise<NodeUsage | undefine
   return await known.asking;
 }
 
-/** Undefined when the agent does not respond, or not as an agent does. */
+/** Calls one agent. Returns undefined when the call fails. */
 async function ask(known: Known, clock: Clock): Promise<NodeUsage | undefined> {
   const reply = await call(known.client, clock.now() + CALL_MS);
   if (reply === undefined) {

@@ -4,27 +4,27 @@ import { type Clock, errorMessage, formatTime, pause, Signal } from '@gantry/bas
 import type { GroupMember, Logger, Metrics } from '@gantry/service';
 
 export interface LogFileOptions {
-  /** Shared by all API servers of the host; each writes a file of its own. */
+  /** All apiservers of the host share this folder. Each writes its own file. */
   readonly folder: string;
-  /** Distinguishes this server's file. */
+  /** The part of the file name that identifies this server. */
   readonly server: string;
-  /** A file of this size is rotated. */
+  /** A file that has reached this size is rotated. */
   readonly maxBytes: number;
-  /** Number of rotated files that are kept in the folder, those of all servers together. */
+  /** Maximum number of rotated files in the folder, for all servers together. */
   readonly maxBackups: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-/** Takes lines; a member of the process writes them. */
+/** Queues lines, which `member` writes to the file. */
 export interface LogFile {
-  /** Queues a line, without its end. Never waits: lines above the limit of the queue are dropped and counted. */
+  /** Queues a line without its line break. Never blocks: when the queue is full, lines are dropped and counted. */
   append(line: string): void;
   readonly member: GroupMember;
 }
 
-/** More bytes than this do not wait to be written: the disk is full or slower than the requests. */
+/** Maximum bytes in the queue. It is reached when the disk is full or too slow. */
 const MAX_QUEUED = 16 * 1024 * 1024;
 const RETRY_MS = 1000;
 const PREFIX = 'audit-';
@@ -86,7 +86,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   };
 }
 
-/** A file that is renamed and begun anew when it is full. */
+/** A file that is renamed when it is full; then a new file begins. */
 class RotatingFile {
   readonly #options: LogFileOptions;
   readonly #path: string;
@@ -116,7 +116,7 @@ class RotatingFile {
 
   async #start(): Promise<{ readonly handle: FileHandle; size: number }> {
     await mkdir(this.#options.folder, { recursive: true });
-    // The owner alone: events name users and objects.
+    // Only the owner may read the file, since events name users and objects.
     const handle = await open(this.#path, 'a', 0o600);
     return { handle, size: (await handle.stat()).size };
   }
@@ -134,7 +134,7 @@ class RotatingFile {
     await this.#prune();
   }
 
-  /** Removes the oldest rotated files above the limit, those of servers that are gone too. */
+  /** Removes the oldest rotated files above the limit, including files of former servers. */
   async #prune(): Promise<void> {
     const { folder, maxBackups } = this.#options;
     const rotated = (await readdir(folder)).filter((name) => name.startsWith(PREFIX) && ROTATED.test(name));
@@ -146,7 +146,7 @@ class RotatingFile {
   }
 }
 
-/** Undefined for a file that another server has removed. */
+/** The status of a file; undefined if another server has removed it. */
 async function statOf(path: string): Promise<{ readonly mtimeMs: number } | undefined> {
   try {
     return await stat(path);

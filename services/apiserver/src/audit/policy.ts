@@ -1,16 +1,16 @@
 import type { User } from '../auth/user.ts';
 
-/** How much of a request is logged, from least to most. */
+/** The levels of a policy, from least to most content. */
 export const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** The moments of a request at which an event may be logged. */
+/** The stages of a request at which an event may be logged. */
 export const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /**
- * Resources of a group. An empty list and a single asterisk are all of them with their subresources; `pods/*` is pods with theirs, and
- * an asterisk before `/scale` every resource's scale.
+ * Resources of a group. An empty list or a single asterisk means all resources and their subresources. `pods/*` means all subresources of
+ * pods. An asterisk before `/scale` means the scale of every resource.
  */
 export interface GroupResources {
   readonly group: string;
@@ -18,7 +18,7 @@ export interface GroupResources {
   readonly resourceNames: readonly string[];
 }
 
-/** One rule: the level of the requests that it matches. Empty lists match everything. */
+/** One rule, which sets the level of the requests that it matches. An empty list matches everything. */
 export interface AuditRule {
   readonly level: Level;
   readonly users: readonly string[];
@@ -28,7 +28,7 @@ export interface AuditRule {
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly Stage[];
-  /** The policy's own setting when undefined. */
+  /** Defaults to the setting of the policy. */
   readonly omitManagedFields: boolean | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface AuditPolicy {
   readonly omitManagedFields: boolean;
 }
 
-/** What a request is about, as policies and events name it. */
+/** The attributes of a request in policies and audit events. */
 export type AuditedRequest =
   | {
       readonly kind: 'resource';
@@ -54,14 +54,14 @@ export type AuditedRequest =
     }
   | { readonly kind: 'path'; readonly verb: string; readonly path: string };
 
-/** What a policy says of one request. */
+/** The decision of a policy about one request. */
 export interface AuditDecision {
   readonly level: Level;
   readonly omitStages: ReadonlySet<Stage>;
   readonly omitManagedFields: boolean;
 }
 
-/** Decides by the first rule that matches; a request that no rule matches is not logged. Kubernetes' `policyRuleEvaluator`. */
+/** Applies the first rule that matches. A request without a matching rule is not logged. Source: Kubernetes' `policyRuleEvaluator`. */
 export function decideLevel(policy: AuditPolicy, user: User, request: AuditedRequest): AuditDecision {
   const rule = policy.rules.find((one) => matches(one, user, request));
   return {
@@ -71,15 +71,15 @@ export function decideLevel(policy: AuditPolicy, user: User, request: AuditedReq
   };
 }
 
-/** Verbs of requests that change nothing. */
+/** Verbs of read requests. */
 const READS: readonly string[] = ['get', 'list', 'watch', 'head', 'options'];
 
-/** Subresources that do what they are asked to by any method, GET included. */
+/** Subresources that may change something with any method, also with GET. */
 const STREAMS = /\/(attach|exec|portforward|proxy)$/;
 
 /**
- * Whether any request that only reads can be logged: without such a rule, reads need no decision. Requests for streams and proxies
- * need one always, so that rules for them alone do not count.
+ * Whether the policy may log a read request. If not, read requests need no decision. Requests for streams and proxies always need a
+ * decision, so rules only for them do not count here.
  */
 export function concernsReads({ rules }: AuditPolicy): boolean {
   return rules.some((rule) => {

@@ -6,7 +6,7 @@ import { listVersion, revisionOf } from './object-keys.ts';
 
 type ObjectItem = Exclude<WatchItem, { readonly type: 'BOOKMARK' }>;
 
-/** One change of a resource, with both sides, so that selectors can be judged on each. */
+/** One change of an object, with the old and the new state. Selectors are evaluated on both. */
 export interface CacheEvent {
   readonly resourceVersion: ResourceVersion;
   readonly at: Instant;
@@ -16,24 +16,24 @@ export interface CacheEvent {
   readonly current: Entry | undefined;
   /** The stored size of both objects, which the event keeps in memory. */
   readonly bytes: number;
-  /** The old object at this event's version: shown to watches that lose sight of it. */
+  /** The old object with the version of this event, for watches whose selector no longer matches. */
   readonly gone: () => Entry | undefined;
-  /** Made once and shared by all watches. */
+  /** The watch items, created once and shared by all watches. */
   readonly items: { added?: ObjectItem; modified?: ObjectItem; deleted?: ObjectItem };
 }
 
 export interface RingLimits {
-  /** Events kept however old they are. */
+  /** This many events are kept regardless of their age. */
   readonly minEvents: number;
-  /** Events kept at most. */
+  /** Maximum number of kept events. */
   readonly maxEvents: number;
-  /** Stored bytes of the objects in kept events at most; the newest revision is kept in any case. */
+  /** Maximum stored bytes of the objects in kept events. The newest revision is always kept. */
   readonly maxBytes: number;
-  /** How long events are kept while there is room. */
+  /** How long events are kept, within the other limits. */
   readonly keepMs: number;
 }
 
-/** Recent events of one resource. Whole revisions are evicted, so that a resume finds all of a revision or none. */
+/** Recent events of one resource. Events of one revision are evicted together, so that a resumed watch gets all or none of them. */
 export class EventRing {
   readonly #limits: RingLimits;
   #events: CacheEvent[] = [];
@@ -46,17 +46,17 @@ export class EventRing {
     this.#floor = floor;
   }
 
-  /** Every event after this version is here. */
+  /** All events after this version are kept. */
   get floor(): ResourceVersion {
     return this.#floor;
   }
 
-  /** Events that are kept. */
+  /** Number of kept events. */
   get size(): number {
     return this.#events.length - this.#head;
   }
 
-  /** Stored bytes of the objects in them. */
+  /** Stored bytes of the objects in the kept events. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -9,25 +9,25 @@ export type WatchItem =
 
 const LINE_END = 0x0a;
 
-/** What a response is made of: the object, shared and frozen by convention, and the bytes made from it so far. */
+/** An object and its encoded forms. The object is shared, so callers must not change it. */
 export interface ObjectResponse {
   readonly object: KubeObject;
-  /** JSON bytes as Go writes them, made once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
+  /** JSON bytes as Go writes them, encoded once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
   json(): Uint8Array;
-  /** The same with the line end that Kubernetes puts after a JSON body. The bytes are shared with `json`. */
+  /** The JSON bytes with the line break that Kubernetes adds to a JSON body. The memory is shared with `json`. */
   jsonLine(): Uint8Array;
-  /** `application/vnd.kubernetes.protobuf` bytes, envelope included, made once per revision and shared. */
+  /** `application/vnd.kubernetes.protobuf` bytes with the envelope, encoded once per revision and shared. */
   protobuf(): Uint8Array;
-  /** Any other bytes that many may share, made once by `make` and known by their name. */
+  /** Any other shared bytes, created once by `make` and identified by `name`. */
   form(name: string, make: () => Uint8Array): Uint8Array;
 }
 
-/** Makes the protobuf bytes of an object, envelope included. */
+/** Encodes an object as protobuf, with the envelope. */
 export type EncodeProtobuf = (object: KubeObject) => Uint8Array;
 
 /**
- * An object and the bytes made from it, each at most once as long as there is room for them. The JSON begins with
- * `{"kind":…,"apiVersion":…,` in this order, so that a list can cut both off its items without parsing.
+ * An object and its encoded forms. Each is encoded once while there is memory to keep it. The JSON begins with
+ * `{"kind":…,"apiVersion":…,` in this order, so that a list can remove both from its items without parsing.
  */
 export class SharedResponse implements ObjectResponse, Retainer {
   readonly object: KubeObject;
@@ -35,7 +35,7 @@ export class SharedResponse implements ObjectResponse, Retainer {
   readonly #retained: RetainedBytes | undefined;
   #forms: Map<string, Uint8Array> | undefined;
 
-  /** Without `retained`, the bytes are kept as long as the response: one that only a single request sees. */
+  /** Without `retained`, the bytes are kept as long as the response. This is for the response of a single request. */
   constructor(object: KubeObject, encode: EncodeProtobuf, retained?: RetainedBytes) {
     this.object = object;
     this.#encode = encode;
@@ -72,7 +72,7 @@ export class SharedResponse implements ObjectResponse, Retainer {
 function encodeJson(object: KubeObject): Uint8Array {
   const { kind, apiVersion, ...rest } = object;
   const text = goJson({ kind, apiVersion, ...rest });
-  // Not by a longer text, which would be copied to be encoded. Of its own memory: a piece of a shared slab would keep the slab.
+  // Writing into the buffer avoids a second copy. The buffer has its own memory, since a part of a shared slab would keep the whole slab.
   const size = Buffer.byteLength(text);
   const line = Buffer.allocUnsafeSlow(size + 1);
   line.write(text);

@@ -4,12 +4,12 @@ import type { ResourceVersion } from '../storage/object-store.ts';
 import type { CacheEvent } from './event-ring.ts';
 import type { Filter, View } from './view.ts';
 
-/** Why a watch ended by itself. */
+/** State of a watch: 'open', or the reason why it ended. */
 export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
 
 /**
- * One open watch: a bounded queue between the cache and a client. A client that does not keep up is cut off and resumes from
- * the last version that it has seen; no event is dropped in between.
+ * One watch: a bounded queue between the cache and a client. The watch of a client that is too slow is closed. The client then resumes
+ * from the last version that it has read, so that no event is lost.
  */
 export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly filter: Filter;
@@ -17,12 +17,12 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly #view: View;
   readonly #maxQueued: number;
   readonly #onClose: (watcher: Watcher) => void;
-  /** Events up to this version are not for this watch. */
+  /** The watch skips events up to this version. */
   readonly #after: ResourceVersion;
-  /** The client knows everything up to this version: it began there, or was sent it. */
+  /** The version up to which the client has all events: the start version, or a later one that was queued. */
   #reached: ResourceVersion;
   #queue: WatchItem[] = [];
-  /** The initial items, which do not count against the limit. */
+  /** Number of initial items in the queue, which do not count towards the limit. */
   #exempt = 0;
   #end: WatchEnd = 'open';
   #wake: (() => void) | undefined;
@@ -49,14 +49,14 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     return this.#end;
   }
 
-  /** Queues the initial items, without a limit: the objects are shared. */
+  /** Queues the initial items. They have no limit, because their objects are shared. */
   begin(items: readonly WatchItem[]): void {
     for (const item of items) this.#queue.push(item);
     this.#exempt = this.#queue.length;
     if (items.length > 0) this.#notify();
   }
 
-  /** Queues this event if it concerns the watch. */
+  /** Queues the event if the watch selects its object. */
   offer(event: CacheEvent): void {
     if (event.resourceVersion <= this.#after) return;
     this.#reached = Math.max(this.#reached, event.resourceVersion);
@@ -65,15 +65,15 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   }
 
   /**
-   * Queues a bookmark at this version, which the cache has reached. A watch may have begun at a later one, which its client has
-   * seen at another server: then the bookmark repeats that one, so that no client resumes from before its own past.
+   * Queues a bookmark with this version, which the cache has reached. If the watch started at a later version, from another server, the
+   * bookmark has that one. So no bookmark is older than the version that the client already knows.
    */
   bookmark(resourceVersion: ResourceVersion): void {
     this.#reached = Math.max(this.#reached, resourceVersion);
     this.#push({ type: 'BOOKMARK', resourceVersion: this.#reached, initialEventsEnd: false });
   }
 
-  /** Ends the watch when the signal is aborted. The listener goes when the watch ends, since the signal may outlive it by far. */
+  /** Ends the watch when the signal is aborted. The end of the watch removes the listener, since the signal may live much longer. */
   endWith(signal: AbortSignal): void {
     const ending = onAbort(signal, () => this.close('stopped'));
     this.#releases.push(() => ending[Symbol.dispose]());
@@ -89,7 +89,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     this.#notify();
   }
 
-  /** Ends the watch; queued items are still delivered. */
+  /** Ends the watch. Queued items are still delivered. */
   close(why: Exclude<WatchEnd, 'open'>): void {
     if (this.#end !== 'open') return;
     this.#end = why;
@@ -125,7 +125,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   }
 }
 
-/** What an event is to a watch with this filter: objects may come into its sight and leave it. */
+/** The watch item of an event for a filter. An object that starts to match is ADDED; one that no longer matches is DELETED. */
 export function itemFor(event: CacheEvent, filter: Filter): WatchItem | undefined {
   const before = event.old !== undefined && filter.matches(event.old.response.object);
   const after = event.current !== undefined && filter.matches(event.current.response.object);

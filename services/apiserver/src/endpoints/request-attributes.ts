@@ -4,18 +4,18 @@ import { parseBoolean } from '../http/query.ts';
 import type { AuthenticatedExchange } from './authenticated-exchange.ts';
 import { type RoutedRequest, type Route, verbOfMethod } from './request-info.ts';
 
-/** Verbs that stand before the resource in old paths. */
+/** Verbs that precede the resource in old paths. */
 const SPECIAL_VERBS: ReadonlySet<string> = new Set(['proxy', 'watch']);
 
-/** Subresources that are streams by nature, or may be followed. */
+/** Long-running subresources: streams, and logs, which may be followed. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** Subresources of Namespaces. Any other part after a namespace's name is a resource in that namespace. */
+/** Subresources of Namespaces. Any other path segment after the name of a namespace is a resource in that namespace. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 /**
- * Reads a path as Kubernetes' RequestInfoFactory does: paths below `/api/<version>/` and `/apis/<group>/<version>/` are those of
- * resources, all others are not.
+ * Parses a path like Kubernetes' RequestInfoFactory. Paths below `/api/<version>/` and `/apis/<group>/<version>/` belong to resources;
+ * other paths do not.
  */
 export function requestAttributes({ method, path, query }: RoutedRequest): AuditedRequest {
   const split = withoutOuterSlashes(path).split('/');
@@ -49,8 +49,8 @@ function verbOf(verb: string, name: string, isWatch: boolean): string {
 }
 
 /**
- * What a request asks for, as flow schemas and the audit log name it: by its route, or by the form of its path where this server has no
- * resource or takes no such method.
+ * The attributes of a request for flow schemas and the audit log. They come from the route. If the server has no such resource or does
+ * not support the method, they come from the path.
  */
 export function attributesOf(request: RoutedRequest, route: Route): AuditedRequest {
   if (route.kind !== 'resource' || route.verb === undefined) return requestAttributes(request);
@@ -59,12 +59,12 @@ export function attributesOf(request: RoutedRequest, route: Route): AuditedReque
   return { kind: 'resource', verb, group, version, resource, subresource: subresource?.name ?? '', namespace, name };
 }
 
-/** Whether a request is for a subresource that lasts: flow control does not count those, as in Kubernetes. */
+/** Whether the request is for a long-running subresource. Flow control does not count these, as in Kubernetes. */
 export function isLastingPart(attributes: AuditedRequest): boolean {
   return attributes.kind === 'resource' && LASTING.has(attributes.subresource);
 }
 
-/** Authorises a request that no resource of this server answers. Throws StatusError Forbidden. */
+/** Authorises a request that no resource of this server serves. Throws StatusError Forbidden. */
 export function authorizeByPath(exchange: AuthenticatedExchange, authorizer: Authorizer & PathAuthorizer): void {
   const { attributes, query } = exchange;
   if (attributes.kind === 'path') {

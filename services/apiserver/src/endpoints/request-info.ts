@@ -4,7 +4,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { parseBoolean } from '../http/query.ts';
 import type { ResourceRegistry } from '../resource-registry.ts';
 
-/** What a path of the API means. */
+/** The target of an API path. */
 export type Route =
   | {
       readonly kind: 'resource';
@@ -14,16 +14,16 @@ export type Route =
       readonly namespace: string;
       /** '' for the collection. */
       readonly name: string;
-      /** 'all' is the read-only list of a namespaced resource over every namespace. */
+      /** 'all': a list or watch of a namespaced resource in all namespaces. */
       readonly reach: 'namespace' | 'cluster' | 'all';
-      /** What the request wants to do; undefined when the resource does not allow the method there. */
+      /** The verb of the request; undefined when the resource does not support the method at this path. */
       readonly verb: Verb | undefined;
-      /** What serves it: `stream` is exec, attach or portforward of a pod. */
+      /** The handler: `stream` is for exec, attach and portforward of a pod. */
       readonly way: 'object' | 'log' | 'proxy' | 'stream';
     }
-  /** Under a served group, but nothing is there: a Status 404. */
+  /** The path is below a served group but has no resource. The response is a Status 404. */
   | { readonly kind: 'missing' }
-  /** Outside the resource tree: health, discovery, OpenAPI, or nothing. */
+  /** The path is not below a served group: health, discovery, OpenAPI, or unknown. */
   | { readonly kind: 'other' };
 
 export type ResourceRoute = Extract<Route, { kind: 'resource' }>;
@@ -34,10 +34,10 @@ export type ResourceIndex = Pick<ResourceRegistry, 'find' | 'hasGroup'>;
 const MISSING: Route = { kind: 'missing' };
 const OTHER: Route = { kind: 'other' };
 
-/** The parts of a request that say where it goes and what it wants there. */
+/** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<Exchange, 'method' | 'path' | 'query'>;
 
-/** Reads a decoded path (`/api/v1/namespaces/default/pods/web`). A slash at the end does not matter, one too many does. */
+/** Parses a decoded path (`/api/v1/namespaces/default/pods/web`). One slash at the end is ignored; other empty parts are not. */
 export function parseRoute(request: RoutedRequest, resources: ResourceIndex): Route {
   const { path } = request;
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
@@ -96,7 +96,7 @@ function wayOf(
 
 const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward']);
 
-/** Whether a request goes on until its client or the server ends it: a watch, a stream, a proxy, or a log that is followed. */
+/** Whether a request is long-running: a watch, a stream, a proxy, or a log with `follow`. */
 export function isLasting({ way, verb }: ResourceRoute, query: URLSearchParams): boolean {
   if (way === 'log') return parseBoolean(query, 'follow') === true;
   return way === 'stream' || way === 'proxy' || verb === 'watch';
@@ -104,7 +104,7 @@ export function isLasting({ way, verb }: ResourceRoute, query: URLSearchParams):
 
 const OF_OBJECTS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete']);
 
-/** What is only posted has no paths of single objects, and none over all namespaces. */
+/** Resources that support only create have no paths of single objects, and no path for all namespaces. */
 function isServedAt(
   { verbs, namespaced }: ResourceDefinition,
   inNamespace: boolean,
@@ -115,14 +115,14 @@ function isServedAt(
   return !namespaced || inNamespace || verbs.includes('list');
 }
 
-/** `/namespaces/x/status` is the Namespace's own status, not a resource named "status" in it. */
+/** `/namespaces/x/status` is the status of the Namespace, not a resource "status" in it. */
 function isNamespaceSubresource(parts: readonly string[], group: string, resources: ResourceIndex): boolean {
   if (group !== '' || parts.length !== 3) return false;
   const namespaces = resources.find(NAMESPACES);
   return namespaces?.subresources.some((s) => s.name === parts[2]) ?? false;
 }
 
-/** The old `/watch/` form needs no `?watch=true`. */
+/** Old paths with `/watch/` are watches without `?watch=true`. */
 function oldWatch({ method }: RoutedRequest): Verb | undefined {
   return method === 'GET' ? 'watch' : undefined;
 }
@@ -154,9 +154,9 @@ const METHOD_VERBS: Readonly<Record<string, Verb>> = {
   DELETE: 'delete',
 };
 
-/** The verb of a method on one object behind the server, in a proxy or an extension server; '' for a method without one. */
+/** The verb of a method on a proxied object or on an object of an extension server; '' if the method has none. */
 export function verbOfMethod(method: string): Verb | '' {
-  // Over HTTP/2 a method may have any name, such as one that all objects have.
+  // Over HTTP/2 a method may have any name, such as `constructor`.
   return Object.hasOwn(METHOD_VERBS, method) ? (METHOD_VERBS[method] ?? '') : '';
 }
 

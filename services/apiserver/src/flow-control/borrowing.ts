@@ -1,12 +1,12 @@
-/** What a priority level may have, wants and had, in seats. */
+/** Limits and demand of a priority level, in seats. */
 export interface LevelDemand {
   readonly nominal: number;
-  /** What it keeps whatever others want, and what it may have at most. */
+  /** The minimum that other levels cannot borrow, and the maximum. */
   readonly lower: number;
   readonly upper: number;
-  /** The most that it wanted in the period. */
+  /** The highest demand of the period. */
   readonly high: number;
-  /** What it wants, smoothed over periods. */
+  /** The demand, smoothed over periods. */
   readonly smooth: number;
 }
 
@@ -15,15 +15,15 @@ const STEPS = 50;
 /** Seats for the next period. */
 export interface SeatPlan {
   readonly seats: readonly number[];
-  /** What each level should have if there were seats for all. */
+  /** The seats of each level if there were enough for all. */
   readonly targets: readonly number[];
-  /** The part of its target that each level gets that is at none of its bounds; 0 where there is nothing to share. */
+  /** The fraction of its target that a level gets if it is not at a limit; 0 if there are no seats to share. */
   readonly fairFraction: number;
 }
 
 /**
- * The seats of each level for the next period, as Kubernetes lends them: each has what it used of its own, and what is left goes to all
- * in proportion to what they want. Pure.
+ * Computes the seats of each level for the next period, as in Kubernetes. Each level keeps the own seats that it needed. The rest is
+ * shared in proportion to the demand. Pure.
  */
 export function planSeats(levels: readonly LevelDemand[], total: number): SeatPlan {
   const minimum = levels.map(({ lower, nominal, high }) => Math.max(lower, Math.min(nominal, high)));
@@ -42,19 +42,19 @@ export function planSeats(levels: readonly LevelDemand[], total: number): SeatPl
   return { seats: at(low).map((seats) => Math.max(1, Math.round(seats))), targets, fairFraction: low };
 }
 
-/** How fast the smoothed demand falls: Kubernetes' coefficient for periods of 10 s. */
+/** The decay of the smoothed demand: Kubernetes' coefficient for periods of 10 s. */
 const DECAY = 0.977;
 
-/** What a level wanted in a period, in seats. */
+/** The demand of a level in a period, in seats. */
 export interface DemandOfPeriod {
   readonly high: number;
   readonly average: number;
   readonly deviation: number;
-  /** Over this and earlier periods. */
+  /** The demand smoothed over this and earlier periods. */
   readonly smooth: number;
 }
 
-/** The demand of one level over time: its average, its spread and its peak in a period. */
+/** Measures the demand of one level: average, deviation and maximum per period. */
 export class Demand {
   #value = 0;
   #at: number;
@@ -69,19 +69,19 @@ export class Demand {
     this.#startedAt = now;
   }
 
-  /** Of the period that has ended last. */
+  /** The demand of the last complete period. */
   get last(): DemandOfPeriod {
     return this.#last;
   }
 
-  /** Takes note of a demand that holds from now on. */
+  /** Sets the demand from `now` on. */
   set(value: number, now: number): void {
     this.#integrate(now);
     this.#value = value;
     if (value > this.#high) this.#high = value;
   }
 
-  /** Ends a period: returns what was wanted in it. */
+  /** Ends a period and returns its demand. */
   endPeriod(now: number): DemandOfPeriod {
     this.#integrate(now);
     const span = now - this.#startedAt;

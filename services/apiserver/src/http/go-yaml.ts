@@ -1,14 +1,14 @@
-/** The width after which long lines are broken at the next space. */
+/** Long lines break at the first space after this width. */
 const WIDTH = 80;
 const STEP = 2;
 
-/** JSON as YAML in the style of Go's library, as Kubernetes answers it: keys sorted, lists not indented, long texts broken. */
+/** Formats JSON as YAML in the style of Go's library, as Kubernetes does: sorted keys, lists without indentation, wrapped long strings. */
 export function formatYaml(value: unknown): string {
   const text = block(value, 0);
   return text.startsWith('\n') ? text.slice(1) : `${text.trimStart()}\n`;
 }
 
-/** A value as it follows a key or a dash: a space and a scalar, or lines of their own at `indent`. Ends without a newline for scalars. */
+/** A value after a key or a dash: a space and a scalar, or new lines at `indent`. A scalar has no line break at its end. */
 function block(value: unknown, indent: number): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []';
@@ -30,7 +30,7 @@ function entryAt(indent: number): (entry: [string, unknown]) => string {
   };
 }
 
-/** An item beside its dash: its first line stands where the dash does. */
+/** A list item after its dash. Its first line is on the line of the dash. */
 function inline(item: unknown, indent: number): string {
   if (isNested(item)) return ` ${block(item, indent).slice(1 + indent)}`;
   return ` ${isScalar(item) ? scalar(item, indent, indent) : block(item, 0).trim()}\n`;
@@ -48,7 +48,7 @@ function pad(indent: number): string {
   return ' '.repeat(indent);
 }
 
-/** `column` is where the text begins; keys are never broken. */
+/** `column` is the column at which the text begins. Keys are never wrapped. */
 function scalar(value: unknown, indent: number, column: number | 'key'): string {
   if (typeof value !== 'string') return value === null || value === undefined ? 'null' : JSON.stringify(value);
   const style = styleOf(value, column === 'key');
@@ -64,7 +64,7 @@ function scalar(value: unknown, indent: number, column: number | 'key'): string 
   }
 }
 
-/** Breaks a text of printable characters at single spaces beyond the width. */
+/** Wraps a text of printable characters at single spaces after the width. */
 function broken(text: string, indent: number, column: number | 'key', quote: 0 | 1): string {
   if (column === 'key' || column + quote + text.length <= WIDTH) return text;
   const pieces: string[] = [];
@@ -100,7 +100,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': '\\P',
 };
 
-/** Characters that stand for themselves between double quotes, spaces apart. */
+/** Characters that need no escape in double quotes, except spaces. */
 const SELF = /[!#-[\]-~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+/y;
 
 function doubleQuoted(text: string, indent: number, column: number | 'key'): string {
@@ -154,9 +154,9 @@ function literal(text: string, indent: number): string {
 
 type Style = 'plain' | 'single' | 'double' | 'literal';
 
-/** Most keys and many values: nothing in them needs quotes, unless the whole is a word of YAML. */
+/** Matches most keys and many values. Such a text needs no quotes, unless it is a reserved word of YAML. */
 const SIMPLE = /^[A-Za-z][\w./-]*$/;
-/** Whatever `isPrintable` refuses; halves and pairs of surrogates among it. */
+/** Characters that `isPrintable` rejects, including surrogates. */
 const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 
 function styleOf(text: string, isKey: boolean): Style {
@@ -192,7 +192,7 @@ const OTHER_WORDS = new Set(
   ),
 );
 
-/** Whether a reader would take the text for something else than a text. */
+/** Whether a YAML parser would read the plain text as another type than string. */
 function meansOther(text: string): boolean {
   if (OTHER_WORDS.has(text)) return true;
   if (!/^[-+.\d]/.test(text)) return false;
@@ -207,12 +207,12 @@ function meansOther(text: string): boolean {
   );
 }
 
-/** The order of keys: letters after all else, and numbers within names by their value, then by their length. */
+/** The order of keys: letters come after all other characters. Numbers in names are compared by value, then by length. */
 function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
   const shorter = Math.min(left.length, right.length);
   let i = 0;
   while (i < shorter && left.charCodeAt(i) === right.charCodeAt(i)) i++;
-  // Pairs of surrogates that differ in their second half are compared whole.
+  // Surrogate pairs that differ in the second half are compared as a whole.
   if (i > 0 && i < shorter && isTrail(left.charCodeAt(i)) && isTrail(right.charCodeAt(i))) i--;
   if (i === shorter) return left.length - right.length;
   const [codeL, codeR] = [left.charCodeAt(i), right.charCodeAt(i)];
@@ -222,7 +222,7 @@ function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
   if (isLetterL && isLetterR) return l < r ? -1 : 1;
   if (isLetterL || isLetterR) return isLetterR ? -1 : 1;
   const [digitsL, digitsR] = [digitsAt(left, i), digitsAt(right, i)];
-  // A zero counts only where a number has begun before it.
+  // A zero counts only if it continues a number.
   const lead = (l === '0' || r === '0') && isWithinNumber(left, i) ? '1' : '';
   const [numberL, numberR] = [Number(lead + digitsL), Number(lead + digitsR)];
   if (numberL !== numberR) return numberL < numberR ? -1 : 1;

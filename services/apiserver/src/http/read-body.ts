@@ -7,34 +7,36 @@ import { StatusError } from '@gantry/objects';
 const MAX_BODY = 3 * 1024 * 1024;
 const EMPTY = new Uint8Array(0);
 
-/** How much may have arrived of bodies that have not ended yet, in bytes. */
+/** Limits for the received bytes of unfinished bodies. */
 export interface BodyLimits {
   readonly total: number;
-  /** Of one user, and of one address: neither takes the room of the others. */
+  /** Limits per user and per address, so that one of them cannot use up the total. */
   readonly perUser: number;
   readonly perAddress: number;
-  /** How long a body may stop arriving. */
+  /** A body that receives no data for this long is aborted. */
   readonly stallMs: number;
 }
 
 const MIB = 1024 * 1024;
 const LIMITS: BodyLimits = { total: 256 * MIB, perUser: 48 * MIB, perAddress: 128 * MIB, stallMs: 10_000 };
 
-/** Reads a body whose request was authorised. */
+/** Reads the body of an authorised request. */
 export interface BodyReader {
   /**
-   * The whole body; RequestEntityTooLarge above 3 MB (the rest is discarded, so that the client gets the response), TooManyRequests
-   * while unfinished bodies of the user, its address or all take the room there is, or when too many wait for their turn, Timeout when it
-   * stops arriving.
+   * Returns the whole body. Rejects with a StatusError:
+   * - RequestEntityTooLarge above 3 MiB. The rest of the body is discarded, so that the client can read the response.
+   * - TooManyRequests when unfinished bodies exceed a limit, or when too many bodies wait for their turn.
+   * - Timeout when the body stalls or `signal` is aborted.
+   * - BadRequest when the connection is lost.
    */
   read(req: IncomingMessage, user: string, signal: AbortSignal): Promise<Uint8Array>;
-  /** Waits for a later round of the event loop that has time: large bodies of many requests are decoded one step after the other. */
+  /** Waits for a later turn of the event loop, so that large bodies of many requests are decoded in small steps. */
   nextTurn(user: string): Promise<void>;
 }
 
 /**
- * A reader with room of its own for bodies that have not ended. A body is handed on when it has its turn: decoding begins then, and many
- * that end in one round of the event loop are decoded in several.
+ * Creates a reader with its own limits for unfinished bodies. `read` resolves when the body has its turn: many bodies that end in the same
+ * turn of the event loop are decoded in several turns.
  */
 export function createBodyReader(
   clock: Pick<Clock, 'setTimer'>,
@@ -59,7 +61,7 @@ export function createBodyReader(
   };
 }
 
-/** Undefined where it is its turn now. */
+/** Waits for the turn of the user; undefined if the turn is now. */
 function turnOf(starts: Pick<Starts, 'next'>, user: string): Promise<void> | undefined {
   const source: Source = `user:${user}`;
   const turn = starts.next(source);
@@ -74,7 +76,7 @@ async function unlessCrowded(turn: Promise<void>): Promise<void> {
   }
 }
 
-/** Bytes of unfinished bodies, by whom they are from. */
+/** Counts the bytes of unfinished bodies by user and address. */
 class Room {
   readonly #limits: BodyLimits;
   readonly #users = new Map<string, number>();
@@ -85,7 +87,7 @@ class Room {
     this.#limits = limits;
   }
 
-  /** Counts bytes, negative ones when they are given back; false when they are more than there is room for. */
+  /** Adds bytes; a negative number gives bytes back. Returns false when a limit is exceeded. */
   take(user: string, address: string, bytes: number): boolean {
     this.#total += bytes;
     const ofUser = add(this.#users, user, bytes);
@@ -147,7 +149,7 @@ function readBody(req: IncomingMessage, signal: AbortSignal, { take, stalled }: 
       }
     };
     const settle = () => {
-      // Once: an error may still follow.
+      // `settle` may run twice, since an error may still follow. The bytes are given back once.
       if (size > 0) take(-size);
       size = 0;
       cancel();
@@ -166,7 +168,7 @@ interface BodyEvents {
   readonly onAbort: () => void;
 }
 
-/** Returns what takes the listeners away again, but for that of errors: one may still follow. */
+/** Adds the listeners. The returned function removes them, except the error listener: an error may still follow. */
 function listen(
   req: IncomingMessage,
   signal: AbortSignal,

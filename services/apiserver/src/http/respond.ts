@@ -8,10 +8,10 @@ import { acceptedForStatus, type MediaType } from './negotiate.ts';
 
 const gzip = promisify(gzipCallback);
 
-/** Smaller answers are not worth the CPU: Kubernetes' threshold. */
+/** Smaller responses are not compressed: Kubernetes' threshold. */
 const GZIP_FROM = 128 * 1024;
 
-/** Sends a whole answer, with warnings, and compressed when the client asks and it is big. */
+/** Sends a complete response with its warnings. Compresses a large one if the client accepts gzip. */
 export async function sendBytes(
   exchange: Exchange,
   code: number,
@@ -34,7 +34,7 @@ export async function sendBytes(
   res.end(exchange.method === 'HEAD' ? undefined : body);
 }
 
-/** Sends a document that clients keep: only its head to who has it, by its hash. */
+/** Sends a document that clients cache. The response is 304 if `If-None-Match` has the hash of the document. */
 export async function sendKept(
   exchange: Exchange,
   contentType: string,
@@ -52,7 +52,7 @@ export async function sendKept(
   res.end();
 }
 
-/** Whether the client reads gzip: named in Accept-Encoding and not refused by `q=0`. */
+/** Whether the client accepts gzip: Accept-Encoding names it without `q=0`. */
 export function acceptsGzip({ req }: Exchange): boolean {
   return (header(req, 'accept-encoding') ?? '').split(',').some((clause) => {
     const [coding = '', ...parameters] = clause.split(';').map((part) => part.trim().toLowerCase());
@@ -60,17 +60,17 @@ export function acceptsGzip({ req }: Exchange): boolean {
   });
 }
 
-/** Headers of every answer: no caching, and the warnings so far. */
+/** Sets the headers of every response: no caching, and the warnings so far. */
 export function setCommonHeaders(exchange: Exchange): void {
   if (!exchange.res.hasHeader('cache-control')) exchange.res.setHeader('cache-control', 'no-cache, private');
   if (exchange.warnings.size > 0) exchange.res.setHeader('warning', formatWarnings(exchange.warnings));
 }
 
-/** All texts together may be this long, before each is cut to the length of an item. */
+/** If all texts together are longer than `MAX_WARNINGS` characters, each is truncated to `MAX_WARNING`. */
 const MAX_WARNINGS = 4096;
 const MAX_WARNING = 256;
 
-/** `299 - "text"` for each text that can stand in a header: cut when there is too much of them, the last ones dropped. */
+/** `299 - "text"` for each text that is valid in a header. If they are too long, they are truncated and the last ones are dropped. */
 export function formatWarnings(texts: Iterable<string>): string[] {
   const fit = [...texts].filter((text) => text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed());
   const total = fit.reduce((sum, text) => sum + lengthOf(text), 0);
@@ -90,18 +90,18 @@ function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Quotes and backslashes escaped. The header's bytes are UTF-8, which Node.js is given byte by byte. */
+/** Escapes quotes and backslashes. The header is UTF-8; Node.js needs it as a string with one character per byte. */
 function formatWarning(text: string): string {
   return Buffer.from(`299 - "${text.replace(/[\\"]/g, (c) => `\\${c}`)}"`).toString('latin1');
 }
 
-/** Plain text, as health checks and unknown paths answer. */
+/** Sends plain text, for health checks and unknown paths. */
 export function sendText(exchange: Exchange, code: number, text: string): Promise<void> {
   exchange.res.setHeader('x-content-type-options', 'nosniff');
   return sendBytes(exchange, code, 'text/plain; charset=utf-8', Buffer.from(text));
 }
 
-/** Any JSON value in a form that needs no sharing: discovery, statuses, tables. */
+/** Sends a JSON value that is encoded for this response only: discovery, statuses, tables. */
 export function sendJson(
   exchange: Exchange,
   code: number,
@@ -111,21 +111,21 @@ export function sendJson(
   return sendBytes(exchange, code, contentType, encodeJson(exchange, value, 'application/json'));
 }
 
-/** JSON or YAML bytes of a value, indented when the client wants to read it. */
+/** Encodes a value as JSON or YAML. JSON is indented if `wantsPretty`. */
 export function encodeJson(exchange: Exchange, value: unknown, mediaType: MediaType): Buffer {
   if (mediaType === 'application/yaml') return Buffer.from(formatYaml(value));
   if (wantsPretty(exchange)) return Buffer.from(goJson(value, 2));
   return Buffer.from(`${goJson(value)}\n`);
 }
 
-/** Whether `?pretty` or the kind of client asks for indented JSON. */
+/** Whether the response should be indented JSON: by `?pretty`, else for curl, wget and browsers, as in Kubernetes. */
 export function wantsPretty(exchange: Exchange): boolean {
   const pretty = exchange.query.get('pretty');
   if (pretty !== null) return pretty !== '0' && pretty.toLowerCase() !== 'false';
   return /^(curl|Wget|Mozilla\/5\.0)/.test(header(exchange.req, 'user-agent') ?? '');
 }
 
-/** A Status as the whole answer, in JSON for who accepts no other form. */
+/** Sends a Status as the response, as JSON if the client accepts no served type. */
 export async function sendStatus(exchange: Exchange, status: Status, code: number): Promise<void> {
   if (exchange.res.headersSent) return;
   if (code === 401) exchange.res.setHeader('www-authenticate', 'Bearer realm="kubernetes"');
@@ -137,17 +137,17 @@ export async function sendStatus(exchange: Exchange, status: Status, code: numbe
   await sendBytes(exchange, code, mediaType, bytes);
 }
 
-/** The answer to a known group's path where nothing is. */
+/** The error of an unknown path in a known group. */
 export function notFoundResource(): StatusError {
   return new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 }
 
-/** The answer to a method that the resource does not take. */
+/** The error of a method that the resource does not support. */
 export function methodNotAllowed(): StatusError {
   return new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {
     details: {},
   });
 }
 
-/** What stands where nothing is served at all. */
+/** The body of the response to paths that are not served. */
 export const PAGE_NOT_FOUND = '404 page not found\n';

@@ -5,10 +5,10 @@ import type { Clock } from '@gantry/base';
 import type { Exchange } from './exchange.ts';
 import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
 
-/** What goes out in one write: big enough that its cost does not show, small enough that others get their turn in between. */
+/** Size of one write: large enough to make its overhead small, and small enough to let other requests run in between. */
 const SLAB_BYTES = 128 * 1024;
 
-/** Joins small pieces to slabs of about `SLAB_BYTES`; pieces that are as big by themselves are passed on uncopied. */
+/** Joins small pieces to slabs of about `SLAB_BYTES`. Pieces that are large themselves are not copied. */
 export function* joinPieces(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let slab: Uint8Array[] = [];
   let size = 0;
@@ -29,10 +29,10 @@ function joined(slab: readonly Uint8Array[], size: number): Uint8Array {
   return only !== undefined && slab.length === 1 ? only : Buffer.concat(slab, size);
 }
 
-/** How long a client may leave its window full before it is cut off. A watch resumes from what it has. */
+/** A client that reads nothing for this time is disconnected. A watch client resumes from its last version. */
 const STALLED_MS = 30_000;
 
-/** Resolves when the client has read what was written, has gone, or is given up on; cuts it off when it takes too long. */
+/** Resolves when the client has read the written data or has gone. Disconnects a client that takes too long. */
 export function waitForDrain({ res, signal }: Exchange, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -53,9 +53,9 @@ export function waitForDrain({ res, signal }: Exchange, clock: Clock): Promise<v
 }
 
 /**
- * Sends an answer that is made piece by piece. What fits one slab goes out whole, with its length; anything bigger is streamed as
- * it is made, compressed when the client asks, and never stands in memory as a whole. A failure after the first bytes breaks the
- * connection off, so that the client sees that the answer is not whole.
+ * Sends a response that is produced in pieces. A response of one slab is sent with its length. A larger one is streamed while it is
+ * produced, and compressed if the client accepts gzip; it is never in memory as a whole. A failure after the first bytes closes the
+ * connection, so that the client sees that the response is incomplete.
  */
 export async function sendPieces(
   exchange: Exchange,
@@ -95,7 +95,7 @@ export async function sendPieces(
   }
 }
 
-/** Keeps the parts of a body for `onBody`, as long as they are not too large together. */
+/** Keeps the parts of a body for `onBody`, unless they are too large together. */
 function keptParts({ keptBytes, onBody }: Exchange): {
   readonly passing: (slabs: Iterable<Uint8Array>) => Iterable<Uint8Array>;
   readonly report: (contentType: string) => void;
@@ -146,7 +146,7 @@ async function writeCompressed(exchange: Exchange, slabs: Iterable<Uint8Array>, 
   finish(exchange);
 }
 
-/** Passes compressed bytes on as fast as the client reads them. */
+/** Writes the compressed bytes with back-pressure. */
 async function copyTo(exchange: Exchange, gzip: Gzip, clock: Clock): Promise<void> {
   for await (const chunk of gzip as AsyncIterable<Buffer>) {
     if (isOver(exchange)) break;
@@ -158,7 +158,7 @@ function isOver({ res, signal }: Exchange): boolean {
   return signal.aborted || res.destroyed;
 }
 
-/** An answer that was given up must not look complete. */
+/** Ends the response. An aborted response must not look complete, so its connection is closed. */
 function finish({ res, signal }: Exchange): void {
   if (signal.aborted) res.destroy();
   else res.end();

@@ -2,14 +2,15 @@
  * The registry reads and writes objects of all kinds, for REST and gRPC.
  *
  * - `contract/registry.ts`: the interface that the endpoints use.
- * - `reading/`: gets, lists and watches, from the watch cache where it is fresh enough.
- * - `writing/`: `pipeline.ts` has the order of every write, `attempts.ts` its one retry loop, `admission-chain.ts` and
- *   `committer.ts` the way to admission and to the store.
- * - `verbs/`: how the verbs differ; `drafts/`: the objects that pass through the order; `subresources/`: what each of them says.
- * - `objects/`: what is done to one object: metadata, deletion, managers, decoding.
- * - `create-registry.ts` puts the parts together; `by-method.ts` chooses the verb of a request.
+ * - `reading/`: gets, lists and watches. They use the watch cache if it is fresh enough.
+ * - `writing/`: `pipeline.ts` defines the order of the steps of a write, `attempts.ts` is the retry loop, `admission-chain.ts` runs
+ *   admission, and `committer.ts` writes to the store.
+ * - `verbs/`: the steps that differ between verbs. `drafts/`: the objects that the pipeline processes. `subresources/`: the rules of each
+ *   subresource.
+ * - `objects/`: operations on one object: metadata, deletion, field managers, decoding.
+ * - `create-registry.ts` creates the registry; `by-method.ts` chooses the verb of a request.
  *
- * `createRegistry` needs a watch cache that runs.
+ * `createRegistry` needs a running watch cache.
  */
 export {
   type Body,

@@ -4,7 +4,7 @@ import { deletedKeyOf, INCARNATION_KEY, resourceRootOf, revisionOf, versionOf } 
 import type { GuardedWrite, Unchanged, WriteOutcome } from './object-store.ts';
 import type { Sealing } from './sealing.ts';
 
-/** Bounds of one etcd transaction. A write above `maxBytes` travels alone. */
+/** Limits of one etcd transaction. A write above `maxBytes` has a transaction of its own. */
 export interface GroupLimits {
   readonly maxWrites: number;
   readonly maxBytes: number;
@@ -12,23 +12,23 @@ export interface GroupLimits {
 
 export const GROUP_LIMITS: GroupLimits = { maxWrites: 128, maxBytes: 1024 * 1024 };
 
-/** How writes become transactions, and their results outcomes. */
+/** Options for building transactions and for reading their results. */
 export interface GuardOptions {
   readonly sealing: Sealing;
-  /** Whether fences are compared. Only a test ever leaves it out, to prove that it is what protects. */
+  /** Whether transactions compare fences. Only a test omits the compare, to prove that it is needed. */
   readonly fence: 'compared' | 'left-out-by-test';
 }
 
-/** A write with the id that its envelope carries. */
+/** A write with the id in its envelope. */
 export interface IdentifiedWrite {
   readonly write: GuardedWrite;
   readonly writeId: Uint8Array;
 }
 
 /**
- * Chooses from the front of `waiting` what may travel together: within the limits, and no key that one write compares or
- * writes is written by another, since all compares see the state before the whole transaction. Order is kept. Reads no further than
- * until the group is full.
+ * Chooses writes from the front of `waiting` for one transaction, within the limits. No write in it writes a key that another one
+ * compares or writes, since all compares see the state before the transaction. The order of writes of one key is kept. Stops
+ * reading when the group is full.
  */
 export function chooseGroup<T extends IdentifiedWrite>(waiting: Iterable<T>, limits: GroupLimits): readonly T[] {
   const group: T[] = [];
@@ -62,7 +62,7 @@ function keysOf(write: GuardedWrite): { readonly written: readonly string[]; rea
   };
 }
 
-/** The nested transaction of one write: its guard, its change, and a failure branch that tells why the guard did not hold. */
+/** The nested transaction of one write: its guard, its change, and a failure branch whose reads show why the guard did not hold. */
 export function buildWrite(
   { write, writeId }: IdentifiedWrite,
   index: number,
@@ -97,7 +97,7 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
   ];
 }
 
-/** The mod revision that a key had when it was read; etcd's is 0 where there is no key. */
+/** The mod revision of a key when it was read. In etcd, it is 0 for a key that does not exist. */
 function seenRevision({ resourceVersion }: Unchanged): number {
   return resourceVersion === 'absent' ? 0 : revisionOf(resourceVersion);
 }
@@ -128,7 +128,7 @@ function deleteOperations(write: GuardedWrite, record: 'put' | 'omitted'): reado
   ];
 }
 
-/** What became of each write: its own branch succeeded, or what its failure branch read. */
+/** The result of one write: success, or the reads of its failure branch. */
 export type WriteResult =
   | { readonly kind: 'succeeded' }
   | { readonly kind: 'failed'; readonly read: readonly KeyValue[] };
@@ -144,8 +144,8 @@ export function readResults(results: readonly OperationResult[]): readonly Write
 }
 
 /**
- * The outcomes of a group that landed at `revision`. A deletion has no envelope to carry its index: it gets one more than
- * its resource's preceding event in the revision, which is how watchers number it too.
+ * The outcomes of a group that was committed at `revision`. A deletion has no envelope for its index. Its index is one more than that of
+ * the previous event of its resource in the revision. Watches number it in the same way.
  */
 export function outcomesOf(
   writes: readonly GuardedWrite[],
@@ -164,7 +164,7 @@ export function outcomesOf(
   });
 }
 
-/** A lost fence before a key that has changed before a conflict: the first is final for its writer, the last may be tried again. */
+/** Why a write failed. A lost fence takes precedence, since it is final for the writer; a conflict comes last, since it may be retried. */
 export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], sealing: Sealing): WriteOutcome {
   const at = new Map(read.map((kv) => [kv.key, kv]));
   const fence = write.writer.fence;
@@ -181,7 +181,7 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], s
   return { kind: 'conflict', current: current === undefined ? null : readStored(current, sealing) };
 }
 
-/** Evaluates a write's guard against the state just before the group landed, when the answer that told so was lost. */
+/** Evaluates the guard of a write against the state before the group was committed. Used when the response of etcd was lost. */
 export function judge(write: GuardedWrite, before: readonly KeyValue[], options: GuardOptions): WriteResult {
   const at = new Map(before.map((kv) => [kv.key, kv]));
   const holds = guardOf(write, options).every((compare) => {
@@ -200,7 +200,7 @@ export function judge(write: GuardedWrite, before: readonly KeyValue[], options:
   return holds ? { kind: 'succeeded' } : { kind: 'failed', read: before };
 }
 
-/** Every key that a write's guard looks at. */
+/** All keys that the guard of a write compares. */
 export function comparedKeys(write: GuardedWrite): readonly string[] {
   return [...new Set(keysOf(write).compared)];
 }

@@ -2,28 +2,28 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { REGISTRY, resourceRootOf } from './keys.ts';
 import { StoreError } from './object-store.ts';
 
-/** A key of 32 bytes. Its id is stored beside what it has sealed, 1 to 255 bytes of UTF-8. */
+/** A key of 32 bytes. Its id is stored with each sealed value, 1 to 255 bytes of UTF-8. */
 export interface SealingKey {
   readonly id: string;
   readonly secret: Uint8Array;
 }
 
-/** The cluster's keys, the same in all apiservers. Synchronous: keys that another system holds are fetched beforehand. */
+/** The cluster's keys, the same in all apiservers. The methods are synchronous: keys of another system must be fetched beforehand. */
 export interface SealingKeys {
   /** The key for new values. */
   current(): SealingKey;
-  /** A key for reading; undefined when the cluster has none of this id. */
+  /** The key with this id, for reading; undefined when there is none. */
   find(id: string): SealingKey | undefined;
 }
 
-/** Encrypts values in etcd. Each is bound to its etcd key and to its envelope's header: moved elsewhere, it cannot be opened. */
+/** Encrypts values in etcd. A value is bound to its etcd key and to the header of its envelope, and cannot be opened with others. */
 export interface Sealing {
-  /** Whether the object at this key is sealed when it is written. Reading takes both forms, whatever this says. */
+  /** Whether writes seal the object at this key. Reads accept sealed and plain values in any case. */
   seals(key: string): boolean;
   seal(key: string, header: Uint8Array, plain: Uint8Array): Buffer;
-  /** Throws StoreError when the key is unknown or the value is not what was sealed. */
+  /** Throws StoreError when the sealing key is unknown or the value was changed. */
   open(key: string, header: Uint8Array, sealed: Uint8Array): Buffer;
-  /** The id of the key that new values get. */
+  /** The id of the key that seals new values. */
   currentKeyId(): string;
 }
 
@@ -33,9 +33,9 @@ const TAG_BYTES = 16;
 const SECRET_BYTES = 32;
 
 /**
- * Seals objects of these resources (`secrets`, `things.example.org`) with AES-256-GCM. Every value has a key of its own, derived
- * from the cluster's by a random salt, so that no number of writes wears a key out. The format, after the envelope's header: length of
- * the key's id and the id, salt, nonce, ciphertext, tag.
+ * Seals objects of these resources (`secrets`, `things.example.org`) with AES-256-GCM. Every value has its own key, derived from the
+ * cluster's key and a random salt. So the limit of AES-GCM for the number of messages per key does not apply to the cluster's key. The
+ * format after the envelope's header: length of the key id, key id, salt, nonce, ciphertext, tag.
  */
 export function createSealing(keys: SealingKeys, resources: readonly string[]): Sealing {
   const roots = new Set(resources.map(rootOf));
@@ -47,12 +47,12 @@ export function createSealing(keys: SealingKeys, resources: readonly string[]): 
   };
 }
 
-/** The id of the key that a sealed value needs. */
+/** The id of the key that opens a sealed value. */
 export function keyIdOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString('utf8', 1, 1 + (sealed[0] ?? 0));
 }
 
-/** Keys that are given, the current one first. */
+/** A fixed set of keys, the current one first. */
 export function fixedKeys(keys: readonly [SealingKey, ...SealingKey[]]): SealingKeys {
   const byId = new Map(keys.map((key) => [key.id, key]));
   return { current: () => keys[0], find: (id) => byId.get(id) };
@@ -63,12 +63,12 @@ function rootOf(resource: string): string {
   return dot < 0 ? `${REGISTRY}${resource}/` : `${REGISTRY}${resource.slice(dot + 1)}/${resource.slice(0, dot)}/`;
 }
 
-/** What is authenticated beside the value itself. */
+/** The additional authenticated data of a value. */
 function aboutOf(key: string, header: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(key), Buffer.of(0), header]);
 }
 
-/** A key for one value. */
+/** Derives the key of one value. */
 function derive({ secret }: SealingKey, salt: Uint8Array): Buffer {
   if (secret.length !== SECRET_BYTES) throw new StoreError('unavailable', `a sealing key has ${secret.length} bytes`);
   return createHmac('sha256', secret).update('gantry value ').update(salt).digest();

@@ -6,7 +6,7 @@ import { createHttpsAgent } from '@gantry/tls';
 import { resolveService, type ServiceObjects } from './resolve-service.ts';
 import { responseError, transportError, WebhookCallError } from './webhook-call-error.ts';
 
-/** How a webhook is reached, as configurations of admission and of conversion alike say it. */
+/** The client configuration of a webhook, for admission and for conversion. */
 export interface WebhookConfig {
   readonly url?: string;
   readonly service?: {
@@ -15,30 +15,30 @@ export interface WebhookConfig {
     readonly path?: string;
     readonly port?: number;
   };
-  /** PEM in base64; the system's authorities when absent. */
+  /** PEM in base64. Defaults to the CAs of the system. */
   readonly caBundle?: string;
 }
 
 export interface WebhookRequest {
   readonly config: WebhookConfig;
-  /** What is posted, as JSON. */
+  /** The body of the request, sent as JSON. */
   readonly body: object;
-  /** After this long the answer does not count; the webhook is told by `?timeout=`. */
+  /** Timeout of the call. The parameter `?timeout=` tells it to the webhook. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Posts JSON to webhooks over HTTPS and gives their JSON. */
+/** Posts JSON to webhooks over HTTPS and returns their JSON responses. */
 export interface WebhookCaller {
-  /** The answer's body. Fails with WebhookCallError, whose message names what was posted to: `Post "https://…": …`. */
+  /** Returns the body of the response. Fails with WebhookCallError, whose message names the URL: `Post "https://…": …`. */
   post(request: WebhookRequest): Promise<unknown>;
   /** Closes idle connections. */
   close(): void;
 }
 
-/** Largest answer that is read. */
+/** Maximum size of a response. */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
-/** Configurations whose connections are kept open. */
+/** Maximum number of configurations whose connections are kept open. */
 const MAX_AGENTS = 64;
 const DEFAULT_PORT = 443;
 
@@ -48,7 +48,7 @@ interface Destination {
   readonly serverName: string;
 }
 
-/** A caller that finds services through `objects`. */
+/** Creates a caller that finds Services through `objects`. */
 export function createWebhookCaller(options: {
   readonly objects: ServiceObjects;
   readonly clock: Clock;
@@ -59,7 +59,7 @@ export function createWebhookCaller(options: {
   const agentFor = (config: WebhookConfig): Agent => {
     const key = JSON.stringify(config);
     const agent = agents.get(key) ?? createHttpsAgent({ ca: authorities(config), minVersion: 'TLSv1.2' });
-    // In the order of their last use.
+    // The map is in the order of last use.
     agents.delete(key);
     agents.set(key, agent);
     const [oldest] = agents;
@@ -94,13 +94,13 @@ export function createWebhookCaller(options: {
   };
 }
 
-/** Closes an agent's idle connections now, and each of the others when its call has ended. */
+/** Closes the idle connections of an agent now, and its other connections when their calls have ended. */
 function retire(agent: Agent): void {
   agent.maxFreeSockets = 0;
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-/** No answer came. */
+/** The webhook has not responded. */
 class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 }
@@ -111,7 +111,7 @@ function posted(shown: string, why: string, cause: unknown): WebhookCallError {
 
 interface Posted {
   readonly url: URL;
-  /** The URL in messages: of a service with its port, even where the scheme implies it. */
+  /** The URL in messages. The URL of a Service always has its port. */
   readonly shown: string;
 }
 

@@ -26,11 +26,11 @@ import { refuse } from '../check/refuse.ts';
 const MAX_TRIES = 100;
 const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'];
 
-/** How quotas are charged. */
+/** The store operations of charges to quotas. */
 export interface QuotaCharges {
-  /** To be called before a charge: the condition that is met while no recount has given the charge back. */
+  /** Called before a charge. Returns the condition that holds until a recount gives the charge back. */
   begin(quota: ResourceQuota, request: AdmissionRequest): Promise<Condition>;
-  /** Stores the status of a quota. A conflict carries the quota as it is stored now; undefined when it was deleted. */
+  /** Stores the status of a quota. A conflict contains the stored quota; undefined when it was deleted. */
   updateStatus(
     quota: ResourceQuota,
     request: AdmissionRequest,
@@ -38,9 +38,9 @@ export interface QuotaCharges {
 }
 
 /**
- * The quota evaluator: refuses objects beyond the quotas of their namespace. It stores the use before the object, guarded by the
- * quota's version, so that several apiservers together never exceed a quota. The attempts of one write charge a quota once, unless a
- * recount gave the charge back. The quota controller corrects the use of objects that were counted and then not stored.
+ * The quota evaluator: rejects objects that exceed the quotas of their namespace. It stores the usage before the object, guarded by the
+ * version of the quota, so that several apiservers together never exceed a quota. All attempts of one write charge a quota once, unless a
+ * recount gives the charge back. The quota controller corrects the usage of objects that were charged but not stored.
  */
 export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
   return {
@@ -71,7 +71,7 @@ export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
   };
 }
 
-/** The condition of a charge: that of the earlier charge, which the request has already, or a new one. */
+/** The condition of a charge. If the request has charged the quota before, it is the condition of that charge. */
 async function begin(
   { quota, earlier }: { readonly quota: ResourceQuota; readonly earlier: Charge | undefined },
   request: AdmissionRequest,
@@ -83,7 +83,7 @@ async function begin(
   return condition;
 }
 
-/** Whether the request can take more of a quota. */
+/** Whether the request can increase the usage of a quota. */
 function takes(request: AdmissionRequest): boolean {
   const { operation, definition, subresource, object, old } = request;
   const { group, resource } = definition;
@@ -105,13 +105,13 @@ function takes(request: AdmissionRequest): boolean {
   }
 }
 
-/** Whether what is set aside for a claim, or its class of attributes, changes. */
+/** Whether the allocated storage of a claim changes, or its VolumeAttributesClass. */
 function claimTakes(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const aside = ({ status }: PersistentVolumeClaim) => status?.allocatedResources?.['storage'];
   return aside(claim) !== aside(old) || !equalJson(attributesClassesOf(claim), attributesClassesOf(old));
 }
 
-/** Stores the use, and adds it to the newer status after a conflict. */
+/** Stores the usage. After a conflict, adds the growth to the newer status and tries again. */
 async function storeUse(
   first: ResourceQuota,
   growth: Amounts,
@@ -127,7 +127,7 @@ async function storeUse(
   }
 }
 
-/** What the request adds to the use of a quota; undefined when that is nothing. */
+/** The amounts that the request adds to the usage of a quota; undefined when there are none. */
 function growthFor(quota: ResourceQuota, request: AdmissionRequest): Amounts | undefined {
   const { definition, object, old } = request;
   if (!quotaMatches(quota, definition, object)) return undefined;
@@ -143,7 +143,7 @@ function growthFor(quota: ResourceQuota, request: AdmissionRequest): Amounts | u
   return Object.keys(growth).length === 0 ? undefined : growth;
 }
 
-/** Where cpu or memory is limited, every container must say how much of it it wants, unless the pod says so itself. */
+/** If the quota limits cpu or memory, every container must specify it. A pod with pod-level resources is exempt. */
 function requireSaid(quota: ResourceQuota, names: readonly string[], { spec }: Pod, request: AdmissionRequest): void {
   if (spec === undefined) return;
   const own = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
@@ -161,14 +161,14 @@ function requireSaid(quota: ResourceQuota, names: readonly string[], { spec }: P
   throw refuse(request, `failed quota: ${quota.metadata.name ?? ''}: must specify ${list}`);
 }
 
-/** The quota with more used of it, or a refusal when that is too much. */
+/** The quota with increased usage. Throws Forbidden when the usage exceeds the quota. */
 function withUse(quota: ResourceQuota, growth: Amounts, request: AdmissionRequest): ResourceQuota & KubeObject {
   const { hard = {}, used = {} } = quota.status ?? {};
   const sum = Object.fromEntries(
     Object.entries(growth).map(([name, amount]) => [name, addAmounts(used[name] ?? '0', amount)]),
   );
   const exceeded = Object.keys(sum).filter((name) => compareAmounts(sum[name] ?? '0', hard[name] ?? '0') > 0);
-  // What a status says has happened already: it is counted, and not refused.
+  // A status reports what has happened already, so it is counted and not rejected.
   if (exceeded.length === 0 || request.subresource === 'status')
     return { ...quota, status: { ...quota.status, used: { ...used, ...sum } } };
   const print = (amounts: Amounts) =>

@@ -4,21 +4,21 @@ import { ANONYMOUS, type ClientCertificate, userOfCertificate } from './identity
 import type { OnNotice, TokenAuthenticator } from './token-authenticator.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request shows of who sends it. */
+/** The credentials of a request. */
 export interface Credentials {
-  /** A client certificate that came: 'untrusted' when the CA has not signed it or it has run out. */
+  /** The client certificate, if any; 'untrusted' when the CA has not signed it or it has expired. */
   readonly certificate: ClientCertificate | 'untrusted' | undefined;
   /** The Authorization header. */
   readonly authorization: string | undefined;
 }
 
 /**
- * Authenticates a request. Throws StatusError Unauthorized for invalid credentials; without credentials the user is anonymous. `onNotice` is
- * called with what the sender and the audit log are to know of the credentials.
+ * Authenticates a request. Throws StatusError Unauthorized for invalid credentials. Without credentials the user is anonymous. `onNotice`
+ * receives a warning for the client and an annotation for the audit log.
  */
 export type Authenticate = (credentials: Credentials, onNotice?: OnNotice) => Promise<User>;
 
-/** Certificates first, then each kind of token in turn. */
+/** Checks the client certificate first, then each kind of token in turn. */
 export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticate {
   const users = new WeakMap<ClientCertificate, User>();
   return async ({ certificate, authorization }, onNotice) => {
@@ -50,8 +50,8 @@ function bearerToken(authorization: string | undefined): string | undefined {
 const PREFIX = 'base64url.bearer.authorization.k8s.io.';
 
 /**
- * Moves the bearer token that a browser sends among the subprotocols of a WebSocket, as it can set no other header, to where others
- * send theirs. It must not reach what the request is forwarded to. Throws Unauthorized, as Kubernetes, when it is not a proper one.
+ * Moves a bearer token from the WebSocket subprotocols to the header Authorization. Browsers send the token as a subprotocol, since they
+ * cannot set other headers. The token must not be forwarded to the backend. Throws Unauthorized for an invalid token, as in Kubernetes.
  */
 export function moveWebSocketToken(headers: IncomingHttpHeaders): void {
   const offered = headers['sec-websocket-protocol'];
@@ -60,7 +60,7 @@ export function moveWebSocketToken(headers: IncomingHttpHeaders): void {
   const [first, ...more] = names.filter((name) => name.startsWith(PREFIX));
   const others = names.filter((name) => !name.startsWith(PREFIX) && name !== '');
   const encoded = first?.slice(PREFIX.length) ?? '';
-  // Without another one there is nothing that the server could choose, and browsers end such connections.
+  // The server must be able to choose another subprotocol; without one, browsers close the connection.
   if (more.length > 0 || others.length === 0 || !/^[\w-]+$/.test(encoded)) throw StatusError.unauthorized();
   headers['sec-websocket-protocol'] = others.join(', ');
   headers.authorization ??= `Bearer ${Buffer.from(encoded, 'base64url').toString('utf8')}`;

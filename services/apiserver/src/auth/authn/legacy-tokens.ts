@@ -11,15 +11,15 @@ import {
 import type { Metrics } from '@gantry/service';
 
 /**
- * A token that stands in a Secret of type `kubernetes.io/service-account-token`. `generated` ones are on the list of their
- * ServiceAccount, `manual` ones are not; `invalidated` ones have a label that says so, and are refused.
+ * A token that is stored in a Secret of type `kubernetes.io/service-account-token`. The Secret of a `generated` token is in the list of its
+ * ServiceAccount; that of a `manual` token is not. The Secret of an `invalidated` token has a label for that, and the token is rejected.
  */
 export interface LegacyToken {
   readonly kind: 'generated' | 'manual' | 'invalidated';
   readonly secret: Secret;
 }
 
-/** What the use of a token is for the request: an annotation of its audit events, and a warning to its sender. */
+/** The notice about a used token: an annotation for audit events, and a warning for the client. */
 export interface AuthenticationNotice {
   readonly annotation: readonly [key: string, value: string];
   readonly warning?: string;
@@ -28,7 +28,7 @@ export interface AuthenticationNotice {
 const ANNOTATIONS = 'authentication.k8s.io/legacy-token';
 const DAY_MS = 86_400_000;
 
-/** What `token` is to the Secret that it is bound to; undefined for one that was only bound to it, as TokenRequest does. */
+/** The legacy token in a Secret. Undefined if the Secret does not contain `token`: TokenRequest can bind a token to any Secret. */
 export function legacyTokenOf(
   token: string,
   object: KubeObject | undefined,
@@ -64,13 +64,13 @@ export function noticeOf({ kind, secret: { metadata } }: LegacyToken): Authentic
   }
 }
 
-/** Whether the day of the last use need not be written: it is today, or tomorrow by the clock of another API server. */
+/** Whether the stored day of the last use is current: today, or tomorrow if the clock of another apiserver is ahead. */
 export function isRecent({ metadata }: KubeObject, now: Instant): boolean {
   const lastUsed = metadata.labels?.[TOKEN_LAST_USED_LABEL];
   return lastUsed === formatDay(now) || lastUsed === formatDay(now + DAY_MS);
 }
 
-/** Uses of legacy tokens: counted, and kept until the day of the last use is written. */
+/** Counts uses of legacy tokens, and keeps their Secrets until the day of the last use is written. */
 export class LegacyTokenUses {
   readonly #clock: Clock;
   readonly #counters;
@@ -93,7 +93,7 @@ export class LegacyTokenUses {
     };
   }
 
-  /** Counts a use. It is cheap: at most once a day a Secret waits to be written. */
+  /** Counts a use. A Secret is queued for writing at most once per day. */
   note({ kind, secret }: LegacyToken): void {
     this.#counters[kind].inc();
     const { uid = '' } = secret.metadata;
@@ -102,17 +102,17 @@ export class LegacyTokenUses {
     this.#notify();
   }
 
-  /** Secrets whose last use is to be written, as they were when they were used. */
+  /** The Secrets whose last use is not written yet, in the state at that use. */
   unwritten(): readonly Secret[] {
     return [...this.#unwritten.values()];
   }
 
-  /** The last use of a Secret is written, or need not be any more. */
+  /** Called when the last use of a Secret is written or no longer needed. */
   settle({ metadata: { uid = '' } }: Secret): void {
     this.#unwritten.delete(uid);
   }
 
-  /** Calls `notify` when a Secret begins to wait. The returned function unsubscribes. */
+  /** Calls `notify` when a Secret is queued for writing. The returned function unsubscribes. */
   observe(notify: () => void): () => void {
     this.#notify = notify;
     return () => {

@@ -9,21 +9,21 @@ import { exportJWK, type JWK } from 'jose';
 export interface VerificationKey {
   readonly publicKey: KeyObject;
   readonly algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512';
-  /** Base64url of the SHA-256 of the public key's DER: how Kubernetes names keys. */
+  /** Base64url of the SHA-256 of the public key in DER, as in Kubernetes. */
   readonly keyId: string;
 }
 
-/** The key that signs tokens, and all that verify them: its own first, then those that signed before it. */
+/** The key that signs tokens, and all keys that verify them. The first verification key belongs to the signing key. */
 export interface SigningKeys {
   readonly privateKey: KeyObject;
   readonly signing: VerificationKey;
   readonly verifying: readonly VerificationKey[];
 }
 
-/** Keys that are rotated while they are in use. */
+/** A source of keys, which may be rotated at run time. */
 export interface SigningKeySource {
   current(): SigningKeys;
-  /** Reads the keys again when they may have changed: for a token of a key that is not known yet. */
+  /** Reads the keys again. Called for a token of an unknown key. */
   refresh(): Promise<void>;
 }
 
@@ -37,11 +37,11 @@ const CURVES: Readonly<Record<string, VerificationKey['algorithm']>> = {
   secp384r1: 'ES384',
   secp521r1: 'ES512',
 };
-/** A token of an unknown key causes one read in this time at most. */
+/** Tokens of unknown keys cause at most one read in this time. */
 const READ_AGAIN_MS = 1000;
-/** How late a rotated key is noticed without such a token. */
+/** The interval between reads without such tokens. */
 const READ_EVERY_MS = 10_000;
-/** A new key is published this long before it signs: every apiserver, and each client that reads the key set, knows it by then. */
+/** A new key is published this long before it signs, so that every apiserver and every client of the key set knows it. */
 const ADOPT_MS = 2 * READ_EVERY_MS;
 const PUBLIC_PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
@@ -51,7 +51,7 @@ export async function readSigningKeys(folder: string): Promise<SigningKeys> {
   return createSigningKeys(key, pub);
 }
 
-/** Keys from PEM texts; the public one follows from the private one when absent. */
+/** Creates the keys from PEM texts. The public key of `privatePem` need not be in `publicPems`. */
 export function createSigningKeys(privatePem: string | Buffer, publicPems = ''): SigningKeys {
   const privateKey = createPrivateKey(privatePem);
   const signing = verificationKey(createPublicKey(privatePem));
@@ -67,8 +67,8 @@ export function fixedSigningKeys(keys: SigningKeys): SigningKeySource {
 }
 
 /**
- * Keys of a folder, read again while they are used. What cannot be read leaves the last ones in use. A new key verifies at once, and
- * signs after a while, or at once where the one before is no longer accepted.
+ * Keys of a folder, which are read again regularly. If a read fails, the current keys stay in use. A new key verifies tokens at once. It
+ * signs tokens after `ADOPT_MS`, or at once if the previous key is no longer accepted.
  */
 export class SigningKeyFolder implements SigningKeySource, Disposable {
   readonly #folder: string;
@@ -76,7 +76,7 @@ export class SigningKeyFolder implements SigningKeySource, Disposable {
   readonly #logger: Logger;
   #keys: SigningKeys;
   #readAt: Instant;
-  /** The key that will sign, and since when it has been published. */
+  /** The next signing key, and the time since which it is published. */
   #next: { readonly keyId: string; readonly sinceMs: Instant } | undefined;
   #reading: Promise<void> | undefined;
   #cancelTimer: () => void;

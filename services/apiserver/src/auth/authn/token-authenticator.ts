@@ -20,16 +20,16 @@ import {
 } from './service-account-claims.ts';
 import type { SigningKeySource, VerificationKey } from './signing-keys.ts';
 
-/** The user behind a token, and whom the token is meant for if it says so. */
+/** The user of a token, and the audiences of the token if it has any. */
 export type TokenUser = User & { readonly audiences?: readonly string[] };
 
 export type OnNotice = (notice: AuthenticationNotice) => void;
 
-/** Finds the user behind a bearer token; undefined when it is not one of this authenticator's, or no longer good. */
+/** Finds the user of a bearer token. Undefined when the token is not of this authenticator's type or is invalid. */
 export interface TokenAuthenticator {
   /**
-   * `audiences` are those of whom the token must be meant for one: the API server's own when absent. `onNotice` is called with what the
-   * request's sender and the audit log are to know, also of a token that is refused.
+   * The token must have at least one of `audiences`; the default is the apiserver's own audience. `onNotice` receives a warning for the
+   * client and an annotation for the audit log, also for a token that is rejected.
    */
   authenticate(token: string, audiences?: readonly string[], onNotice?: OnNotice): Promise<TokenUser | undefined>;
 }
@@ -44,13 +44,13 @@ interface Verified {
 }
 
 const CACHE_SIZE = 4096;
-/** How long a token outlives the end of the grace period of what it is bound to, as in Kubernetes. */
+/** How long a token stays valid after the deletion time of the object to which it is bound, as in Kubernetes. */
 const DELETED_LEEWAY_MS = 60_000;
 const EXTRA = 'authentication.kubernetes.io';
 
 /**
- * Verifies service account tokens. The signature is checked once per token; that the account and what the token is bound to
- * still exist is checked on every request.
+ * Verifies service account tokens. The signature is checked once per token. Every request checks that the service account and the bound
+ * object still exist.
  */
 export function createServiceAccountAuthenticator(
   keys: SigningKeySource,
@@ -61,7 +61,7 @@ export function createServiceAccountAuthenticator(
   const verified = new Map<string, Verified>();
   const verify = async (token: string): Promise<Verified | undefined> => {
     const known = verified.get(token);
-    // A key that is no longer accepted takes its tokens with it.
+    // Tokens of a key that is no longer accepted are invalid.
     if (known !== undefined && findKey(keys, known.keyId) !== undefined) return known;
     const key = await keyOf(token, keys);
     const fresh = key === undefined ? undefined : await verifyToken(token, key, clock);
@@ -89,7 +89,7 @@ export function createServiceAccountAuthenticator(
   };
 }
 
-/** The Secret in which the token stands, if it is one of those that are kept there. */
+/** The legacy token and its Secret; undefined if the token is not stored in a Secret. */
 function findLegacy(
   token: string,
   { namespace, serviceaccount, secret }: KubernetesClaim,
@@ -110,7 +110,7 @@ async function keyOf(token: string, keys: SigningKeySource): Promise<Verificatio
   try {
     keyId = decodeProtectedHeader(token).kid;
   } catch {
-    // Not a token of this kind.
+    // Not a JWT.
     return undefined;
   }
   if (typeof keyId !== 'string') return undefined;
@@ -154,11 +154,11 @@ function stillBound(claim: KubernetesClaim, lookup: ObjectLookup, now: Instant):
   if (!exists('serviceaccounts', namespace, serviceaccount)) return false;
   if (pod !== undefined && !exists('pods', namespace, pod)) return false;
   if (secret !== undefined && !exists('secrets', namespace, secret)) return false;
-  // A pod's token names its node for information; a token bound to a node alone lives and dies with it.
+  // The token of a pod names the node only for information. A token that is bound to a node alone is valid while the node exists.
   return pod !== undefined || node === undefined || exists('nodes', '', node);
 }
 
-/** Whether it is this object, and not one that only finalizers of others keep since its deletion. */
+/** Whether the object has this uid and is not past its deletion time. Finalizers may keep a deleted object longer. */
 function isStillThere(object: KubeObject | undefined, uid: string, now: Instant): boolean {
   if (object?.metadata.uid !== uid) return false;
   const { deletionTimestamp } = object.metadata;

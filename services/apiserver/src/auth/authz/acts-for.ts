@@ -12,10 +12,10 @@ import type { ObjectLookup } from './object-lookup.ts';
 export const NODE_LEASES = 'kube-node-lease';
 export const CUSTODIAN_LEASES = 'kube-system';
 const CUSTODIAN_LEASE_PREFIX = 'gantry-host-';
-/** For so long the registration of a Node counts as a heartbeat: an agent makes its Lease within a second. */
+/** How long the creation of a Node counts as a heartbeat. An agent creates its Lease within one second. */
 const REGISTRATION_SECONDS = 10;
 
-/** The node that a user is the agent of; undefined for other users. Kubernetes' rule: the prefix and the group. */
+/** The node of an agent; undefined for other users. As in Kubernetes, the user needs the name prefix and the group. */
 export function nodeOfUser({ name, groups }: User): string | undefined {
   if (!name.startsWith(NODE_USER_PREFIX) || !groups.includes(NODES_GROUP)) return undefined;
   const node = name.slice(NODE_USER_PREFIX.length);
@@ -27,22 +27,22 @@ export function engineOfUser(user: User): string | undefined {
   return user.extra[ENGINE_EXTRA]?.[0];
 }
 
-/** The Lease for whose holder the agents of this user's engine campaign; undefined without an engine. */
+/** The name of the custodian Lease of the user's engine; undefined without an engine. */
 export function custodianLeaseOf(user: User): string | undefined {
   const engine = engineOfUser(user);
   return engine === undefined ? undefined : `${CUSTODIAN_LEASE_PREFIX}${engine}`;
 }
 
 /**
- * Whether an agent acts for a node: for its own, and as the custodian of its engine for another one. A custodian holds the Lease of
- * the engine in its certificate, and acts for nodes of the same engine whose own Lease has run out.
+ * Whether an agent may act for a node. It may act for its own node, and as the custodian of its engine for other nodes. The custodian
+ * holds the Lease of the engine in its certificate. It may act for nodes of the same engine whose own Lease has expired.
  */
 export function actsFor(user: User, node: string | undefined, lookup: ObjectLookup): boolean {
   if (node === undefined || node === '') return false;
   return nodeOfUser(user) === node || isCustodianOf(user, node, lookup);
 }
 
-/** Whether the user acts for the node as the custodian of its engine. */
+/** Whether the user may act for the node as the custodian of its engine. */
 export function isCustodianOf(user: User, node: string, lookup: ObjectLookup): boolean {
   const own = nodeOfUser(user);
   const engine = engineOfUser(user);
@@ -56,8 +56,8 @@ export function isCustodianOf(user: User, node: string, lookup: ObjectLookup): b
 }
 
 /**
- * An agent that has registered its Node lives, though there is no Lease yet: that of an earlier Node may be collected after the new one is
- * registered.
+ * A Lease that stands for the creation of the Node. A new Node may have no Lease yet, because the garbage collector may delete the Lease
+ * of an earlier Node of this name after the new Node was created.
  */
 function leaseOfRegistration({ metadata: { name = '', creationTimestamp } }: KubeObject): Lease {
   return {

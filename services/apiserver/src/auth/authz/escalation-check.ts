@@ -17,7 +17,7 @@ import type { AccessDecider } from './authorizer.ts';
 import { missingRights, describeRules, quoteList } from '../rbac/rules.ts';
 import type { RoleIndex } from '../rbac/role-index.ts';
 
-/** One write as it will be stored, before its fields are checked. */
+/** One write, with the object as it will be stored. Its fields are not validated yet. */
 export interface GuardedChange {
   readonly user: User;
   readonly definition: ResourceDefinition;
@@ -28,7 +28,7 @@ export interface GuardedChange {
   readonly old: KubeObject | undefined;
 }
 
-/** Refuses writes that are allowed by verb and resource, and not by what they would do. */
+/** Rejects writes whose content the user may not write, although verb and resource are allowed. */
 export interface EscalationCheck {
   /** Throws StatusError. */
   check(change: GuardedChange): void;
@@ -41,7 +41,7 @@ const FULL: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** Prevents granting rights that the writer does not have, and using signers without the right to. */
+/** Prevents that users grant rights that they do not have, or use signers without the right to. */
 export function createEscalationCheck(access: AccessDecider, roles: RoleIndex): EscalationCheck {
   return {
     check: (change) => {
@@ -56,7 +56,7 @@ export function createEscalationCheck(access: AccessDecider, roles: RoleIndex): 
   };
 }
 
-/** A change of nothing but finalizers and owners, which garbage collection makes. */
+/** Whether the write changes only finalizers and owner references, as garbage collection does. */
 function onlyCleansUp({ object, old }: GuardedChange): boolean {
   if (old === undefined) return false;
   const rest = ({ metadata, ...others }: KubeObject): object => {
@@ -70,7 +70,7 @@ function checkRole(access: AccessDecider, change: GuardedChange): void {
   const { user, definition, namespace, object, old } = change;
   const name = object.metadata.name ?? '';
   const target = { definition, namespace, name: old === undefined ? '' : name, subresource: '' };
-  // `escalate` on a name is about a role that exists: a creation has none yet.
+  // A right `escalate` with a resource name applies only to an existing role, so a create is checked without a name.
   const asked = { verb: 'escalate', target, object: undefined, fieldSelector: '' };
   if (access.decide(user, asked).allowed) return;
   requireHeld(access, change, (object as ClusterRole).rules ?? []);
@@ -105,7 +105,7 @@ function checkBinding(access: AccessDecider, roles: RoleIndex, change: GuardedCh
   requireHeld(access, change, rules);
 }
 
-/** Refuses to give what the giver has not. */
+/** Throws Forbidden if the user does not have all rights of `wanted`. */
 function requireHeld(access: AccessDecider, change: GuardedChange, wanted: readonly PolicyRule[]): void {
   const { user, definition, namespace, object } = change;
   const { rules, problem } = access.rulesFor(user, namespace);
@@ -117,12 +117,12 @@ function requireHeld(access: AccessDecider, change: GuardedChange, wanted: reado
   throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, object.metadata.name ?? '', text + why);
 }
 
-/** Checks bundles of a signer, which the writer vouches for. */
+/** Checks ClusterTrustBundles with a signer: the user needs the right `attest` for the signer. */
 function checkTrustBundle(access: AccessDecider, change: GuardedChange): void {
   const { user, object, definition } = change;
   const { metadata, spec } = object as Partial<ClusterTrustBundle> & KubeObject;
   const { signerName = '' }: { readonly signerName?: unknown } = spec ?? {};
-  // What is no text is refused by the schema, after this check.
+  // If the signer name is not a string, the schema validation rejects it after this check.
   if (
     typeof signerName !== 'string' ||
     signerName === '' ||
@@ -160,7 +160,7 @@ function checkCertificate(access: AccessDecider, { user, object, old, subresourc
   }
 }
 
-/** The first such group that is an organisation of the request: as a text of DER, whatever its alphabet. */
+/** The first group of `UNLIMITED_GROUPS` that is an organisation of the certificate request. Handles all string types of DER. */
 export function unlimitedGroupIn(request: string): string | undefined {
   const pem = Buffer.from(request, 'base64').toString('latin1');
   const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END/g)];
@@ -168,7 +168,7 @@ export function unlimitedGroupIn(request: string): string | undefined {
   return organizations.find((name) => UNLIMITED_GROUPS.has(name));
 }
 
-/** id-at-organizationName, which a string of any kind follows. */
+/** The object identifier id-at-organizationName in DER. A string of any type follows it. */
 const ORGANIZATION = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0a]);
 
 function* organizationsIn(der: Buffer): Iterable<string> {
@@ -184,7 +184,7 @@ function* organizationsIn(der: Buffer): Iterable<string> {
 const UNIVERSAL_STRING = 0x1c;
 const BMP_STRING = 0x1e;
 
-/** Two kinds of strings have wide characters, big end first; in all others this name is one byte a character. */
+/** Decodes a DER string. Two string types have wide characters, big endian. In the others, the checked names are ASCII. */
 function stringOf(tag: number, bytes: Buffer): string {
   const width = tag === UNIVERSAL_STRING ? 4 : tag === BMP_STRING ? 2 : 1;
   if (width === 1) return bytes.toString('utf8');
@@ -192,7 +192,7 @@ function stringOf(tag: number, bytes: Buffer): string {
   return codes.map((code) => (code < 0x110000 ? String.fromCodePoint(code) : '')).join('');
 }
 
-/** A right on one signer, or on all of a domain (`example.com/*`). */
+/** Whether the user has the right for the signer, or for all signers of its domain (`example.com/*`). */
 function maySigner(access: AccessDecider, user: User, verb: string, signer: string): boolean {
   const definition = { group: CERTIFICATES, resource: 'signers' };
   const domain = signer.split('/')[0] ?? '';

@@ -2,14 +2,14 @@ import { append } from '@gantry/base';
 import type { PolicyRule } from '@gantry/objects';
 
 /**
- * Roles by name, each rule as a line: verbs, API groups (`core` for the nameless one), resources and, if it is about some only,
- * their names; lists with commas. Rules about paths are verbs and `paths:` with those.
+ * Roles by name. Each rule is one line of fields with spaces between them: verbs, API groups (`core` for the core group), resources,
+ * and optionally resource names. Each field is a list with commas. A rule for paths has verbs, and `paths:` with the list of paths.
  */
 export type RoleTable = Readonly<Record<string, readonly string[]>>;
 
 const PATHS = 'paths:';
 
-/** Reads one line of a table. */
+/** Parses one line of a table. */
 export function parseRule(line: string): PolicyRule {
   const [verbs = '', groups = '', resources = '', names] = line.split(' ');
   if (groups.startsWith(PATHS)) {
@@ -23,7 +23,7 @@ export function parseRule(line: string): PolicyRule {
   };
 }
 
-/** What is asked for: something of a resource, or of a path. */
+/** The action of a request, on a resource or on a path. */
 export type Action =
   | {
       readonly kind: 'resource';
@@ -33,7 +33,7 @@ export type Action =
       readonly subresource: string;
       /** '' for the whole cluster. */
       readonly namespace: string;
-      /** '' where the request names no object. */
+      /** '' if the request names no object. */
       readonly name: string;
     }
   | { readonly kind: 'path'; readonly verb: string; readonly path: string };
@@ -65,20 +65,20 @@ function matchesPath(allowed: string, path: string): boolean {
   return allowed.endsWith('*') && path.startsWith(withoutStars(allowed));
 }
 
-/** What stands before the stars at the end. */
+/** Removes the asterisks at the end. */
 function withoutStars(url: string): string {
   let end = url.length;
   while (url[end - 1] === '*') end--;
   return url.slice(0, end);
 }
 
-/** As many missing rights are told at most, and so many items are looked at: the lists of a rule multiply. */
+/** Limits of `missingRights`: reported rights, and compared items. They are needed because the lists of a rule multiply. */
 const MAX_MISSING = 500;
 const MAX_LOOKS = 100_000;
 
 /**
- * The rights of `wanted` that `held` does not cover, each the smallest rule that says it; not all of them when there are very
- * many. What is too much to look at counts as missing.
+ * The rights of `wanted` that `held` does not cover, each as the smallest possible rule. Stops at the limits above. Rights beyond the
+ * limit of compared items count as missing.
  */
 export function missingRights(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   const missing: PolicyRule[] = [];
@@ -96,7 +96,7 @@ export function missingRights(held: readonly PolicyRule[], wanted: readonly Poli
   return missing;
 }
 
-/** What a rule says of resources, and what it says of paths, where it says something. */
+/** Splits a rule into its part for resources and its part for paths. Omits parts without effect. */
 function partsOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): readonly PolicyRule[] {
   if (!isFilled(verbs)) return [];
   const names = isFilled(resourceNames) ? { resourceNames } : {};
@@ -112,7 +112,7 @@ function isFilled(list: readonly string[] | null | undefined): list is string[] 
 
 const LISTS = ['apiGroups', 'resources', 'nonResourceURLs', 'verbs', 'resourceNames'] as const;
 
-/** What is not held of a rule, taken apart list by list as far as it must be. */
+/** The rights of a rule that are not held. Splits the lists of the rule only as far as necessary. */
 function* uncovered(rule: PolicyRule, isHeld: (rule: PolicyRule) => boolean): Generator<PolicyRule> {
   if (isHeld(rule)) return;
   const several = LISTS.find((list) => (rule[list] ?? []).length > 1);
@@ -143,7 +143,7 @@ function coversPath(held: string, wanted: string): boolean {
   return held.endsWith('*') && wanted.startsWith(withoutStars(held));
 }
 
-/** Rules put together where only their verbs differ, as Kubernetes tells them. */
+/** Describes rules as Kubernetes does. Rules that differ only in their verbs are merged. */
 export function describeRules(rules: readonly PolicyRule[]): string[] {
   const byRest = new Map<string, PolicyRule>();
   for (const rule of rules) {
@@ -174,7 +174,7 @@ function describeRule(rule: PolicyRule): string {
   return `{${texts.join(', ')}}`;
 }
 
-/** As Go's %q prints a list. */
+/** Formats a list like Go's %q. */
 export function quoteList(list: readonly string[]): string {
   return `[${list.map((item) => JSON.stringify(item)).join(' ')}]`;
 }

@@ -9,34 +9,34 @@ import { AGENT_PORT, type AgentAddress, agentConnected, openAgent } from '../../
 /** Reads logs from agents. */
 export interface AgentLogs {
   /**
-   * Bytes as they come and are consumed, never more than the request's limit, and of a log that is not followed never more than 64
-   * MiB; fails with StatusError only. Cancelled by `signal`.
+   * Streams the bytes of a log with back-pressure. Sends at most the limit of the request. Without `follow`, sends at most 64 MiB. Fails
+   * with StatusError only. `signal` cancels it.
    */
   read(agent: AgentAddress, request: LogRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** How often a silent connection is tried, and how long the answer may take. */
+/** Interval of pings on an idle connection, and the timeout of their responses. */
 interface Keepalive {
   readonly everyMs: number;
   readonly patienceMs: number;
 }
 
-/** ContainerLogsRequest without its generated parts. */
+/** ContainerLogsRequest without the fields of the generated type. */
 export type LogRequest = Omit<ContainerLogsRequest, keyof Message | '$typeName' | '$unknown'>;
 
 const CONNECT_MS = 5000;
-/** Of one message; agents send far smaller ones. */
+/** Maximum size of a message. Agents send much smaller ones. */
 const MAX_MESSAGE_BYTES = 2 ** 20;
-/** More than an engine keeps of one container's log: five files of 10 MB. A log that is followed has no end. */
+/** More than an engine keeps of one container's log, which is five files of 10 MB. A followed log has no limit. */
 const MAX_LOG_BYTES = 64 * 2 ** 20;
-/** A frozen or unreachable agent sends nothing; a client that follows a log would wait forever. */
+/** Without pings, a client that follows a log would wait forever for a frozen or unreachable agent. */
 const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 type StreamClient = Client & {
   containerLogs(request: ContainerLogsRequest, metadata: Metadata): ClientReadableStream<LogChunk>;
 };
 
-/** Reads logs over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
+/** Reads logs over gRPC with mutual TLS. The certificate of an agent must have the name of its node. */
 export function createAgentLogs(
   tls: TlsSource,
   clock: Clock,
@@ -53,12 +53,12 @@ export function createAgentLogs(
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());
-        // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
+        // After the loop below, an 'error' event of the cancellation without a listener would end the process.
         call.on('error', () => undefined);
-        // The caller may have left while the agent was being reached.
+        // The signal may have been aborted while the connection was opened.
         using _ = onAbort(signal, () => call.cancel());
         try {
-          // An agent is not trusted to keep to a limit.
+          // The agent is not trusted to respect the limit.
           let left = limitOf(request);
           for await (const { data } of call as AsyncIterable<LogChunk>) {
             yield data.length > left ? data.subarray(0, left) : data;

@@ -9,8 +9,8 @@ import {
 } from './group-version-documents.ts';
 
 /**
- * The OpenAPI documents of what is served at one moment. The documents of group versions are built one by one, with other work
- * between them: all of them take up to a second.
+ * The OpenAPI documents of one set of served resources. The documents of group versions are built one at a time, in separate turns of
+ * the event loop, since all of them take up to a second.
  */
 export class OpenApiDocuments {
   readonly #options: DocumentOptions;
@@ -28,7 +28,7 @@ export class OpenApiDocuments {
   }
 
   /**
-   * The documents of these resources, and by path those of extension servers. Keeps what was built of group versions whose
+   * The documents for new definitions, and for documents of extension servers by path. Reuses the documents of group versions whose
    * definitions are the same objects as before.
    */
   following(definitions: readonly ResourceDefinition[], remote: ReadonlyMap<string, JsonObject>): OpenApiDocuments {
@@ -42,7 +42,7 @@ export class OpenApiDocuments {
     return new OpenApiDocuments(this.#options, new Map(groupVersions));
   }
 
-  /** `api/v1`, `apis/apps/v1`, …: the paths below /openapi/v3. */
+  /** The paths below /openapi/v3: `api/v1`, `apis/apps/v1`, … */
   get paths(): readonly string[] {
     return [...this.#groupVersions.keys()];
   }
@@ -52,7 +52,7 @@ export class OpenApiDocuments {
     return this.#groupVersions.get(path)?.v3();
   }
 
-  /** Where each OpenAPI v3 document is, with the hash of what is in it. */
+  /** The index of OpenAPI v3 documents, with the URL and the hash of each. */
   async index(): Promise<object> {
     const hashes = await this.#fromEach((documents) => documents.v3().hash);
     return {
@@ -62,14 +62,14 @@ export class OpenApiDocuments {
     };
   }
 
-  /** OpenAPI v2 of everything, as protobuf. */
+  /** The OpenAPI v2 document of all resources, as protobuf. */
   v2(): Promise<EncodedDocument> {
     return (this.#v2 ??= this.#fromEach((documents) => documents.v2()).then((parts) =>
       encodedDocument(Buffer.from(joinOpenApiV2(parts.flat(), this.#options.version))),
     ));
   }
 
-  /** OpenAPI v2 of everything, as JSON. */
+  /** The OpenAPI v2 document of all resources, as JSON. */
   v2Json(): Promise<EncodedDocument> {
     return (this.#v2Json ??= this.#fromEach((documents) => documents.v2Json()).then((parts) =>
       encodedDocument(Buffer.from(joinOpenApiV2Json(parts.flat(), this.#options.version))),

@@ -3,12 +3,12 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import { partialMetadata } from './table.ts';
 
-/** Whether an answer has no protobuf form: custom resources have none, what their subresources answer may. */
+/** Whether a response has no protobuf form. Custom resources have none; the objects of their subresources may have one. */
 export function isJsonOnly(definition: ResourceDefinition, response: ObjectResponse): boolean {
   return !hasProtobuf(definition) && response.object.kind === definition.kind;
 }
 
-/** The refusal of protobuf for a custom resource. */
+/** The error when a client accepts only protobuf for a custom resource. */
 export function noProtobuf(): StatusError {
   return new StatusError(
     'NotAcceptable',
@@ -16,7 +16,7 @@ export function noProtobuf(): StatusError {
   );
 }
 
-/** The metadata of any object as protobuf, envelope included. */
+/** The metadata of any object as protobuf, with the envelope. */
 export function partialFrameOf(definition: ResourceDefinition, metaApi: string, response: ObjectResponse): Uint8Array {
   const { publishedSchema, fieldAnnotations } = definition;
   if (publishedSchema === undefined && fieldAnnotations === undefined)
@@ -26,8 +26,8 @@ export function partialFrameOf(definition: ResourceDefinition, metaApi: string, 
 }
 
 /**
- * Kubernetes' protobuf envelope around messages that are already encoded: `k8s\0` and a runtime.Unknown. Lists and
- * PartialObjectMetadata are put together from the bytes of single objects, which are never decoded for it.
+ * Kubernetes' protobuf envelope around encoded messages: `k8s\0` and a runtime.Unknown. Lists and PartialObjectMetadata are built from
+ * the encoded bytes of single objects, without decoding them.
  */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 
@@ -62,7 +62,7 @@ function unwrap(envelope: Uint8Array): Uint8Array {
   return findField(envelope.subarray(MAGIC.length), 2) ?? EMPTY;
 }
 
-/** A list of enveloped objects, in its envelope, piece by piece; the items' bytes are passed on uncopied. */
+/** Yields the pieces of an encoded list in its envelope. The bytes of the items are not copied. */
 export function* listPieces(
   apiVersion: string,
   kind: string,
@@ -85,12 +85,12 @@ export function* listPieces(
 /** Tag of field 2, length-delimited. */
 const LENGTH_OF_2 = varint(2 * 8 + 2);
 
-/** Only the metadata of an enveloped object: field 1 of every kind. */
+/** The metadata of an object in its envelope. It is field 1 of every kind. */
 export function partialFrame(apiVersion: string, envelope: Uint8Array): Buffer {
   return wrap(apiVersion, 'PartialObjectMetadata', field(1, findField(unwrap(envelope), 1) ?? EMPTY));
 }
 
-/** The last value of a length-delimited field, by walking the message's top level. */
+/** The last value of a length-delimited field at the top level of a message. */
 function findField(message: Uint8Array, wanted: number): Uint8Array | undefined {
   let at = 0;
   let found: Uint8Array | undefined;

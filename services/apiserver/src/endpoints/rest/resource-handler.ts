@@ -42,7 +42,7 @@ export interface ResourceHandlerDependencies {
   readonly logger: Logger;
   readonly tables: Tables;
   readonly decodeProtobuf: DecodeProtobuf;
-  /** Counts open watches; the returned function ends the counting. */
+  /** Counts an open watch until the returned function is called. */
   readonly onWatch: (resource: string) => () => void;
 }
 
@@ -51,7 +51,7 @@ export interface ResourceHandler {
   handle(exchange: AuthenticatedExchange, route: ResourceRoute, verb: Verb): Promise<void>;
 }
 
-/** Watches without a timeout of their own last between half an hour and an hour, so that they do not all end together. */
+/** Watches without `timeoutSeconds` last between 30 and 60 minutes, at random, so that they do not all end at the same time. */
 const WATCH_MIN_MS = 1_800_000;
 
 const NO_EXPORT = 'the export parameter, deprecated since v1.14, is no longer supported';
@@ -116,7 +116,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
   };
 }
 
-/** The form of an answer. */
+/** The form of the response, by the Accept header. */
 function formOf(
   exchange: AuthenticatedExchange,
   { definition }: ResourceRoute,
@@ -142,7 +142,7 @@ async function watch(
   const options = parseListOptions(exchange.query);
   const timeoutMs =
     (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
-  // No AbortSignal.any: that looks at all its sources each time it is asked, and a watch asks at every event.
+  // AbortSignal.any would be slower: it checks all its sources at each read of `aborted`, and a watch reads it at every event.
   const ended = new AbortController();
   const { signal } = ended;
   const end = () => ended.abort(exchange.signal.reason);
@@ -154,7 +154,7 @@ async function watch(
     const isOver = () => signal.aborted && !exchange.signal.aborted;
     const items = await openWatch(registry, requestContext(exchange, signal), route.definition, request).catch(
       (error: unknown) => {
-        // Its own time was over before it was open: a watch without events, as Kubernetes answers it.
+        // The timeout of the watch passed before it was open. As in Kubernetes, the response is a watch without events.
         if (isOver() && isReason(error, 'Timeout')) return nothing();
         throw error;
       },
@@ -168,8 +168,8 @@ async function watch(
 }
 
 /**
- * Opens a watch. That its version is too old, or not reached in time, is an ERROR event of a watch that has begun, as with
- * Kubernetes' own cache; all else that is wrong is an answer of its own.
+ * Opens a watch. As in Kubernetes, a version that is too old, or is not reached in time, is reported by an ERROR event in the watch. All
+ * other errors are error responses.
  */
 async function openWatch(
   registry: Registry,
@@ -197,7 +197,7 @@ async function* failing(error: StatusError): AsyncIterable<readonly WatchItem[]>
   throw error;
 }
 
-/** A watch on one object's path is a watch with a field selector for its name; another selector beside it must say the same. */
+/** A watch of the path of one object gets a field selector for its name. An explicit field selector must select the same name. */
 function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): ListOptions {
   if (name === '') return options;
   const { fieldSelector } = options;

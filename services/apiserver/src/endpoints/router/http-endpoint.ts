@@ -28,7 +28,7 @@ import { answerMethod, answerMissing } from './not-served.ts';
 import type { ServePage } from './pages.ts';
 import { type RequestMetrics, RequestRecord } from './request-record.ts';
 
-/** Answers a request. */
+/** Serves a request. */
 export type HttpEndpoint = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface HttpEndpointDependencies {
@@ -37,7 +37,7 @@ export interface HttpEndpointDependencies {
   readonly standing: StandingRequests;
   readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly resourceRegistry: ResourceIndex;
-  /** Waits until the resource registry has heard of everything that was done before now. */
+  /** Waits until the resource registry knows all changes that were committed before the call. */
   readonly catchUp: (signal: AbortSignal) => Promise<unknown>;
   readonly resources: ResourceHandler;
   readonly aggregated: AggregatedApis;
@@ -49,7 +49,7 @@ export interface HttpEndpointDependencies {
   readonly activities: Activities;
   readonly audit: AuditTrail;
   readonly flowControl: FlowController;
-  /** How many objects of a resource are stored. */
+  /** The number of stored objects of a resource. */
   readonly stored: (definition: ResourceDefinition) => number;
   readonly clock: Clock;
   readonly newUid: NewUid;
@@ -58,7 +58,7 @@ export interface HttpEndpointDependencies {
   readonly stopping: AbortSignal;
 }
 
-/** Answers every request, and turns whatever goes wrong into a Status. */
+/** Serves every request. Every error becomes a Status. */
 export function createHttpEndpoint(dependencies: HttpEndpointDependencies): HttpEndpoint {
   return (req, res) => {
     serve(dependencies, req, res).catch((error: unknown) => {
@@ -68,12 +68,12 @@ export function createHttpEndpoint(dependencies: HttpEndpointDependencies): Http
   };
 }
 
-/** Why a request was given up. */
+/** The reason for which a request was aborted. */
 class RequestEndedError extends Error {
   override readonly name = 'RequestEndedError';
 }
 
-// Made once: a reason with its stack trace for each request would be a good part of what a small request costs.
+// Created once: an error with a stack trace per request would be a large part of the cost of a small request.
 const CLIENT_GONE = new RequestEndedError('the client has gone');
 const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
 
@@ -103,7 +103,7 @@ async function serve(dependencies: HttpEndpointDependencies, req: IncomingMessag
     discardBody(req, clock);
   } catch (error) {
     discardBody(req, clock);
-    // Refused before it was known who sent it, or whether the sender may act as another.
+    // The request may have failed during authentication or impersonation, before its audit record began.
     record.begin(exchange, () => attributesOf(exchange, parseRoute(exchange, resourceRegistry)));
     failure = await fail(exchange, error, logger);
   } finally {
@@ -122,7 +122,7 @@ function abortWhenLeft(res: ServerResponse): AbortController {
   return abort;
 }
 
-/** Authenticates a request, resolves it, waits for its turn, and answers it. What answers it authorises it first. */
+/** Authenticates a request, resolves its target, waits for seats, and serves it. The handler of the target authorises it first. */
 async function handle(
   dependencies: HttpEndpointDependencies,
   exchange: Exchange,
@@ -147,11 +147,11 @@ async function handle(
   await answer(dependencies, { ...exchange, user, audit, attributes: asked.attributes, begun }, asked, record);
 }
 
-/** What a request asks for. */
+/** The target of a request. */
 interface Asked {
-  /** The extension server that serves it, when this server does not. */
+  /** The extension server that serves the path, if any. */
   readonly remote: ReturnType<AggregatedApis['find']>;
-  /** What this server has there. */
+  /** The route of the path in this server. */
   readonly route: Route;
   readonly attributes: AuditedRequest;
   readonly lasts: 'yes' | 'no';
@@ -164,7 +164,7 @@ async function resolve(
   const look = () => ({ remote: aggregated.find(exchange.path), route: parseRoute(exchange, resourceRegistry) });
   let { remote, route } = look();
   if (remote === undefined && route.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(exchange.path)) {
-    // Another apiserver may have told the client of it already.
+    // The client may know the resource already from another apiserver.
     await catchUp(exchange.signal);
     ({ remote, route } = look());
   }
@@ -177,8 +177,8 @@ async function resolve(
 }
 
 /**
- * Ends a request that lasts with its credentials and with the server, any other when its time is up. As in Kubernetes a log that is not
- * followed has all the time: one that is cut off looks complete.
+ * Aborts a long-running request when its credentials become invalid or the server stops. Aborts other requests after their timeout. As in
+ * Kubernetes, a log without `follow` has no timeout, since the client could not see that the log was cut off.
  */
 function endInTime(
   { standing, stopping, clock }: HttpEndpointDependencies,
@@ -201,7 +201,7 @@ function endInTime(
   return { [Symbol.dispose]: clock.setTimer(requestTimeoutMs(query), () => abort.abort(OUT_OF_TIME)) };
 }
 
-/** The seats of a request; undefined for one that flow control does not count. */
+/** Takes seats for a request. Returns undefined for long-running subresources, which flow control does not count. */
 async function admit(
   { flowControl, stored }: HttpEndpointDependencies,
   { res, query, signal }: Exchange,
@@ -256,7 +256,7 @@ async function answerResource(
   return dependencies.resources.handle(exchange, route, verb);
 }
 
-/** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */
+/** Sends an error as a Status. Logs the error unless it is a StatusError or the request was aborted. */
 async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<Status | undefined> {
   const { res } = exchange;
   if (res.destroyed || res.writableEnded) return undefined;

@@ -4,7 +4,7 @@ import { methodNotAllowed, notFoundResource, PAGE_NOT_FOUND, sendText } from '..
 import type { ResourceIndex, ResourceRoute } from '../request-info.ts';
 
 /**
- * The groups of Kubernetes itself. A group of our own does not belong here: a path that it lacks is answered as in a group of
+ * The groups of Kubernetes itself. Gantry's own groups do not belong here: their unknown paths have the same responses as those of
  * custom resources.
  */
 const KUBERNETES_GROUPS: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ export function isKubernetesGroup(name: string): boolean {
   return KUBERNETES_GROUPS.has(name);
 }
 
-/** The answer to a method that a resource does not take. */
+/** The response to a method that a resource does not support. */
 export async function answerMethod(exchange: Exchange, route: ResourceRoute): Promise<void> {
   const { publishedSchema, stored } = route.definition;
   if (publishedSchema === undefined || !stored) throw methodNotAllowed();
@@ -44,7 +44,7 @@ export async function answerMethod(exchange: Exchange, route: ResourceRoute): Pr
   await sendText(exchange, 404, PAGE_NOT_FOUND);
 }
 
-/** The answer to a path below a served group where nothing is. */
+/** The response to an unknown path below a served group. */
 export async function answerMissing(exchange: Exchange, resourceRegistry: ResourceIndex): Promise<void> {
   const missing = missingCustom(exchange.path, resourceRegistry);
   if (missing === undefined) throw notFoundResource();
@@ -52,7 +52,7 @@ export async function answerMissing(exchange: Exchange, resourceRegistry: Resour
   await sendText(exchange, 404, PAGE_NOT_FOUND);
 }
 
-/** The answer to any other path where nothing is. Groups of Kubernetes answer as its API does, whether we serve them or not. */
+/** The response to any other unknown path. In Kubernetes' groups it is Kubernetes' response, also if Gantry does not serve the group. */
 export async function answerUnknown(exchange: Exchange, resourceRegistry: ResourceIndex): Promise<void> {
   const [, root, group = ''] = exchange.path.split('/');
   const isKnown = root === 'api' || resourceRegistry.hasGroup(group) || isKubernetesGroup(group);
@@ -63,8 +63,8 @@ export async function answerUnknown(exchange: Exchange, resourceRegistry: Resour
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
 /**
- * Why a method is not taken at a path of a custom resource, in the words of the handler that Kubernetes has for those: it knows
- * no routes, and finds out late. Undefined where it finds nothing there at all.
+ * Why a path of a custom resource does not support a method, with the message of Kubernetes' handler of custom resources. That handler
+ * has no routes. Undefined if the handler does not know the path at all.
  */
 export function refuseCustom(
   { definition, subresource, name, reach }: ResourceRoute,
@@ -80,8 +80,8 @@ export function refuseCustom(
 }
 
 /**
- * Why nothing is at a path in a group of custom resources alone: an object has no such subresource. 'nothing' where not even a
- * resource is, undefined for other groups.
+ * The error of an unknown path in a group that has only custom resources: the object has no such subresource. Returns 'nothing' if the
+ * resource does not exist either, and undefined for Kubernetes' groups.
  */
 export function missingCustom(path: string, resourceRegistry: ResourceIndex): StatusError | 'nothing' | undefined {
   const [, root = '', group = '', version = '', ...rest] = path.split('/');

@@ -24,7 +24,7 @@ import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const RETRY = { initialMs: 500, maxMs: 5000 };
-/** How often the namespaces are looked for without a change of one: as often as Kubernetes does. */
+/** The interval between checks of the namespaces when none changes, as in Kubernetes. */
 const INTERVAL_MS = 60_000;
 
 export interface BootstrapOptions {
@@ -35,16 +35,16 @@ export interface BootstrapOptions {
   readonly cache: WatchCache;
   readonly clock: Clock;
   readonly random: Random;
-  /** Range of Service addresses, `10.96.0.0/16`. */
+  /** Range of Service addresses, such as `10.96.0.0/16`. */
   readonly serviceCidr: string;
-  /** Called once, when everything is there. */
+  /** Called once, when all objects exist. */
   readonly onDone: () => void;
   readonly logger: Logger;
 }
 
 /**
- * Creates what every cluster has and makes the claims of Services agree with the Services, once; then creates the standing
- * namespaces again whenever one is gone. Idempotent; any number of apiservers may run it at once.
+ * Once: creates the standing objects, and repairs the claims of Services. After that: creates a standing namespace again when it is
+ * missing. Idempotent; several apiservers may run it at the same time.
  */
 export function bootstrapLoop(options: BootstrapOptions): GroupMember {
   const { cache, client, clock, logger, onDone } = options;
@@ -84,7 +84,7 @@ async function bootstrap(options: BootstrapOptions, signal: AbortSignal): Promis
   await reportDuplicates(options, duplicates, signal);
 }
 
-/** The Service of the cluster's DNS. Where another Service has its address the cluster starts without it, and says so. */
+/** Creates the Service of the cluster's DNS. If another Service has its address, logs that and continues without it. */
 async function ensureDnsService({ client, serviceCidr, logger }: BootstrapOptions, signal: AbortSignal): Promise<void> {
   try {
     await ensure(client, SERVICES, dnsService(serviceCidr), signal);
@@ -94,7 +94,7 @@ async function ensureDnsService({ client, serviceCidr, logger }: BootstrapOption
   }
 }
 
-/** Logs addresses and ports that several Services hold, and records Kubernetes' Events about them. */
+/** Logs the addresses and ports that several Services have, and records Kubernetes' Events about them. */
 async function reportDuplicates(
   { client, clock, logger }: BootstrapOptions,
   duplicates: readonly Duplicate[],
@@ -107,7 +107,7 @@ async function reportDuplicates(
     try {
       await ensure(client, EVENTS, serviceEvent(warning, formatTime(clock.now())), signal);
     } catch (error) {
-      // A namespace that ends or has a quota: no reason not to serve.
+      // The namespace may be terminating or have a quota. That must not stop the apiserver.
       if (signal.aborted || !(error instanceof StatusError) || error.code >= 500) throw error;
       logger.warn({ reason: errorMessage(error) }, 'cannot record the Event');
     }
@@ -132,12 +132,12 @@ function isCached(cache: WatchCache, name: string): boolean {
   return cache.resource(NAMESPACES).get(objectKey(NAMESPACES, '', name)) !== undefined;
 }
 
-/** One that is being deleted is created again when it is gone. */
+/** Creates missing standing namespaces. A terminating one is created again after its deletion. */
 async function ensureNamespaces(client: LoopbackClient, signal: AbortSignal): Promise<void> {
   for (const name of STANDING_NAMESPACES) await ensure(client, NAMESPACES, namespace(name), signal);
 }
 
-/** Creates what is missing and corrects what differs; the objects of one resource at the same time. */
+/** Creates missing objects and corrects changed ones. Objects of one resource are handled concurrently. */
 export async function ensureStandingObjects(
   client: LoopbackClient,
   all: readonly StandingObject[],
@@ -161,7 +161,7 @@ async function ensureStanding(client: LoopbackClient, standing: StandingObject, 
   }
 }
 
-/** The range of Service addresses that every cluster has, with its condition Ready. */
+/** Creates the ServiceCIDR of the cluster, with its condition Ready. */
 async function ensureServiceRange(
   { client, serviceCidr, clock }: BootstrapOptions,
   signal: AbortSignal,
@@ -195,7 +195,7 @@ function storedServices(cache: WatchCache): readonly Service[] {
   return entries.map((entry) => entry.response.object as Service);
 }
 
-/** Creates the object unless there is one of its name, by this apiserver or another. */
+/** Creates the object unless it exists. Another apiserver may create it at the same time. */
 async function ensure(
   client: LoopbackClient,
   ref: ResourceRef,
@@ -206,7 +206,7 @@ async function ensure(
   try {
     await client.create(ref, object, signal);
   } catch (error) {
-    // Another apiserver may have created it just now, with claims that this one's creation then lacks.
+    // Another apiserver may have created it meanwhile. It then has the claims, so that this create fails.
     if ((await client.get(ref, object.metadata, 'latest', signal)) === undefined) throw error;
   }
 }
@@ -219,7 +219,7 @@ function ownAddresses(serviceCidr: string) {
   return must(ownServiceAddresses(serviceCidr), `${JSON.stringify(serviceCidr)} as the range of Services`);
 }
 
-/** A Service without a selector, at an address that the cluster has chosen. */
+/** The spec of a Service without a selector, with a fixed address. */
 function fixedAddress(address: string, ports: readonly ServicePort[]): ServiceSpec {
   return {
     type: 'ClusterIP',
@@ -247,7 +247,7 @@ function kubernetesService(serviceCidr: string): KubeObject {
   return service;
 }
 
-/** Without a selector: the DNS servers write its endpoints themselves. Names and labels are those of Kubernetes' manifest. */
+/** The DNS Service has no selector: the DNS servers write its endpoints. Names and labels are those of Kubernetes' manifest. */
 function dnsService(serviceCidr: string): KubeObject {
   const address = ownAddresses(serviceCidr).dns;
   const service: Service & KubeObject = {

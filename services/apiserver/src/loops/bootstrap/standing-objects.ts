@@ -27,23 +27,23 @@ import {
 import { missingRights } from '../../auth/rbac/rules.ts';
 import { localApiServices } from '../../aggregation/api-services.ts';
 
-/** An object that every cluster has, and how a stored one that differs is put right. */
+/** An object that every cluster has, and a function that corrects a stored object that differs. */
 export interface StandingObject {
   readonly group: string;
   readonly resource: string;
   readonly object: KubeObject;
-  /** The stored object as it should be; undefined when it is fine or its owner wants it so. */
+  /** The corrected object; undefined when the stored one is correct or its owner has disabled updates. */
   readonly corrected?: (stored: KubeObject) => KubeObject | undefined;
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
 const METRICS = 'metrics.k8s.io';
-/** The group of the objects of flow control. */
+/** The API group of flow control. */
 export const FLOW_GROUP = 'flowcontrol.apiserver.k8s.io';
 
 /**
- * Everything that Kubernetes makes at its start, and an APIService for each group version of the built-in `resources`, in an
- * order in which nothing waits for what comes later. With resource metrics among them, the right to read these too.
+ * All objects that Kubernetes creates at its start, and an APIService for each group version of the built-in `resources`. No object
+ * depends on a later one. If `resources` contains resource metrics, a role for reading them is included.
  */
 export function standingObjects(resources: readonly ResourceRef[]): readonly StandingObject[] {
   return [
@@ -59,7 +59,7 @@ export function standingObjects(resources: readonly ResourceRef[]): readonly Sta
   ];
 }
 
-/** As Kubernetes where it serves trust bundles: every service account may read them, since pods mount them. */
+/** As in Kubernetes, every service account may read trust bundles if they are served, since pods mount them. */
 function trustBundleObjects(resources: readonly ResourceRef[]): readonly StandingObject[] {
   const { group, resource } = CLUSTER_TRUST_BUNDLES;
   if (!resources.some((served) => served.group === group && served.resource === resource)) return [];
@@ -70,7 +70,7 @@ function trustBundleObjects(resources: readonly ResourceRef[]): readonly Standin
   ];
 }
 
-/** What metrics-server's manifests bring: who may see pods and nodes may see what they use. Its owner may change it. */
+/** The role of metrics-server's manifests: users who may read pods and nodes may also read their usage. Users may change the role. */
 function metricsReader(): ClusterRole {
   const labels = ['admin', 'edit', 'view'].map((role) => [`${RBAC}/aggregate-to-${role}`, 'true'] as const);
   return {
@@ -81,7 +81,7 @@ function metricsReader(): ClusterRole {
   };
 }
 
-/** The objects of flow control among them, which are kept as long as an apiserver runs. */
+/** The standing objects of flow control. A loop keeps them while an apiserver runs. */
 export function flowStandingObjects(): readonly StandingObject[] {
   return [
     ...of(FLOW_GROUP, 'prioritylevelconfigurations', MANDATORY_PRIORITY_LEVELS),
@@ -133,7 +133,7 @@ interface RoleLike {
 /** The role with its missing rules added; additional rules stay. */
 function withRights<T extends RoleLike>(stored: T, wanted: T): T | undefined {
   if (isProtected(stored, RBAC_AUTO_UPDATE)) return undefined;
-  // The rules of one that gathers others' are the controller's.
+  // The rules of an aggregated role belong to the controller.
   const missing = wanted.aggregationRule === undefined ? missingRights(stored.rules ?? [], wanted.rules ?? []) : [];
   const regathers = wanted.aggregationRule !== undefined && stored.aggregationRule === undefined;
   const labels = Object.entries(wanted.metadata.labels ?? {});
@@ -152,7 +152,7 @@ interface BindingLike {
   subjects?: Subject[];
 }
 
-/** A binding with the subjects that it lacks. */
+/** The binding with its missing subjects added. */
 function withSubjects<T extends BindingLike>(stored: T, wanted: T): T | undefined {
   if (isProtected(stored, RBAC_AUTO_UPDATE)) return undefined;
   const has = stored.subjects ?? [];
@@ -160,7 +160,7 @@ function withSubjects<T extends BindingLike>(stored: T, wanted: T): T | undefine
   return missing.length === 0 ? undefined : { ...stored, subjects: [...has, ...missing] };
 }
 
-/** A suggestion as it is now, unless its owner has made it his own. */
+/** A suggested object with its current spec, unless its owner has disabled updates. */
 function withSpec<T extends { metadata: KubeObject['metadata']; spec?: object }>(stored: T, wanted: T): T | undefined {
   const follows = stored.metadata.annotations?.[FLOW_AUTO_UPDATE] === 'true';
   if (!follows || equalJson(stored.spec ?? {}, wanted.spec ?? {})) return undefined;

@@ -24,35 +24,35 @@ export interface ComponentHealth {
 /** The health of the store's members. Never fails: a member that does not respond is unhealthy. */
 export type StoreHealth = (signal: AbortSignal) => Promise<readonly ComponentHealth[]>;
 
-/** What the registry decides by, fixed at start. */
+/** Settings of the registry, fixed at start. */
 export interface RegistrySettings {
-  /** Range of Service addresses, `10.96.0.0/16`. */
+  /** Range of Service addresses, such as `10.96.0.0/16`. */
   readonly serviceCidr: string;
   /** Seconds that pods without tolerations of their own tolerate a node that is not ready or unreachable. */
   readonly defaultTolerationSeconds: number;
   readonly podSecurityExemptions: PodSecurityExemptions;
 }
 
-/** What the registry works with. `cache` must be running (`cache.run`) and ready before requests are let in. */
+/** Dependencies of the registry. `cache` must run (`cache.run`) and be ready before the first request. */
 export interface RegistryDependencies {
   readonly store: ObjectStore;
   readonly cache: WatchCache;
-  /** Decides who may do what: for requests, and for expressions that ask. */
+  /** Authorises requests. CEL expressions use it as well. */
   readonly authorizer: Authorizer & Access;
-  /** What rights depend on, from the cache. */
+  /** The cached objects on which rights depend. */
   readonly lookup: ObjectLookup;
-  /** Refuses writes that would give rights which the user does not have. */
+  /** Rejects writes that would grant rights that the user does not have. */
   readonly escalationCheck: EscalationCheck;
-  /** Answers access and token reviews. */
+  /** Handles access reviews and token reviews. */
   readonly reviewer: Reviewer;
   /** The health of the store's members, for ComponentStatuses. */
   readonly storeHealth: StoreHealth;
-  /** What nodes and pods use, for metrics.k8s.io. */
+  /** Resource usage of nodes and pods, for metrics.k8s.io. */
   readonly usage: UsageSource;
   /** The resources that are served now. A watch ends when its resource is no longer served. */
   readonly resourceRegistry: ResourceRegistry;
   readonly clock: Clock;
-  /** For what may take long: rules of objects, expressions of policies. */
+  /** Splits long evaluations of CEL expressions over several turns of the event loop. */
   readonly turns: Turns;
   readonly random: Random;
   readonly newUid: NewUid;

@@ -25,21 +25,21 @@ import { requireReplicas, scaleOf } from '../subresources/scale.ts';
 import { fromStore } from '../../storage/store-errors.ts';
 import { groupResource, requireSubresource } from '../contract/target.ts';
 
-/** How long a linearizable read waits for the cache before it asks the store itself. */
+/** How long a linearizable read waits for the cache before it reads from the store. */
 const CATCH_UP_MS = 1000;
-/** How long a read waits for a version that the client has seen elsewhere. */
+/** How long a read waits until the cache has reached the requested version. */
 const NOT_OLDER_MS = 3000;
 
-/** A list that is being answered: what was asked for, and what that selects. */
+/** A list request, with the filter and the key prefix that result from it. */
 interface Listing {
   readonly definition: ResourceDefinition;
   readonly request: ListRequest;
-  /** What keys of the resource in the namespace begin with. */
+  /** The prefix of the keys of the resource in the namespace. */
   readonly prefix: string;
   readonly filter: Filter;
 }
 
-/** Gets, lists and watches: from the cache where it is fresh enough, from the store otherwise. */
+/** Gets, lists and watches. Reads from the cache if it is fresh enough, else from the store. */
 export class Reader {
   readonly #deps: RegistryDependencies;
 
@@ -61,14 +61,14 @@ export class Reader {
     return new SharedResponse(scaleOf(entry.response.object, subresource.scale), encodeProtobuf);
   }
 
-  /** An entry as this version shows it. */
+  /** Converts an entry to the version of the definition. */
   async shown(definition: ResourceDefinition, stored: Entry): Promise<Entry> {
     const view = this.#deps.cache.view(definition);
     if (view.remote) await view.prepare([stored]);
     return view.entry(stored);
   }
 
-  /** Entries as this version shows them. */
+  /** Converts entries to the version of the definition. */
   async #allShown(definition: ResourceDefinition, stored: readonly Entry[]): Promise<readonly Entry[]> {
     const view = this.#deps.cache.view(definition);
     if (view === STORED_VIEW) return stored;
@@ -76,7 +76,7 @@ export class Reader {
     return stored.map((entry) => view.entry(entry));
   }
 
-  /** The object as the store has it now, in the form in which it is stored. */
+  /** Reads the object from the store, in its storage version. */
   async fromStore(key: string, signal: AbortSignal): Promise<Entry | undefined> {
     const stored = await fromStore(this.#deps.store.get(key, signal));
     return stored === null ? undefined : createEntry(stored, encodeProtobuf);
@@ -87,14 +87,14 @@ export class Reader {
     return this.select(context, definition, request);
   }
 
-  /** A list for a user who is authorised already. */
+  /** Lists without an authorisation check. The caller must have authorised the user. */
   async select(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListResponse> {
     const filter = filterOf(definition, request);
     const prefix = namespacePrefix(definition, request.namespace);
     const listing = { definition, request, prefix, filter };
     if (request.continueToken !== '') return this.#continue(context, listing);
     const version = parseResourceVersion(request.resourceVersion, 'invalid resource version: ');
-    // A limited list that names a version means exactly that one where it does not say otherwise.
+    // A list with a limit and a version means exactly that version, unless resourceVersionMatch says otherwise.
     const exact =
       request.resourceVersionMatch === 'Exact' || (request.resourceVersionMatch === '' && request.limit > 0);
     if (exact && version !== undefined) return this.#exact(context, listing, version);
@@ -147,7 +147,7 @@ export class Reader {
     return convertedWatch(watcher, { definition, resource, filter, fromState, show });
   }
 
-  /** Whether the cache may answer a read of this version. False: ask the store. */
+  /** Whether the cache can serve a read at this version. If not, the caller must read from the store. */
   async #fresh(resourceVersion: string, signal: AbortSignal): Promise<boolean> {
     const { cache } = this.#deps;
     if (resourceVersion === '') return fromStore(cache.catchUp(CATCH_UP_MS, signal));
@@ -187,7 +187,7 @@ export class Reader {
     await this.#mustReach(resourceVersion, context.signal);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
     if (entries !== undefined) {
-      // A token expires with the history of its version, even while the cache could still answer.
+      // A continue token expires when etcd compacts its version, even if the cache still has the snapshot.
       await this.#deps.store
         .list(prefix, { limit: 1, startKey, revision }, context.signal)
         .catch((error: unknown) => this.#pageFailed(error, startKey, prefix, context.signal));
@@ -197,7 +197,7 @@ export class Reader {
     return this.#pageFromStore(context, listing, { startKey, revision });
   }
 
-  /** The snapshot that is valid at `revision`, when the cache still has it. */
+  /** The snapshot at `revision`; undefined if the cache does not have it any more. */
   #entriesAt(resource: ResourceCache, revision: number): readonly Entry[] | undefined {
     const { cache } = this.#deps;
     if (!cache.ready) return undefined;
@@ -205,7 +205,7 @@ export class Reader {
     return resource.remembered(revision);
   }
 
-  /** A page read from the store; goes on reading until the limit is full or nothing is left. */
+  /** Reads a page from the store. Continues until the limit is reached or no key is left. */
   async #pageFromStore(
     context: RequestContext,
     { definition, request, prefix, filter }: Listing,
@@ -266,9 +266,9 @@ function json(entry: Entry | undefined): JsonObject | undefined {
   return entry?.response.object as JsonObject | undefined;
 }
 
-/** The candidates for a filter that it selects. */
+/** The entries that the filter matches. */
 function select(entries: readonly Entry[], filter: Filter): readonly ObjectResponse[] {
-  // All are in its namespace: thousands of objects need not be looked into.
+  // The entries are in the namespace of the filter already, so they need not be checked one by one.
   if (filter.selectsAll) return entries.map(({ response }) => response);
   const items: ObjectResponse[] = [];
   for (const { response } of entries) if (filter.matches(response.object)) items.push(response);

@@ -14,10 +14,10 @@ import { encodeProtobuf } from '../objects/response-of.ts';
 import type { WrittenRevision } from './written-revision.ts';
 import { fromStore } from '../../storage/store-errors.ts';
 
-/** How long a request waits for this process's own writes to be seen. */
+/** How long a request waits until the cache has reached the writes of this process. */
 const OWN_WRITES_MS = 1000;
 
-/** The objects that the checks of one request have looked up: each is read once, so that all checks see the same. */
+/** The objects that the checks of one request have looked up. Each is read once, so that all checks see the same state. */
 export class Lookups implements AdmissionReader {
   readonly served: ServedResources;
   readonly #deps: RegistryDependencies;
@@ -77,12 +77,12 @@ export class Lookups implements AdmissionReader {
     return entries.map((entry) => view.entry(entry).response.object as T);
   }
 
-  /** The object that was looked up at a key. */
+  /** The object that was looked up at a key; undefined if there was none. */
   seen(key: string): Entry | undefined {
     return this.#seen.get(key);
   }
 
-  /** Reads the object from the store, and remembers it. */
+  /** Reads the object from the store and keeps it for later lookups. */
   async readAgain(key: string): Promise<Entry | undefined> {
     const stored = await fromStore(this.#deps.store.get(key, this.#signal));
     const entry = stored === null ? undefined : createEntry(stored, encodeProtobuf);
@@ -91,12 +91,12 @@ export class Lookups implements AdmissionReader {
   }
 }
 
-/** A request for admission, which the chain completes. */
+/** The input of an AdmissionRequest. */
 export interface Asked {
   readonly context: RequestContext;
   readonly target: Target;
   readonly operation: AdmissionRequest['operation'];
-  /** The kind of `object`, where that is not the target's. */
+  /** The kind of `object`, if it differs from the target's kind. */
   readonly kind?: AdmissionRequest['kind'];
   readonly object: KubeObject;
   readonly old: KubeObject | undefined;
@@ -116,7 +116,7 @@ export class AdmissionChain {
     this.#written = written;
   }
 
-  /** The request that the checks judge. */
+  /** Builds the request for the checks. */
   request(asked: Asked): AdmissionRequest {
     const { context, target, operation, object, old, write } = asked;
     const { definition, namespace, subresource } = target;
@@ -142,7 +142,7 @@ export class AdmissionChain {
     };
   }
 
-  /** Runs the mutating checks; a second time when a check asks for it. */
+  /** Runs the mutating checks. Runs them a second time if a check requests reinvocation. */
   async mutate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
     const owners = (request.object.metadata as ObjectMeta | undefined)?.managedFields;
     await this.#mutateOnce(request, lookups);
@@ -162,7 +162,7 @@ export class AdmissionChain {
 
   async #mutateOnce(request: AdmissionRequest, lookups: Lookups): Promise<void> {
     for (const check of this.#checks) {
-      // Most checks have nothing to say about most kinds: only those that look something up are waited for.
+      // Most checks return at once for most kinds. An await for each of them would cost time.
       const done = check.mutate?.(request, lookups);
       if (done !== undefined) await done;
     }
@@ -176,7 +176,7 @@ export class AdmissionChain {
     await this.validate(request, lookups);
   }
 
-  /** Runs all checks for a stream that `options` asks for. */
+  /** Runs all checks for a stream with `options`. */
   async connect(context: RequestContext, target: Target, options: KubeObject): Promise<void> {
     const { kind, apiVersion } = options;
     const write: WriteOptions = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
