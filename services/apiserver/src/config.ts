@@ -3,25 +3,25 @@ import { optionalResources, type PodSecurityExemptions } from '@gantry/kinds';
 import { dns1123Label, dns1123Subdomain } from '@gantry/objects';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
-/** The process's settings; see docs/conventions.md. */
+/** The settings of the process; see docs/conventions.md. */
 export interface ApiServerConfig {
   readonly clusterId: string;
   readonly etcd: readonly string[];
   readonly tlsDir: string;
   readonly etcdTlsDir: string;
-  /** The client certificate for agents, and the authority of their servers. */
+  /** The folder of the client certificate for agents and of the CA of the agents' servers. */
   readonly agentTlsDir: string;
   readonly frontProxyDir: string;
   readonly serviceAccountDir: string;
   readonly bootstrapDir: string;
-  /** Holds the keys with which objects are sealed in etcd. */
+  /** The folder of the keys that seal objects in etcd. */
   readonly sealingDir: string;
-  /** The resources whose objects are sealed: `secrets`, `things.example.org`. */
+  /** The resources whose objects are sealed, such as `secrets` or `things.example.org`. */
   readonly sealedResources: readonly string[];
   readonly serviceCidr: string;
   readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
-  /** The built-in resources that are served though they are not by default. */
+  /** The built-in resources that are served although they are not served by default. */
   readonly optionalResources: readonly ResourceDefinition[];
   readonly podSecurityExemptions: PodSecurityExemptions;
   readonly audit: {
@@ -65,7 +65,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
   }));
 }
 
-/** A list of different names, none by default. `problems` says what is wrong with one. */
+/** Reads a list of unique names, empty by default. `problems` validates a name. */
 function names(
   reader: ConfigReader,
   variable: string,
@@ -79,7 +79,7 @@ function names(
   return found;
 }
 
-/** As `--runtime-config` of Kubernetes: `certificates.k8s.io/v1beta1=true`, or one resource of it, behind another slash. */
+/** Entries like Kubernetes' `--runtime-config`: `certificates.k8s.io/v1beta1=true`. A third segment names one resource. */
 function optionalResourcesOf(entries: readonly string[]): readonly ResourceDefinition[] {
   const wanted = new Set<ResourceDefinition>();
   for (const entry of entries) {
@@ -99,7 +99,7 @@ function optionalResourcesOf(entries: readonly string[]): readonly ResourceDefin
   return [...wanted];
 }
 
-/** `none` seals nothing. */
+/** The resources to seal. `none` means that nothing is sealed. */
 function sealedResources(names: readonly string[]): readonly string[] {
   if (names.length === 1 && names[0] === 'none') return [];
   for (const name of names) {

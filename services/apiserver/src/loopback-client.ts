@@ -16,31 +16,31 @@ import {
 const WRITE = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Ignore' } as const;
 
 /**
- * The apiserver as a client of its own registry. A write that another apiserver or a user was faster with is not an error:
- * it returns undefined, and the caller observes again.
+ * The apiserver as a client of its own registry. A conflict with a write of another apiserver or user is not an error: the method returns
+ * undefined, and the caller reads the state again.
  */
 export interface LoopbackClient {
-  /** `freshness` is 'cached' for what the cache holds, 'latest' for what is stored. Undefined when there is no such object. */
+  /** Reads from the cache ('cached') or from the store ('latest'). Undefined when the object does not exist. */
   get(
     ref: ResourceRef,
     key: ObjectName,
     freshness: 'cached' | 'latest',
     signal: AbortSignal,
   ): Promise<KubeObject | undefined>;
-  /** Undefined when there is an object of this name already. */
+  /** Undefined when an object of this name already exists. */
   create(ref: ResourceRef, object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
-  /** The object carries the version that it was read at. Undefined when it has changed or gone since. */
+  /** The object must have the resourceVersion at which it was read. Undefined when it has changed or was deleted since. */
   update(
     ref: ResourceRef,
     object: KubeObject,
     subresource: string,
     signal: AbortSignal,
   ): Promise<KubeObject | undefined>;
-  /** Undefined when the object has changed or gone since it was read. */
+  /** Undefined when the object has changed or was deleted since it was read. */
   delete(ref: ResourceRef, object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
 }
 
-/** Where an object stands among those of its resource; `namespace` is absent for cluster scope. */
+/** The name of an object within its resource. `namespace` is absent for cluster scope. */
 export interface ObjectName {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -76,12 +76,12 @@ export function createLoopbackClient(registry: RegistryReader & RegistryWriter):
   };
 }
 
-/** The context of a request that the apiserver makes itself. */
+/** The context of a request of the apiserver itself. */
 export function loopbackContext(signal: AbortSignal): RequestContext {
   return { user: APISERVER, signal, fence: undefined, warn: () => undefined, audit: NOT_AUDITED };
 }
 
-/** Undefined when the request fails for one of these reasons. */
+/** Returns undefined when the request fails for one of these reasons. */
 async function unless<T>(
   reasons: readonly ('AlreadyExists' | 'Conflict' | 'NotFound')[],
   request: Promise<T>,

@@ -1,14 +1,15 @@
 /**
- * The API server: Kubernetes' API over REST for clients, and over gRPC for the other services. It alone writes objects to etcd.
+ * The API server serves Kubernetes' API: over REST for clients, over gRPC for the other services. Only API servers write objects to etcd.
  *
- * - `endpoints/`: what clients reach; `http/`, `streams/`: the protocols beneath it
- * - `auth/`, `audit/`, `flow-control/`: who asks, what is logged of it, and how many requests run at once
- * - `registry/`: the one way to objects: its verbs, and the pipeline of every write; `admission/`, `allocators/` are steps of it
- * - `cache/`, `storage/`: all objects in memory, and in etcd
- * - `resource-registry`, `custom-resources/`, `aggregation/`, `webhooks/`: what clients add to the API, and how it is called
- * - `loops/`: what runs without a request
+ * - `endpoints/`: the endpoints for clients; `http/`: the HTTP server
+ * - `auth/`, `audit/`, `flow-control/`: authentication and authorisation, the audit log, and limits of concurrent requests
+ * - `registry/`: reads and writes of objects: the verbs, and the pipeline of every write; `admission/`, `allocators/`: steps of a write
+ * - `cache/`, `storage/`: all objects in memory and in etcd
+ * - `resource-registry`, `custom-resources/`, `aggregation/`, `webhooks/`: extensions of the API by clients
+ * - `loops/`: control loops, which run without a request
  *
- * `server.ts` and `run-api-server.ts` put them together. Two run behind the load balancer; none leads. docs/api.md follows a request.
+ * `server.ts` and `run-api-server.ts` connect these parts. Two API servers run behind the load balancer, without a leader. docs/api.md
+ * follows a request through the parts.
  */
 import { runMain } from '@gantry/service';
 import { readApiServerConfig } from './config.ts';

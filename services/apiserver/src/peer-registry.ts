@@ -3,23 +3,23 @@ import { BlockList } from 'node:net';
 import { AssertionError, type Clock, ControlLoop } from '@gantry/base';
 import { type Etcd, isEtcdError, prefixEnd } from '@gantry/etcd';
 
-/** Where an apiserver is reached, as the endpoints of `default/kubernetes` name it. */
+/** The address of an apiserver in the endpoints of `default/kubernetes`. */
 export interface PeerAddress {
   readonly ip: string;
   readonly port: number;
 }
 
-/** The apiservers that are alive: each holds a key of its own under an etcd lease. */
+/** The live apiservers. Each has its own key with an etcd lease. */
 export interface PeerRegistry {
   /** Keeps this process in the list until aborted, then removes it. Failures are reported and retried. */
   run(signal: AbortSignal): Promise<void>;
-  /** All members, in the order of their addresses. */
+  /** The addresses of all live apiservers, sorted. */
   list(signal: AbortSignal): Promise<readonly PeerAddress[]>;
-  /** Whether this process is the first of the list. For work of one apiserver that is harmless when two do it. */
+  /** Whether this process is the first of the list. Use it only for work that is harmless if two apiservers do it at the same time. */
   isFirst(signal: AbortSignal): Promise<boolean>;
 }
 
-/** How soon a process that is not the first of the list asks again whether it is. */
+/** How often a process that is not the first of the list checks again. */
 export const LEADS_AGAIN_MS = 5000;
 
 const ROOT = '/gantry/apiservers/';
@@ -95,8 +95,8 @@ function parseAddress(key: string, value: Uint8Array): PeerAddress {
 }
 
 /**
- * The address at which others reach this process: on the pod network when it is there, since pods must reach it, else the first that
- * leads out of the machine. Undefined when there is none.
+ * The address at which other processes reach this one. Prefers an address in the pod network, since pods must reach it; else uses the
+ * first external one. Undefined when there is none.
  */
 export function ownAddress(podRange: string): string | undefined {
   const [network = '', bits = '32'] = podRange.split('/');

@@ -40,10 +40,10 @@ import type { LoopbackClient } from './loopback-client.ts';
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
 const RETRY_MS = 500;
-/** How long a member of etcd may take to say how it is. */
+/** Timeout of a health check of an etcd member. */
 const HEALTH_MS = 2000;
 
-/** What the elected services may do in etcd: hold their own election, and know the incarnation. */
+/** The rights of the elected services in etcd: their own election, and reading the incarnation. */
 const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manager'].map((component) => ({
   user: `system:${component}`,
   permissions: [
@@ -52,7 +52,7 @@ const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manage
   ],
 }));
 
-/** The process: waits for its files and for etcd, then serves until it is told to stop. */
+/** Runs the process: waits for its files and for etcd, then serves until it is stopped. */
 export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'apiserver', ...config });
   const { clock, random, logger, metrics } = service.parts;
@@ -122,12 +122,12 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   });
 }
 
-/** Closes the store when the members after it have ended. */
+/** A group member that closes the store after the later members have ended. */
 function storeMember(store: ReturnType<typeof createEtcdObjectStore>): GroupMember {
   return { name: 'store', run: untilAborted, close: () => store.close(AbortSignal.timeout(2000)) };
 }
 
-/** The audit log: what decides and formats events, and the member that writes them. */
+/** The audit log: the trail that creates events, and the group member that writes them. */
 async function openAudit(
   { audit: { policyFile, folder, maxMiB, maxBackups } }: ApiServerConfig,
   shell: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
@@ -143,7 +143,7 @@ async function openAudit(
   return { audit, auditLog: file.member };
 }
 
-/** The policy of the audit log. Throws ConfigError for a file that cannot be read or used. */
+/** Reads the audit policy. Throws ConfigError for an unreadable or invalid file. */
 async function readAuditPolicy(file: string): Promise<AuditPolicy> {
   try {
     return parseAuditPolicy(await readFile(file, 'utf8'));
@@ -152,7 +152,7 @@ async function readAuditPolicy(file: string): Promise<AuditPolicy> {
   }
 }
 
-/** Each member in turn, as it says of itself. */
+/** The health of each etcd member, as it reports it itself. */
 function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly ComponentHealth[]> {
   const ask = async (member: number): Promise<ComponentHealth> => {
     const name = `etcd-${member}`;
@@ -167,7 +167,7 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
   return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
 }
 
-/** The list of apiservers with this one; undefined for an apiserver without an address. */
+/** The registry of apiservers, including this one. Undefined if this process has no address. */
 function peersOf(
   etcd: Etcd,
   process: string,
@@ -197,19 +197,19 @@ async function openSealing(
   return createSealing(keys, sealedResources);
 }
 
-/** Users and roles, and the incarnation: both made by whichever apiserver comes first. */
+/** Creates the users and roles in etcd, and the incarnation. The first apiserver to start does it. */
 async function prepareEtcd(etcd: Etcd, logger: Logger, signal: AbortSignal): Promise<void> {
   await retried(() => etcd.access.ensure(ACCESS, { signal }), 'etcd users', logger, signal);
   await retried(() => ensureIncarnation(etcd.kv, systemUid, signal), 'the incarnation', logger, signal);
 }
 
-/** Tries until it works; each reason is logged once. */
+/** Retries until the work succeeds. Logs each reason once. */
 function retried<T>(work: () => Promise<T>, what: string, logger: Logger, signal: AbortSignal): Promise<T> {
   const onReason = (reason: string) => logger.warn({ what, reason }, 'waiting');
   return untilDone({ clock: systemClock, everyMs: RETRY_MS, onReason }, work, signal);
 }
 
-/** The apiserver as a client of its own certificate requests. */
+/** A client for the apiserver's own certificate requests. */
 export function certificateRequestClient(client: LoopbackClient): CertificateRequestClient {
   const typed = (object: KubeObject) => object as CertificateSigningRequest;
   return {

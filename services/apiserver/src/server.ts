@@ -92,7 +92,7 @@ export interface ApiServerOptions {
   readonly storeHealth: StoreHealth;
   /** Resource usage of nodes and pods. Used if `resources` contains metrics.k8s.io. */
   readonly usage: UsageSource;
-  /** Opens streams to containers and to node proxies on agents. */
+  /** Opens streams on agents: exec, attach and port-forward. */
   readonly agentStreams: AgentStreams;
   readonly agentLogs: AgentLogs;
   /** Further conditions of readiness. */

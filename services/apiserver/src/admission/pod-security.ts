@@ -23,20 +23,20 @@ import {
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-/** Subresources of pods that do not change what a pod is. */
+/** Subresources of pods that do not change the spec. */
 const HARMLESS = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status'];
-/** More pods are not looked at when a namespace changes what it demands. */
+/** The maximum number of pods that are checked when the labels of a namespace change. */
 const MAX_PODS = 3000;
 
-/** Annotations in the audit log: what was enforced, what is below the level that the namespace audits, and why nothing was looked at. */
+/** Audit annotations: the enforced level, the violations of the audited level, and the reason of an exemption. */
 const ENFORCED = 'pod-security.kubernetes.io/enforce-policy';
 const AUDITED = 'pod-security.kubernetes.io/audit-violations';
 const EXEMPT = 'pod-security.kubernetes.io/exempt';
 const MISREAD = 'pod-security.kubernetes.io/error';
 
 /**
- * Enforces the Pod Security Standard of the namespace's labels on pods, or warns, and notes in the audit log what is below the audited
- * level; pod templates are not refused.
+ * Enforces the Pod Security Standard in the labels of the namespace on pods. Also adds warnings and audit annotations by the labels. Pod
+ * templates are never rejected.
  */
 export function podSecurity(exemptions: PodSecurityExemptions): AdmissionCheck {
   const namespaces = new Set(exemptions.namespaces);
@@ -113,7 +113,7 @@ async function judgeTemplate(
 
 type JudgedPod = Parameters<typeof podSecurityViolations>[1];
 
-/** What a pod, or one of a template, lacks of a level; undefined when it lacks nothing. */
+/** The violations of a level by a pod or a pod template; undefined when there are none. */
 function shortcoming(pod: JudgedPod, level: LevelVersion): string | undefined {
   const violations = podSecurityViolations(level, pod);
   if (violations.length === 0) return undefined;
@@ -143,7 +143,7 @@ async function policyFor(
   return podSecurityOf(found.metadata.labels ?? {});
 }
 
-/** Whether a change of a pod adds a container or changes an image: all else that matters cannot be changed. */
+/** Whether an update adds a container or changes an image. Other relevant fields of a pod are immutable. */
 function isSignificant(spec: NonNullable<Pod['spec']>, old: Partial<PodSpec> = {}): boolean {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
   if (containers.length !== (old.containers ?? []).length) return true;
@@ -158,7 +158,7 @@ function isSignificant(spec: NonNullable<Pod['spec']>, old: Partial<PodSpec> = {
   );
 }
 
-/** The labels must be good; pods that are there already and do not meet a new demand are warned of. */
+/** Rejects invalid labels. Warns about existing pods that violate a new level. */
 async function judgeNamespace(
   request: AdmissionRequest,
   reader: AdmissionReader,
@@ -211,7 +211,7 @@ function warningsOf(pods: readonly Pod[], namespace: string, level: LevelVersion
   ];
 }
 
-/** One pod of each controller before the others, which are like it. */
+/** Sorts one pod of each controller to the front, since the others are similar. */
 function onePerController(pods: readonly Pod[]): readonly Pod[] {
   const seen = new Set<string>();
   const [first, rest]: [Pod[], Pod[]] = [[], []];

@@ -1,7 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { AgentAddress } from './agent-connection.ts';
 
-/** What is used, on average over a window. */
+/** Resource usage, averaged over a window. */
 export interface Usage {
   /** Billionths of a core. */
   readonly cpuNanoCores: number;
@@ -9,27 +9,27 @@ export interface Usage {
   readonly memoryBytes: number;
 }
 
-/** The window of a measurement. */
+/** The time window of a measurement. */
 export interface Window {
-  /** Its end. */
+  /** The end of the window. */
   readonly at: Instant;
   readonly windowMs: number;
 }
 
-/** What an agent said of one pod. */
+/** The usage of one pod, as its agent reports it. */
 export interface PodUsage extends Window {
-  /** By container. */
+  /** Usage by container name. */
   readonly containers: ReadonlyMap<string, Usage>;
 }
 
-/** What an agent said of its node; the pods by uid. */
+/** The usage of a node, as its agent reports it. Pods are by uid. */
 export interface NodeUsage {
   readonly node: (Usage & Window) | undefined;
   readonly pods: ReadonlyMap<string, PodUsage>;
 }
 
-/** Asks agents what their nodes use. */
+/** Reads the usage of nodes from agents. */
 export interface UsageSource {
-  /** By node. Never fails, and ends within seconds: agents that do not respond are left out. */
+  /** Returns usage by node name within seconds, without agents that do not respond. Rejects only when `signal` is aborted. */
   read(agents: readonly AgentAddress[], signal: AbortSignal): Promise<ReadonlyMap<string, NodeUsage>>;
 }

@@ -6,9 +6,9 @@ export const API_SERVICES = { group: 'apiregistration.k8s.io', resource: 'apiser
 
 export type StoredApiService = APIService & KubeObject;
 
-/** A group version that a server behind a Service serves. */
+/** A group version that an extension server serves. */
 export interface RemoteApi {
-  /** Of the APIService: `v1.wardle.example.com`. */
+  /** The name of the APIService: `v1.wardle.example.com`. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
@@ -21,7 +21,7 @@ export interface RemoteApi {
 
 const HTTPS_PORT = 443;
 
-/** What the APIServices in the cache say: who serves which group version, and what is preferred. */
+/** The cached APIServices: the server of each group version, and the priorities. */
 export class ApiServiceIndex {
   readonly #cache: WatchCache;
   #remotes = new Map<string, RemoteApi>();
@@ -35,12 +35,12 @@ export class ApiServiceIndex {
     this.#read();
   }
 
-  /** Calls `listener` after every change of an APIService. The returned function ends that. */
+  /** Calls `listener` after every change of an APIService. The returned function unsubscribes. */
   observe(listener: () => void): () => void {
     return this.#cache.resource(API_SERVICES).observe(listener);
   }
 
-  /** Rises when the order of group versions changes, or which of them are served elsewhere. */
+  /** Increases when the order of group versions changes, or the set of those that extension servers serve. */
   get generation(): number {
     return this.#generation;
   }
@@ -53,13 +53,13 @@ export class ApiServiceIndex {
     return this.#remotes.get(`${version}.${group}`);
   }
 
-  /** Who serves a path, when it is not this server. */
+  /** The extension server of a path; undefined if this server serves it. */
   remoteAt(path: string): RemoteApi | undefined {
     const [, root, group = '', version = ''] = path.split('/');
     return root === 'apis' ? this.remote(group, version) : undefined;
   }
 
-  /** Every APIService. */
+  /** All APIServices. */
   all(): readonly StoredApiService[] {
     return this.#cache
       .resource(API_SERVICES)
@@ -89,7 +89,7 @@ export class ApiServiceIndex {
   }
 }
 
-/** Undefined for what this server serves itself. */
+/** The remote API of an APIService; undefined if this server serves the group version itself. */
 export function remoteOf({ metadata, spec, status }: StoredApiService): RemoteApi | undefined {
   const { service, group = '', version = '', caBundle = '', insecureSkipTLSVerify = false } = spec ?? {};
   if (service === undefined) return undefined;

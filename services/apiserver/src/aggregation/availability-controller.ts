@@ -22,7 +22,7 @@ export interface AvailabilityOptions {
   readonly objects: ServiceObjects;
   readonly servers: RemoteServers;
   readonly client: LoopbackClient;
-  /** Whether this apiserver writes the conditions, of several. */
+  /** Whether this apiserver writes the conditions. Only one of several does. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,21 +30,21 @@ export interface AvailabilityOptions {
 
 const EVERY_MS = 30_000;
 const RETRY_FIRST_MS = 250;
-/** One server is not asked more often, whatever changes. */
+/** Minimum time between two checks of one server. */
 const NOT_SOONER_MS = 250;
 const OBSERVED = [API_SERVICES, SERVICES, ENDPOINT_SLICES, ENDPOINTS] as const;
 const APISERVICE = { ...API_SERVICES, version: 'v1' } as const;
 
 interface Checked {
-  /** Of everything that was decided from. */
+  /** A digest of all inputs of the decision. */
   readonly basis: string;
   readonly at: number;
   readonly failures: number;
 }
 
 /**
- * Keeps the condition Available of every APIService: looks at its Service and endpoints, and asks its server for discovery.
- * Looks again when any of those change, every half minute, and sooner at a server that did not answer.
+ * Maintains the condition Available of every APIService: checks its Service and endpoints, and requests discovery from its server. Checks
+ * again after a change of those, every 30 seconds, and sooner if a server does not respond.
  */
 export function availabilityController(options: AvailabilityOptions): GroupMember {
   return new AvailabilityController(options).loop;
@@ -74,7 +74,7 @@ class AvailabilityController {
     });
   }
 
-  /** Starts the checks that are due. Returns when the next one is. */
+  /** Starts the checks that are due. Returns the time of the next one. */
   #start(signal: AbortSignal): number {
     const { index, clock } = this.#options;
     const now = clock.monotonicMs();
@@ -169,7 +169,7 @@ class AvailabilityController {
   }
 }
 
-/** The slices of a service, or its Endpoints until they are mirrored. */
+/** The EndpointSlices of a Service, or its Endpoints while they are not mirrored yet. */
 function slicesOf(objects: ServiceObjects, namespace: string, name: string): readonly EndpointSlice[] {
   const slices = objects.slices(namespace, name);
   if (slices.length > 0) return slices;

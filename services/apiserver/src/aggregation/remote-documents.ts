@@ -8,18 +8,18 @@ import { remoteOpenApi } from './remote-openapi.ts';
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const BETA = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
 
-/** What an extension server says of a group version that it serves. */
+/** The documents of an extension server about one of its group versions. */
 export interface RemoteDocuments {
-  /** As in aggregated discovery; absent while the server cannot be asked. */
+  /** Resources in the form of aggregated discovery; absent while the server is unavailable. */
   readonly resources?: readonly object[];
-  /** OpenAPI v3; absent when it has none. */
+  /** The OpenAPI v3 document; absent when the server has none. */
   readonly openApi?: JsonObject;
   readonly freshness: 'Current' | 'Stale';
 }
 
 /** The last documents of each extension server. */
 export interface RemoteDirectory {
-  /** Rises when any of the documents changes. */
+  /** Increases when any of the documents changes. */
   readonly generation: number;
   documents(remote: RemoteApi): RemoteDocuments;
 }
@@ -27,7 +27,7 @@ export interface RemoteDirectory {
 /** The documents of a server that does not respond. */
 export const STALE: RemoteDocuments = { freshness: 'Stale' };
 
-/** Asks an extension server for what it serves. */
+/** Fetches the documents of an extension server. */
 export async function fetchDocuments(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,
@@ -83,7 +83,7 @@ function aggregatedVersion(document: object, group: string, version: string): re
   }));
 }
 
-/** Version 3 where the server has it, else what version 2 says. */
+/** Fetches OpenAPI v3, or v2 if the server does not have v3. */
 async function fetchOpenApi(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,
@@ -107,7 +107,7 @@ function parse(body: Buffer): object {
   throw new RemoteError('the document is no object');
 }
 
-/** An entry of an APIResourceList, as a server elsewhere gives it. */
+/** An entry of an APIResourceList of an extension server. */
 interface LegacyResource {
   readonly name: string;
   readonly singularName?: string;
@@ -120,7 +120,7 @@ interface LegacyResource {
   readonly categories?: readonly string[];
 }
 
-/** The resources of an APIResourceList in the form of aggregated discovery: subresources inside of their resources. */
+/** Converts an APIResourceList to the form of aggregated discovery, which has subresources inside their resources. */
 function aggregatedResources(list: readonly unknown[]): readonly object[] {
   const resources = list.filter(isResource);
   const main = resources.filter(({ name }) => !name.includes('/'));

@@ -2,13 +2,13 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import type { Unchanged } from '../storage/index.ts';
 
-/** The claims of one write. Exactly one of `commit` and `rollback` is called, or none while the write's outcome is unknown. */
+/** The claims of one write. The caller calls either `commit` or `rollback`, or neither if the outcome of the write is unknown. */
 export interface Allocation {
-  /** The claims: the write must find each of them in this version. */
+  /** The claims with their versions, which the write must compare. */
   readonly claims: readonly Unchanged[];
-  /** The write is committed: claims that the object no longer needs are given back. Never throws. */
+  /** Called after the write was committed. Releases claims that the object no longer needs. Never throws. */
   commit(): Promise<void>;
-  /** The write is not committed: claims that were created for it are given back, unless the stored object needs them. Never throws. */
+  /** Called when the write was not committed. Releases its new claims, unless the stored object needs them. Never throws. */
   rollback(): Promise<void>;
 }
 
@@ -16,22 +16,22 @@ export interface Allocation {
 export interface Claimant {
   readonly definition: ResourceDefinition;
   readonly object: KubeObject;
-  /** The stored object; undefined for a creation. */
+  /** The stored object; undefined for a create. */
   readonly old: KubeObject | undefined;
   readonly dryRun: boolean;
 }
 
-/** Gives objects what must be unique in the cluster. */
+/** Allocates values that must be unique in the cluster. */
 export interface Allocators {
   /** Whether objects of this kind may need claims. */
   isClaimant(definition: ResourceDefinition): boolean;
-  /** Claims what the object needs and sets it in the object; with dry run it claims nothing. After validation. */
+  /** Claims the values that the object needs and sets them in the object. A dry run claims nothing. Called after validation. */
   claim(claimant: Claimant, signal: AbortSignal): Promise<Allocation>;
-  /** Gives back the claims of a deleted object. Never throws. */
+  /** Releases the claims of a deleted object. Never throws. */
   release(definition: ResourceDefinition, object: KubeObject): Promise<void>;
 }
 
-/** For writes that need nothing. */
+/** The allocation of writes without claims. */
 export const noAllocation: Allocation = {
   claims: [],
   commit: () => Promise.resolve(),

@@ -14,9 +14,9 @@ import { objectKey, type WatchCache } from '../cache/index.ts';
 export const SERVICE_CIDRS = { group: 'networking.k8s.io', resource: 'servicecidrs' } as const;
 export const IP_ADDRESSES = { group: 'networking.k8s.io', resource: 'ipaddresses', namespaced: false } as const;
 
-/** Which addresses Services may have. */
+/** The addresses that Services may have. */
 export interface AddressSpace {
-  /** The cluster's own range first. */
+  /** All ranges; the cluster's own range is the first. */
   ranges(): readonly ServiceRange[];
   /** Whether an IPAddress assigns the address to another object. */
   isReserved(address: string, service: Service): boolean;
@@ -47,14 +47,14 @@ function isReady({ metadata, status }: ServiceCIDR & KubeObject): boolean {
   return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
-/** A range of IPv4 addresses. The first and the last are not used; the second is the API's own. */
+/** A range of IPv4 addresses. The first and the last address are not used. The second one is that of the API. */
 export interface ServiceRange {
   readonly text: string;
   readonly base: number;
   readonly size: number;
 }
 
-/** Reads the cluster's own range, `10.96.0.0/16`. */
+/** Parses the cluster's own range, such as `10.96.0.0/16`. */
 export function parseServiceRange(text: string): ServiceRange {
   const range = readServiceRange(text);
   if (range === undefined || range.size > 2 ** 24 || range.size < 2 ** 4) {
@@ -63,31 +63,31 @@ export function parseServiceRange(text: string): ServiceRange {
   return range;
 }
 
-/** A range of IPv4 addresses of any size; undefined when the text is not one. */
+/** Parses a range of IPv4 addresses of any size. Undefined for an invalid text. */
 export function readServiceRange(text: string): ServiceRange | undefined {
   const range = parseIpv4Range(text);
   return range === undefined ? undefined : { text, base: range.first, size: range.last - range.first + 1 };
 }
 
-/** Whether a Service can have the address. */
+/** Whether a Service can have the address in this range. */
 export function containsAddress(range: ServiceRange, text: string): boolean {
   const address = parseIpv4(text);
   return address !== undefined && address > range.base && address < range.base + range.size - 1;
 }
 
-/** Addresses below this offset are for Services that ask for one: random addresses avoid them while others are free. */
+/** Addresses below this offset are left for Services that request them. Random addresses use them only if all others are taken. */
 function staticBand({ size }: ServiceRange): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
 }
 
-/** An address at random of the upper band, never the first; undefined when there is none. */
+/** A random address of the upper band, never the first address of the range. Undefined when the band is empty. */
 export function randomAddress(range: ServiceRange, random: Random): string | undefined {
   const start = Math.max(2, staticBand(range));
   const count = range.size - 1 - start;
   return count <= 0 ? undefined : formatIpv4(range.base + start + Math.floor(random() * count));
 }
 
-/** Every address that may be given without being asked for: those of the upper band first. */
+/** All addresses that may be allocated without a request, those of the upper band first. */
 export function* givenAddresses(range: ServiceRange): Generator<string> {
   const band = Math.max(2, staticBand(range));
   for (let offset = band; offset < range.size - 1; offset++) yield formatIpv4(range.base + offset);

@@ -5,32 +5,32 @@ import { type Entry, entryAt, withVersion } from './entry.ts';
 import type { RetainedBytes } from './retained-bytes.ts';
 import type { CacheEvent } from './event-ring.ts';
 
-/** Which objects a list or watch wants. What `key` and `nodeName` say, `matches` says too: they only lead to it faster. */
+/** The objects that a list or watch selects. `matches` also checks `key` and `nodeName`, which only speed up the search. */
 export interface Filter {
   readonly namespace: string;
   readonly matches: (object: KubeObject) => boolean;
-  /** True when only the namespace narrows the list: then the count of remaining objects is exact. */
+  /** True when the filter selects all objects of the namespace. Then the count of remaining objects is exact. */
   readonly selectsAll: boolean;
-  /** The key of the only object that can match, when the selector says its name. */
+  /** The key of the only object that can match, if the selector has a name. */
   readonly key?: string;
-  /** The value that `spec.nodeName` must have, when the selector says so. */
+  /** The value that the selector requires for `spec.nodeName`. */
   readonly nodeName?: string;
 }
 
 /**
- * Shows stored objects in one version of their resource. A converted object is kept as long as its stored entry, so that all readers
- * of this version share it and its bytes.
+ * Converts stored objects to one version of their resource. A converted object is kept as long as its stored entry, so that all readers
+ * of this version share it and its encoded bytes.
  */
 export interface View {
-  /** Whether a webhook converts: entries must be prepared before they can be shown. */
+  /** Whether a webhook converts the objects. If so, `prepare` must be called before `entry`. */
   readonly remote: boolean;
-  /** Converts the entries by the webhook, for `entry` to show. Rejects with StatusError when the webhook does not convert. */
+  /** Converts the entries with the webhook, so that `entry` can return them. Rejects with StatusError when the webhook fails. */
   prepare(entries: readonly Entry[]): Promise<void>;
   entry(stored: Entry): Entry;
   event(event: CacheEvent): CacheEvent;
 }
 
-/** The view of the version that is stored as it is. */
+/** The view of the storage version, which needs no conversion. */
 export const STORED_VIEW: View = {
   remote: false,
   prepare: () => Promise.resolve(),

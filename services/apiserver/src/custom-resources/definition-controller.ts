@@ -21,7 +21,7 @@ export interface DefinitionControllerOptions {
 
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** After this long without a change, the objects of a definition that is being deleted are looked at again. */
+/** How often the objects of a terminating definition are checked again without a change. */
 const CLEANUP_EVERY_MS = 5000;
 
 const DEFINITION_REF = { ...DEFINITIONS, version: 'v1' };
@@ -29,8 +29,8 @@ const DEFINITION_REF = { ...DEFINITIONS, version: 'v1' };
 type Definition = KubeObject & CustomResourceDefinition;
 
 /**
- * Accepts the names of definitions, establishes them, and deletes the objects of those that are being deleted. Any number of
- * apiservers may run it at once: each write carries the version that it was decided from, and the slower one does nothing.
+ * Accepts the names of definitions, establishes them, and deletes the objects of terminating ones. Several apiservers may run it at the
+ * same time: each write has the version of the object on which it is based, so that the later one has no effect.
  */
 export function definitionController(options: DefinitionControllerOptions): GroupMember {
   return new DefinitionController(options).loop;
@@ -58,7 +58,7 @@ class DefinitionController {
     });
   }
 
-  /** One round over all definitions. */
+  /** Runs one round for all definitions. */
   async #reconcile(signal: AbortSignal): Promise<void> {
     const { cache, clock } = this.#options;
     const all = cachedDefinitions(cache) as readonly Definition[];
@@ -67,7 +67,7 @@ class DefinitionController {
       const action = planDefinition(crd, others, clock.now());
       if (action?.kind === 'write-status') {
         await this.#write({ ...crd, status: action.status }, 'status', signal);
-        // Decisions about the others may depend on the names that this one has now.
+        // The plans of other definitions may depend on the new names of this one.
         return;
       }
       if (action?.kind === 'clean-up') this.#startCleanup(crd, signal);
@@ -91,7 +91,7 @@ class DefinitionController {
       });
   }
 
-  /** Deletes all objects, waits until they are gone, and lets the definition go. */
+  /** Deletes all objects, waits until they are gone, and removes the finalizer of the definition. */
   async #cleanUp(crd: Definition, signal: AbortSignal): Promise<void> {
     const { hooks } = this.#options;
     if (definitionCondition(crd, 'Established')?.status === 'True') {
@@ -110,7 +110,7 @@ class DefinitionController {
     await this.#write({ ...present, metadata: { ...present.metadata, finalizers } }, '', signal);
   }
 
-  /** Deletes all objects of a resource, and returns when the last has gone: some wait for others to let them go. */
+  /** Deletes all objects of a resource. Returns when the last one is gone; finalizers may delay that. */
   async #empty(definition: ResourceDefinition, signal: AbortSignal): Promise<void> {
     const { cache, clock, registry } = this.#options;
     const stored = cache.resource(definition);
@@ -139,7 +139,7 @@ class DefinitionController {
     await this.#write({ ...present, status: { ...present.status, conditions } }, 'status', signal);
   }
 
-  /** The definition as it is now; undefined when it is gone or another one has its name. */
+  /** The current definition; undefined when it is gone or another one has its name. */
   async #read(crd: Definition, signal: AbortSignal): Promise<Definition | undefined> {
     const object = await this.#options.client.get(DEFINITION_REF, crd.metadata, 'latest', signal);
     return object?.metadata.uid === crd.metadata.uid ? (object as Definition) : undefined;

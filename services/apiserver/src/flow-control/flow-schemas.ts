@@ -1,7 +1,7 @@
 import type { FlowSchema, FlowcontrolSubject, NonResourcePolicyRule, ResourcePolicyRule } from '@gantry/objects';
 import type { User } from '../auth/user.ts';
 
-/** What flow schemas tell requests apart by. */
+/** The attributes of a request that flow schemas match. */
 export type FlowRequest = { readonly user: User } & (
   | {
       readonly kind: 'resource';
@@ -15,12 +15,12 @@ export type FlowRequest = { readonly user: User } & (
   | { readonly kind: 'path'; readonly verb: string; readonly path: string }
 );
 
-/** A flow schema in the form in which requests are matched. */
+/** A flow schema, compiled for matching. */
 export interface CompiledSchema {
   readonly name: string;
   readonly uid: string;
   readonly level: string;
-  /** What makes one flow of the requests that match; they are all one flow when absent. */
+  /** The flow distinguisher of a request. Requests with the same value are one flow. */
   readonly flowOf: (request: FlowRequest) => string;
 }
 
@@ -31,11 +31,11 @@ interface CompiledRule {
   readonly paths: readonly NonResourcePolicyRule[];
 }
 
-/** Users whose rules are kept. */
+/** Maximum number of users whose rules are cached. */
 const MAX_USERS = 4096;
 
 /**
- * Flow schemas in the order of their precedence, then of their names, as Kubernetes matches them. The rules of a user are looked for once.
+ * Flow schemas in the order of precedence, then of name, as in Kubernetes. The rules of each user are cached.
  */
 export class FlowSchemas {
   readonly #rules: readonly CompiledRule[];
@@ -50,7 +50,7 @@ export class FlowSchemas {
     this.#rules = ordered.flatMap(compile);
   }
 
-  /** The schema of a request; undefined when none matches, which the catch-all makes impossible. */
+  /** The first schema that matches; undefined when none does. The catch-all schema matches every request. */
   match(request: FlowRequest): CompiledSchema | undefined {
     const rules = this.#rulesOf(request.user);
     const matches = request.kind === 'resource' ? matchesResources : matchesPath;
@@ -125,7 +125,7 @@ function matchesPath({ paths }: CompiledRule, { verb, path }: Extract<FlowReques
   );
 }
 
-/** `*` at the end of a pattern stands for any rest. */
+/** Whether a path matches a pattern. `*` at the end of a pattern matches any suffix. */
 function matchesPattern(path: string, pattern: string): boolean {
   return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
 }

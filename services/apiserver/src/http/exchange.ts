@@ -5,20 +5,20 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly method: string;
-  /** Decoded, without the query. */
+  /** The decoded path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Aborted when the client has gone, the server stops, or (but for watches, logs, streams and proxies) the time is up. */
+  /** Aborted when the client is gone, when a long-running request must end, or after the timeout of any other request. */
   readonly signal: AbortSignal;
-  /** Texts for `Warning: 299` headers, in order, each once. */
+  /** Texts for `Warning: 299` headers, in order and without duplicates. */
   readonly warnings: Set<string>;
-  /** Called with the body of a response before it is compressed; with its size alone where it is sent in parts and above `keptBytes`. */
+  /** Called with the uncompressed body of a response. For a body in parts above `keptBytes`, called with its size only. */
   readonly onBody: (contentType: string, body: Uint8Array | { readonly size: number }) => void;
-  /** Up to which size `onBody` wants a body that is sent in parts; 0 when it wants none. */
+  /** Maximum size of a body in parts for `onBody`; 0 when `onBody` needs no bodies. */
   readonly keptBytes: () => number;
 }
 
-/** First value of a request header. */
+/** The first value of a request header. */
 export function header(req: IncomingMessage, name: string): string | undefined {
   const value = req.headers[name];
   return Array.isArray(value) ? value[0] : value;
@@ -31,12 +31,12 @@ export function parseTarget(url: string): { path: string; query: URLSearchParams
   try {
     return { path: decodeURIComponent(raw), query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) };
   } catch {
-    // A malformed escape: there is nothing behind such a path.
+    // The path has a malformed escape, so it matches nothing.
     return undefined;
   }
 }
 
-/** Escapes a decoded path anew, so that nobody reads another path out of it than the one that was authorised. */
+/** Escapes a decoded path again, so that backends parse exactly the path that was authorised. */
 export function encodePath(path: string): string {
   return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
 }

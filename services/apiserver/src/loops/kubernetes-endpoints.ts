@@ -16,7 +16,7 @@ import type { PeerAddress, PeerRegistry } from '../peer-registry.ts';
 export interface KubernetesEndpointsOptions {
   readonly client: LoopbackClient;
   readonly peers: PeerRegistry;
-  /** Resolves when objects can be written. */
+  /** Resolves when writes are possible. */
   readonly whenReady: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,8 +28,8 @@ const NAME = 'kubernetes';
 const NAMESPACE = 'default';
 
 /**
- * Keeps Endpoints and EndpointSlice of `default/kubernetes`: the addresses of all apiservers that are alive. Every apiserver
- * runs it, and writes only what differs.
+ * Maintains Endpoints and EndpointSlice of the Service `default/kubernetes`, with the addresses of all live apiservers. Every apiserver
+ * runs it and writes only differences.
  */
 export function kubernetesEndpoints(options: KubernetesEndpointsOptions): GroupMember {
   const { peers, clock, logger, whenReady } = options;
@@ -56,7 +56,7 @@ export function kubernetesEndpoints(options: KubernetesEndpointsOptions): GroupM
   };
 }
 
-/** False when another apiserver was faster: what it wrote is compared in the next round. */
+/** Returns false after a conflict with another apiserver. The next round compares the new state. */
 async function reconcile(client: LoopbackClient, peers: readonly PeerAddress[], signal: AbortSignal): Promise<boolean> {
   if (peers.length === 0) return true;
   const endpoints = endpointsOf(peers);
@@ -73,7 +73,7 @@ async function reconcile(client: LoopbackClient, peers: readonly PeerAddress[], 
   );
 }
 
-/** Creates the object, or replaces the stored one unless it is current. False when another writer was faster. */
+/** Creates the object, or replaces the stored one unless it is current. Returns false after a conflict. */
 async function put<T extends KubeObject>(
   client: LoopbackClient,
   ref: typeof ENDPOINTS | typeof ENDPOINT_SLICES,
@@ -89,7 +89,7 @@ async function put<T extends KubeObject>(
   return (await client.update(ref, { ...object, metadata }, '', signal)) !== undefined;
 }
 
-/** The ports that the addresses share; several only where apiservers listen on several. */
+/** Groups the addresses by port. There are several groups only if apiservers use different ports. */
 function byPort(peers: readonly PeerAddress[]): readonly (readonly [port: number, ips: readonly string[]])[] {
   return [...Map.groupBy(peers, ({ port }) => port)].map(([port, same]) => [port, same.map(({ ip }) => ip)]);
 }
@@ -106,7 +106,7 @@ function endpointsOf(peers: readonly PeerAddress[]): Endpoints & KubeObject {
   };
 }
 
-/** One slice holds one set of ports: that of the most apiservers. */
+/** An EndpointSlice has one set of ports, so it uses the port of most apiservers. */
 function sliceOf(peers: readonly PeerAddress[]): EndpointSlice & KubeObject {
   const [most] = byPort(peers).toSorted(([, one], [, other]) => other.length - one.length);
   const [port, ips] = must(most, 'an address');

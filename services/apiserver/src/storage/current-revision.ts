@@ -1,17 +1,17 @@
 import { type Clock, raceAbort } from '@gantry/base';
 
-/** Questions under way at once; more callers wait for the next one. */
+/** Maximum number of concurrent requests. Further callers wait for the next request. */
 const MAX_UNDER_WAY = 4;
 
 /**
- * Time between two questions where many read at once, so that each answers all who came within it: a question costs the members of
- * etcd more than the whole rest of a read. A reader who is alone, one read after the other, never waits.
+ * Time between two requests while there are several readers. One request serves all readers that arrive in this time, since a request costs
+ * the etcd members more than the rest of a read. A single reader that reads sequentially never waits.
  */
 const PACE_MS = 6;
 
 /**
- * Lets readers that wait at the same moment share one linearizable question: only one that is not yet sent, since an answer
- * to one that was sent before may be older than the caller's arrival.
+ * Reads the newest revision. Concurrent readers share one linearizable request. A reader may join only a request that has not been sent
+ * yet: the response of an earlier request may be older than the call of the reader.
  */
 export class CurrentRevision {
   readonly #ask: () => Promise<number>;
@@ -19,7 +19,7 @@ export class CurrentRevision {
   #next: { readonly answer: Promise<number>; readonly send: () => void } | undefined;
   #underWay = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** Who waited for the question that was sent last, and who waits for the next one. */
+  /** The number of readers of the last sent request, and of the next one. */
   #lastReaders = 0;
   #readers = 0;
 
@@ -41,11 +41,11 @@ export class CurrentRevision {
           .then(resolve, reject)
           .finally(() => {
             this.#underWay -= 1;
-            // A question that waits for its pace has a timer; one that has waited for a free place goes now.
+            // A request that waits for `PACE_MS` has a timer. A request that has waited for a free slot is sent now.
             if (this.#underWay === MAX_UNDER_WAY - 1) this.#next?.send();
           });
       };
-      promise.catch(() => {}); // Every caller may have gone; those that are left get the error themselves.
+      promise.catch(() => {}); // All callers may be gone. Remaining callers receive the error themselves.
       this.#next = { answer: promise, send };
       if (this.#underWay < MAX_UNDER_WAY) this.#sendInTime(this.#next);
     }

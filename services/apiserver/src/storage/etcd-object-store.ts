@@ -26,13 +26,13 @@ import {
 import type { Sealing } from './sealing.ts';
 import { readStored } from './envelope.ts';
 
-/** An etcd item in the store's terms. Revisions are whole in it, so deletions can be numbered. */
+/** Converts an etcd watch item. The item has complete revisions, so that deletions can be numbered. */
 function toStoreItem(item: WatchItem, sealing: Sealing): StoreWatchItem {
   if (item.kind !== 'events') return item;
   return { kind: 'events', events: toStoreEvents(item.events, sealing), revision: item.revision };
 }
 
-/** A deletion's index is one more than that of its resource's preceding event in its revision. */
+/** Converts events. The index of a deletion is one more than that of the previous event of its resource in the revision. */
 function toStoreEvents(events: readonly WatchedEvent[], sealing: Sealing): readonly StoreEvent[] {
   let revision = 0;
   const lastIndex = new Map<string, number>();
@@ -54,7 +54,7 @@ function toStoreEvents(events: readonly WatchedEvent[], sealing: Sealing): reado
   });
 }
 
-/** What the store needs of etcd; the in-memory model is one too. */
+/** The part of etcd that the store uses. The in-memory model implements it as well. */
 export type StoreEtcd = Pick<Etcd, 'memberCount' | 'kv' | 'watcher'>;
 
 export interface EtcdObjectStoreOptions {
@@ -62,22 +62,22 @@ export interface EtcdObjectStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;
-  /** What is encrypted in etcd, and how. */
+  /** The encryption of objects in etcd. */
   readonly sealing: Sealing;
-  /** Unique for this process's life: names its commit lanes. A fresh uid when absent. */
+  /** Unique per process, and part of the keys of its commit lanes. Defaults to a new uid. */
   readonly process?: string;
-  /** 2 to 4; one per member when absent. */
+  /** Number of lanes, 2 to 4. Defaults to one per member. */
   readonly lanes?: number;
-  /** Time for one attempt of a write before the identical group is sent again, and of a read before another member is asked. */
+  /** Timeout of one attempt. After it, a write is sent again as the identical group, and a read uses another member. */
   readonly attemptTimeoutMs?: number;
   readonly limits?: Partial<GroupLimits>;
-  /** Told why a group is sent again. */
+  /** Called with the reason when a group is sent again. */
   readonly onRetry?: (why: string) => void;
-  /** Conditions that a test leaves out, to prove that they are the ones that protect. Nothing else may set it. */
+  /** Conditions that a test omits, to prove that they are needed. Only tests may set it. */
   readonly leaveOutForTest?: readonly ('fence' | 'lane')[];
 }
 
-/** A store that can be closed; closing waits for what is under way until `now` is aborted. */
+/** A store that can be closed. `close` waits for running writes until `now` is aborted. */
 export interface ClosableObjectStore extends ObjectStore {
   close(now: AbortSignal): Promise<void>;
 }
@@ -85,7 +85,7 @@ export interface ClosableObjectStore extends ObjectStore {
 const PAGE_SIZE = 1000;
 const DEFAULT_ATTEMPT_TIMEOUT_MS = 2000;
 
-/** Objects in etcd: group commit over commit lanes, consistent pages, one watch over the whole tree. */
+/** Creates a store in etcd: group commit over commit lanes, consistent pages, one watch of all objects. */
 export function createEtcdObjectStore(options: EtcdObjectStoreOptions): ClosableObjectStore {
   return new EtcdObjectStore(options);
 }
@@ -205,7 +205,7 @@ function createLanes(options: EtcdObjectStoreOptions): readonly CommitLane[] {
   );
 }
 
-/** Ids that no two writes share: eight bytes of this store's own uid and a counter. */
+/** Creates unique write ids: eight bytes of a uid of this store, and a counter. */
 function writeIds(newUid: NewUid): () => Uint8Array {
   const own = Buffer.from(newUid().replaceAll('-', ''), 'hex').subarray(0, 8);
   let count = 0;

@@ -10,17 +10,17 @@ interface Waiting extends IdentifiedWrite {
   readonly reject: (error: Error) => void;
 }
 
-/** More than this waiting means that etcd does not keep up: callers are told, rather than kept in memory. */
+/** Maximum number of waiting writes. Beyond it etcd is too slow, and further writes fail at once to save memory. */
 const MAX_WAITING = 20_000;
 
 /**
- * While a group is under way, another one starts when this many writes wait or this much time has passed since the last start.
- * Groups cost etcd nearly as much as single writes do, so a few larger ones serve many writers better than many small ones.
+ * While a group is being committed, another one starts when `COMPANY` writes wait, or `PACE_MS` after the last start. A group costs etcd
+ * nearly as much as a single write, so few large groups are better than many small ones.
  */
 const COMPANY = 32;
 const PACE_MS = 8;
 
-/** Gathers the guarded writes that wait at the same moment into groups and hands them to lanes that are free. */
+/** Collects waiting writes into groups and commits them on free lanes. */
 export class GroupCommit {
   readonly #lanes: readonly CommitLane[];
   readonly #idle: CommitLane[];
@@ -29,7 +29,7 @@ export class GroupCommit {
   readonly #clock: Clock;
   readonly #closed = new AbortController();
   readonly #running = new Set<Promise<void>>();
-  /** In order; one that is given up is taken out at once, however many wait. */
+  /** The waiting writes in order. A set, so that an aborted write is removed fast. */
   readonly #queue = new Set<Waiting>();
   #pump: 'idle' | 'scheduled' = 'idle';
   #startedAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,10 @@ export class GroupCommit {
     this.#newWriteId = newWriteId;
   }
 
-  /** Resolves with the write's own outcome. Past `signal`: 'unavailable' when it was never sent, 'outcome-unknown' when it was. */
+  /**
+   * Resolves with the outcome of the write. When `signal` is aborted, rejects with a StoreError: 'unavailable' if the write was never sent,
+   * 'outcome-unknown' if it was.
+   */
   write(write: GuardedWrite, signal: AbortSignal): Promise<WriteOutcome> {
     return new Promise<WriteOutcome>((resolve, reject) => {
       if (signal.aborted || this.#closed.signal.aborted) {
@@ -75,7 +78,7 @@ export class GroupCommit {
     });
   }
 
-  /** Stops after what is under way has ended or `graceMs` worth of the caller's patience is over: abort `now` to cut it short. */
+  /** Rejects waiting writes and waits for running groups. When `now` is aborted, running groups are aborted as well. */
   async close(now: AbortSignal): Promise<void> {
     for (const waiting of this.#queue) waiting.reject(new StoreError('unavailable', 'the store is closing'));
     this.#queue.clear();
@@ -86,7 +89,7 @@ export class GroupCommit {
     cut();
   }
 
-  /** How many lanes are busy, for metrics. */
+  /** Number of busy lanes, for metrics. */
   get busyLanes(): number {
     return this.#lanes.length - this.#idle.length;
   }
@@ -133,7 +136,7 @@ export class GroupCommit {
     }
   }
 
-  /** How long what waits should wait for company; a write that is alone waits for none. */
+  /** How long waiting writes wait for others to join their group. A single write on an idle store does not wait. */
   #paceMs(): number {
     if (this.busyLanes === 0 || this.#queue.size >= COMPANY) return 0;
     return this.#startedAt + PACE_MS - this.#clock.monotonicMs();
@@ -174,7 +177,7 @@ function toStoreError(end: GroupEnd): StoreError {
   return storeErrorOf(end.error);
 }
 
-/** An etcd error as the store's callers know it. */
+/** Converts an etcd error to a StoreError. */
 export function storeErrorOf(error: EtcdError): StoreError {
   switch (error.code) {
     case 'outcome-unknown':

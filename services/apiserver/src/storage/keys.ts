@@ -1,6 +1,6 @@
 import type { ResourceVersion } from './object-store.ts';
 
-/** How many versions one etcd revision can hold. */
+/** Maximum number of versions in one etcd revision. */
 const VERSIONS_PER_REVISION = 256;
 
 export function versionOf(revision: number, index: number): ResourceVersion {
@@ -13,17 +13,17 @@ export function revisionOf(version: ResourceVersion): number {
 
 /** Root of all objects. */
 export const REGISTRY = '/registry/';
-/** Names this content of etcd: after a restore from a backup it has another value, and fences of before do not hold. */
+/** Identifies the history of the store. A restore from a backup changes it, so that earlier fences are invalid. */
 export const INCARNATION_KEY = '/gantry/incarnation';
-/** Below it each process says that it lives, and which group its lanes have written last. */
+/** Root of the keys that show which processes are alive and which group each lane has written last. */
 export const COMMIT_ROOT = '/gantry/commit/';
-/** Below it fenced deletions are recorded: a deleted object has no envelope that could name its writer. */
+/** Root of the records of fenced deletions. A deleted object has no envelope that names its writer. */
 export const DELETED_ROOT = '/gantry/deleted';
 
-/** Groups without a dot; there will be no more of them, so every other first segment without one is a core resource. */
+/** All API groups without a dot; there will be no new ones. Any other first segment without a dot is a core resource. */
 const DOTLESS_GROUPS: ReadonlySet<string> = new Set(['apps', 'autoscaling', 'batch', 'extensions', 'policy']);
 
-/** `/registry/<group>/<resource>/` of an object's key: events are numbered within it. */
+/** The prefix `/registry/<group>/<resource>/` of an object's key. Events of one revision are numbered per prefix. */
 export function resourceRootOf(key: string): string {
   const groupEnd = key.indexOf('/', REGISTRY.length);
   const first = key.slice(REGISTRY.length, groupEnd);
@@ -31,17 +31,17 @@ export function resourceRootOf(key: string): string {
   return key.slice(0, key.indexOf('/', groupEnd + 1) + 1);
 }
 
-/** Where a fenced deletion of `key` is recorded. */
+/** The key of the record of a fenced deletion. */
 export function deletedKeyOf(key: string): string {
   return DELETED_ROOT + key;
 }
 
-/** Held by an apiserver's lease: without it the process's lanes may be cleaned up. */
+/** The key that shows that a process is alive, with a lease. Without it, other processes may remove the lanes. */
 export function aliveKeyOf(process: string): string {
   return `${COMMIT_ROOT}${process}/alive`;
 }
 
-/** Where a lane keeps the id of its last group, by which a lost response is resolved. */
+/** The key of a lane, with the id of its last group. It resolves the outcome after a lost response. */
 export function laneKeyOf(process: string, lane: number): string {
   return `${COMMIT_ROOT}${process}/${lane}`;
 }

@@ -6,18 +6,18 @@ import { replaceFile } from '@gantry/service';
 import { StoreError } from './object-store.ts';
 import type { SealingKey, SealingKeys } from './sealing.ts';
 
-/** In a folder that all apiservers share: `{"keys": [{"id", "secret": base64 of 32 bytes}]}`, the current key first. */
+/** The file in the folder of all apiservers: `{"keys": [{"id", "secret": base64 of 32 bytes}]}`, the current key first. */
 export const KEY_FILE = 'keys.json';
 const SECRET_BYTES = 32;
 
-/** Why a folder gives no keys. The message never holds a key. */
+/** A folder has no usable keys. The message never contains a key. */
 export class SealingKeyError extends Error {
   override readonly name = 'SealingKeyError';
 }
 
 /**
- * The keys of a folder. A key that was added is used by the next write and the next read: whether the file was replaced is looked
- * up at each sealed write, and at a read with an unknown key. Throws SealingKeyError when there are none at first.
+ * The keys of a folder. The next write and the next read use an added key: each sealed write, and each read with an unknown key, checks
+ * whether the file was replaced. Throws SealingKeyError when there are no keys at the start.
  */
 export function openSealingKeys(folder: string): SealingKeys {
   const path = join(folder, KEY_FILE);
@@ -43,7 +43,7 @@ export function openSealingKeys(folder: string): SealingKeys {
   };
 }
 
-/** Puts a new key before the others; values that are written from now on get it. Returns its id. */
+/** Adds a new current key, which seals values from now on. Returns its id. */
 export async function addSealingKey(folder: string): Promise<string> {
   const keys = await readKeys(folder);
   const id = randomBytes(6).toString('hex');
@@ -51,7 +51,7 @@ export async function addSealingKey(folder: string): Promise<string> {
   return id;
 }
 
-/** Keeps the current key alone. Returns the ids of those that are gone: what they have sealed can never be read again. */
+/** Removes all keys except the current one. Returns their ids. Values that they have sealed can never be read again. */
 export async function forgetOldSealingKeys(folder: string): Promise<readonly string[]> {
   const [current, ...old] = await readKeys(folder);
   if (old.length > 0) await writeKeys(folder, [current]);
@@ -71,7 +71,7 @@ async function writeKeys(folder: string, keys: Keys): Promise<void> {
   await replaceFile(join(folder, KEY_FILE), `${JSON.stringify({ keys: shown })}\n`, { mode: 0o600, temporary });
 }
 
-/** Differs for each file that was renamed into place. */
+/** Identifies the version of a file. A file that is replaced by a rename has another version. */
 function versionOf(path: string): string {
   const { ino, mtimeMs, size } = statSync(path);
   return `${ino} ${mtimeMs} ${size}`;
@@ -93,12 +93,12 @@ function contentOf(path: string, text: string): { readonly keys?: readonly { id?
   try {
     return JSON.parse(text) as ReturnType<typeof contentOf>;
   } catch {
-    // The parser's own message would quote the file.
+    // The message of the parser would quote the file and so reveal keys.
     throw new SealingKeyError(`${path} is not JSON`);
   }
 }
 
-/** A file that cannot be read now is a failure of the store to its callers. */
+/** Converts errors of reading the file to StoreErrors. */
 function storeFailure(work: () => void): void {
   try {
     work();

@@ -1,20 +1,20 @@
 import { type ObjectMeta, StatusError } from '@gantry/objects';
 import type { AdmissionRequest } from './admission-check.ts';
 
-/** The answer of a check that says no: `pods "p" is forbidden: <why>`. What has no name yet is told by what that begins with. */
+/** The error of a check that denies a request: `pods "p" is forbidden: <why>`. Uses generateName for an object without a name. */
 export function refuse(request: AdmissionRequest, why: string): StatusError {
   const { group, resource } = request.definition;
   return StatusError.forbidden({ group, resource }, shownName(request), why);
 }
 
-/** What of a generated name a prefix may take. */
+/** Maximum length of the prefix of a generated name. */
 const MAX_PREFIX = 58;
 const SUFFIX = /^[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
 /**
- * As `refuse`, for a check that comes before names are generated. Controllers here choose a generated name themselves, so that the
- * outcome of a create whose response was lost can be read; Kubernetes' controllers leave it to the server, and answers call the object by
- * the prefix: alike for all pods of a set, so that one Event counts them.
+ * Like `refuse`, for a check that runs before names are generated. The message has generateName instead of the name, so that it is the same
+ * for all pods of a set and one Event counts them. In Kubernetes such objects have no name yet. Gantry's controllers choose the generated
+ * name themselves, so that they can look up the object after a lost response.
  */
 export function refuseBeforeNaming(request: AdmissionRequest, why: string): StatusError {
   const { group, resource } = request.definition;
@@ -24,13 +24,13 @@ export function refuseBeforeNaming(request: AdmissionRequest, why: string): Stat
   return StatusError.forbidden({ group, resource }, isGenerated ? generateName : shownName(request), why);
 }
 
-/** What answers call the object. */
+/** The name of the object in messages. */
 export function shownName({ name, object }: Pick<AdmissionRequest, 'name' | 'object'>): string {
   const metadata = object.metadata as ObjectMeta | undefined;
   return [name, metadata?.name ?? '', metadata?.generateName ?? ''].find((text) => text !== '') ?? 'Unknown';
 }
 
-/** Several complaints as one text: alone as it is, else each once in brackets. */
+/** Joins messages to one text: a single one as it is, several in brackets without duplicates. */
 export function aggregate(messages: readonly string[]): string {
   const distinct = [...new Set(messages)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;

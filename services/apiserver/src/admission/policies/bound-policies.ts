@@ -11,7 +11,7 @@ import {
 import type { AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
 import { isExempt, matchNamespace, matchObject, matchRules } from '../check/request-matching.ts';
 
-/** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
+/** The parameters of a binding, with one evaluation for each; or the error why they are not available. */
 type Params = readonly (KubeObject | null)[] | { readonly error: string };
 
 /** Looks up the parameters of a binding for a request in `namespace`. */
@@ -58,7 +58,7 @@ async function find(
   return (await list()).filter(({ metadata }) => parsed.matches(metadata.labels));
 }
 
-/** The version in which a policy is about a request; undefined when it is not. */
+/** The version in which a policy matches a request; undefined when it does not match. */
 async function policyMatches(
   match: MatchResources | undefined,
   request: AdmissionRequest,
@@ -68,13 +68,13 @@ async function policyMatches(
   if (!(await matchNamespace(namespaceSelector, request, reader))) return undefined;
   if (!matchObject(objectSelector, request)) return undefined;
   if (matchRules(request, { rules: excludeResourceRules, matchPolicy }, reader.served) !== undefined) return undefined;
-  // Without rules everything that the selectors leave is meant.
+  // Without rules, the policy matches everything that the selectors match.
   return resourceRules.length === 0
     ? request.definition
     : matchRules(request, { rules: resourceRules, matchPolicy }, reader.served);
 }
 
-/** Whether a binding holds for a request: everywhere when it does not say where. */
+/** Whether a binding matches a request. Without matchResources it matches every request. */
 async function bindingMatches(
   match: MatchResources | undefined,
   request: AdmissionRequest,
@@ -91,17 +91,17 @@ interface Binding extends KubeObject {
   spec?: { policyName?: string; paramRef?: ParamRef; matchResources?: MatchResources };
 }
 
-/** A policy that concerns a request, with one of its bindings that does too. */
+/** A policy that matches a request, with one of its matching bindings. */
 export interface BoundPolicy<P, B> {
   readonly policy: P;
   readonly binding: B;
-  /** The version in which the policy is about the request. */
+  /** The version in which the policy matches the request. */
   readonly as: ResourceDefinition;
-  /** Parameters, one evaluation each; or why they cannot be had. */
+  /** The parameters, with one evaluation for each; or the error why they are not available. */
   readonly params: readonly (KubeObject | null)[] | { readonly error: string };
 }
 
-/** The policies that concern a request, by name, each with its bindings, by name. */
+/** The policies that match a request with their matching bindings, sorted by name. */
 export async function boundPolicies<P extends Policy, B extends Binding>(
   of: { readonly policies: ResourceRef; readonly bindings: ResourceRef },
   request: AdmissionRequest,

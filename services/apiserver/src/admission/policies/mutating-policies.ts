@@ -34,14 +34,14 @@ const RESOURCES = {
 
 type Bound = BoundPolicy<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding>;
 
-/** What a policy could not do; `reason` is empty where it could not even be asked. */
+/** The failure of a policy. `reason` is empty if the policy could not be evaluated at all. */
 interface Failure {
   readonly bound: Bound;
   readonly message: string;
   readonly reason: '' | 'Invalid';
 }
 
-/** Policies whose expressions change what is admitted, one after the other, before webhooks may. */
+/** The check of MutatingAdmissionPolicies. They run one after the other, before webhooks. */
 export function mutatingPolicies(access: Access): AdmissionCheck {
   return {
     name: NAME,
@@ -59,13 +59,13 @@ export function mutatingPolicies(access: Access): AdmissionCheck {
   };
 }
 
-/** The turn of all policies on one request. */
+/** One invocation of all policies on a request. */
 class Turn {
   readonly #request: AdmissionRequest;
   readonly #reader: AdmissionReader;
   readonly #access: Access;
   readonly #notes: ReinvocationNotes;
-  /** Those that could not be asked come first. */
+  /** Failures of policies that could not be evaluated. They are reported first. */
   readonly #unasked: Failure[] = [];
   readonly #failures: Failure[] = [];
   #applied = false;
@@ -77,7 +77,7 @@ class Turn {
     this.#notes = ReinvocationNotes.of(request, NAME);
   }
 
-  /** Lets a policy change the object, once for each of its parameters. */
+  /** Applies a policy to the object, once for each of its parameters. */
   async invoke(bound: Bound): Promise<void> {
     const { policy, binding, params } = bound;
     if ('error' in params) {
@@ -123,7 +123,7 @@ class Turn {
     this.#failures.push({ bound, message, reason: 'Invalid' });
   }
 
-  /** Refuses the request when a policy that must not fail has failed. */
+  /** Rejects the request if a policy without failurePolicy Ignore has failed. */
   end(): void {
     if (this.#applied) this.#notes.changed(this.#request);
     this.#notes.done(this.#request.object);
@@ -134,7 +134,7 @@ class Turn {
   }
 }
 
-/** Makes one change. Throws MutationRefused where it cannot be made. */
+/** Applies one mutation. Throws MutationRefused if that fails. */
 async function mutate(
   request: AdmissionRequest,
   as: Bound['as'],
@@ -156,7 +156,7 @@ async function mutate(
   replaceContent(object, await convertObject(normaliseShape(changed, as.schema), as, definition));
 }
 
-/** The schema of what is posted to a subresource. */
+/** The schema of the body of a subresource. */
 function schemaOfPart(kind: AdmissionRequest['kind']): SchemaRef {
   const apiVersion = apiVersionOf(kind);
   const schema = schemaOfKind({ apiVersion, kind: kind.kind });
@@ -168,7 +168,7 @@ function schemaOfPart(kind: AdmissionRequest['kind']): SchemaRef {
   );
 }
 
-/** The first failure is the answer's, and all of them are its causes. */
+/** The error of a request. The first failure is its message; all failures are its causes. */
 function denied(request: AdmissionRequest, failures: readonly Failure[]): StatusError {
   const messages = failures.map(({ bound: { policy, binding }, message }) => {
     const names = `policy '${policy.metadata.name ?? ''}' with binding '${binding.metadata.name ?? ''}'`;

@@ -20,7 +20,7 @@ export interface CompiledVariable {
   readonly program: Compiled;
 }
 
-/** Compiles the variables, each known to those after it and to whatever is compiled next. */
+/** Compiles the variables. Each is declared for the variables after it and for later expressions. */
 export function compileVariables(
   variables: readonly Variable[],
   expressions: AdmissionExpressions,
@@ -32,7 +32,7 @@ export function compileVariables(
   });
 }
 
-/** Variables by name, each made when it is asked for. */
+/** Variables by name. Each is evaluated at its first use. */
 class LazyVariables extends CelMap {
   readonly typeName = 'kubernetes.variables';
   readonly #make: (name: string) => CelResult | undefined;
@@ -57,7 +57,7 @@ class LazyVariables extends CelMap {
   }
 }
 
-/** What the expressions of a policy see of one request, and what they may still cost. */
+/** Evaluates the expressions of a policy for one request, within one cost budget. */
 export class PolicyEvaluation {
   readonly #values: Bindings;
   /** The variables that are being evaluated. */
@@ -65,10 +65,10 @@ export class PolicyEvaluation {
   #turn: Turn | undefined;
   #budget: number;
 
-  /** Variables are evaluated when they are first asked for, and count to the cost of who asks. */
+  /** Variables are evaluated at their first use. Their cost counts towards the budget. */
   constructor(variables: readonly CompiledVariable[], known: Bindings, budget: number) {
     this.#budget = budget;
-    // Of variables with one name the first counts.
+    // If several variables have the same name, the first one is used.
     const byName = new Map(variables.toReversed().map((variable) => [variable.name, variable]));
     const made = new Map<string, CelResult>();
     const lazy = new LazyVariables(
@@ -76,7 +76,7 @@ export class PolicyEvaluation {
         const variable = byName.get(name);
         if (variable === undefined) return undefined;
         const known = made.get(name);
-        // Null is a result.
+        // The result may be null.
         if (known !== undefined) return known;
         const result = this.#variable(variable);
         made.set(name, result);
@@ -87,7 +87,7 @@ export class PolicyEvaluation {
     this.#values = { ...known, variables: lazy };
   }
 
-  /** The result of an expression; undefined when it, or what it asked for, costs more than is left. */
+  /** The result of an expression; undefined when the expression or its variables exceed the budget. */
   evaluate(program: Program): InTurns<Evaluation | undefined> {
     return (turn) => this.#evaluate(program, turn);
   }
@@ -99,7 +99,7 @@ export class PolicyEvaluation {
     return this.#budget < 0 ? undefined : result;
   }
 
-  /** Throws Suspended while the variable needs another turn: then it is asked for again. */
+  /** Evaluates a variable. Throws Suspended while it needs another turn; the evaluation then requests it again. */
   #variable({ name, program }: CompiledVariable): CelResult {
     const quoted = JSON.stringify(name);
     if (!program.ok) return new CelError(`composited variable ${quoted} fails to compile: ${program.detail}`);

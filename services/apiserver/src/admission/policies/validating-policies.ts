@@ -31,7 +31,7 @@ interface CompiledValidation {
   readonly message: Compiled | undefined;
 }
 
-/** The programs of a validating policy. */
+/** The compiled expressions of a validating policy. */
 interface CompiledPolicy {
   readonly variables: readonly CompiledVariable[];
   readonly validations: readonly CompiledValidation[];
@@ -40,7 +40,7 @@ interface CompiledPolicy {
 
 const compiled = new WeakMap<object, CompiledPolicy>();
 
-/** Compiled once for each stored revision of the policy. */
+/** Compiles a policy, once per stored revision. */
 function compilePolicy(policy: ValidatingAdmissionPolicy): CompiledPolicy {
   const known = compiled.get(policy);
   if (known !== undefined) return known;
@@ -73,21 +73,21 @@ const RESOURCES = {
 };
 const CODES: Readonly<Record<string, number>> = { Forbidden: 403, RequestEntityTooLarge: 413, Unauthorized: 401 };
 
-/** Why a request does not please a policy. */
+/** Why a request violates a policy. */
 interface Decision {
   readonly message: string;
   readonly reason: string;
-  /** The validation that was violated, by its place; absent when the policy as a whole failed. */
+  /** The index of the violated validation; absent when the policy as a whole failed. */
   readonly expressionIndex?: number;
 }
 
-/** A policy, one of its bindings (none where the policy itself is at fault), and what they say. */
+/** A violation with its policy and binding. The binding is undefined when the policy itself is invalid. */
 interface Denial extends Decision {
   readonly policy: string;
   readonly binding: string | undefined;
 }
 
-/** Policies that are expressions: each binding of a policy says where it holds and what follows when it is broken. */
+/** The check of ValidatingAdmissionPolicies. Each binding of a policy defines its scope and the actions after a violation. */
 export function validatingPolicies(access: Access): AdmissionCheck {
   return {
     name: 'ValidatingAdmissionPolicy',
@@ -132,7 +132,7 @@ async function judge(
   return denials;
 }
 
-/** The effect of a violated policy by its binding: a denial, a warning, or an annotation of the audit log. */
+/** The actions of a binding after a violation: a denial, a warning, or an audit annotation. */
 function act(
   decision: Decision,
   { spec }: ValidatingAdmissionPolicyBinding,
@@ -148,7 +148,7 @@ function act(
   return spec.validationActions.includes('Deny') ? [{ ...decision, ...names }] : [];
 }
 
-/** How Kubernetes' audit log shows what a policy found that only audits. */
+/** Kubernetes' audit annotation for violations with the action Audit. */
 const FAILURE_ANNOTATION = 'validation.policy.admission.k8s.io/validation_failure';
 
 function failuresOf(
@@ -165,10 +165,10 @@ function failuresOf(
   return JSON.stringify(failures);
 }
 
-/** Pieces of a computation whose result is a T. */
+/** A computation in steps whose result is a T. */
 type Pieces<T> = Generator<undefined, T, undefined>;
 
-/** What a policy has to say against a request, its audit annotations, and which of them could not be made. */
+/** The result of a policy: its violations, its audit annotations, and the annotations that failed. */
 interface Verdict {
   readonly decisions: readonly Decision[];
   readonly annotations: ReadonlyMap<string, string>;
@@ -218,7 +218,7 @@ function* evaluate(turn: Turn, policy: ValidatingAdmissionPolicy, known: Binding
   return { decisions: found, annotations: made, annotationErrors };
 }
 
-/** What an expression yields, or why it yields nothing; undefined when there is no budget left for it. */
+/** The result of an expression or its error. Undefined when the cost budget is used up. */
 function* resultOf(
   turn: Turn,
   evaluation: PolicyEvaluation,
@@ -231,7 +231,7 @@ function* resultOf(
   return result.ok ? { value: result.value } : { error: evaluationError(expression, result.error) };
 }
 
-/** The message that an expression makes, else the one that is written down, else the expression itself. */
+/** The message of a violation: the result of messageExpression, else the field `message`, else the expression. */
 function* messageOf(
   turn: Turn,
   { validation, message }: CompiledValidation,

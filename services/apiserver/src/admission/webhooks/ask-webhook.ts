@@ -13,18 +13,18 @@ export interface WebhookDependencies {
   readonly access: Access;
 }
 
-/** The place of a webhook among those of a request, as Kubernetes' audit annotations name it. */
+/** Round and index of a webhook call, in the form of Kubernetes' audit annotations. */
 export type WebhookTurn = `round_${number}_index_${number}`;
 
-/** How audit annotations name the two kinds. */
+/** The names of the two webhook types in audit annotations. */
 const PHASES = { mutating: 'mutation', validating: 'validating' } as const;
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const HARMLESS = ['None', 'NoneOnDryRun'];
 
 /**
- * Asks a webhook. Undefined when it could not be asked and does not matter; fails with StatusError when it refuses, or cannot
- * be asked and matters.
+ * Calls a webhook. If the call fails, returns undefined with failurePolicy Ignore, and throws a StatusError with Fail. Throws a
+ * StatusError when the webhook denies the request.
  */
 export async function askWebhook(
   webhook: Webhook,
@@ -64,7 +64,7 @@ export async function askWebhook(
   }
 }
 
-/** The answer to a request about which a webhook had to be asked and could not. */
+/** The error of a request when the call of a required webhook fails. */
 export function failure(webhook: string, why: string): StatusError {
   return StatusError.internal(`failed calling webhook ${JSON.stringify(webhook)}: ${why}`);
 }
@@ -78,7 +78,7 @@ async function called(post: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** The objects in the version that the webhook wants: what is deleted is only an old one. */
+/** The objects in the version of the webhook. A delete has only an old object. */
 async function shownObjects(
   request: AdmissionRequest,
   as: ResourceDefinition,
@@ -92,19 +92,19 @@ async function shownObjects(
   return { object: operation === 'delete' ? null : await show(object), oldObject: await show(old) };
 }
 
-/** The answer to a request that a webhook has refused, in the webhook's words. */
+/** The error of a request that a webhook has denied, with the message of the webhook. */
 function denial(webhook: string, status: Partial<Status> | undefined): StatusError {
   const { message = '', reason = '', code = 0, details } = status ?? {};
   const head = `admission webhook ${JSON.stringify(webhook)} denied the request`;
   const why = message === '' ? reason : message;
-  // A webhook may give reasons of its own.
+  // A webhook may use its own reasons.
   return new StatusError(reason as StatusReason | '', why === '' ? `${head} without explanation` : `${head}: ${why}`, {
     code: code < 400 ? 400 : code,
     details,
   });
 }
 
-/** A webhook that acts on what it is asked cannot be asked about what is not meant. */
+/** The error of a dry run when a webhook has side effects. */
 function dryRunUnsupported(webhook: string): StatusError {
   return StatusError.badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
 }

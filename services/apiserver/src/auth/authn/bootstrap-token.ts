@@ -7,16 +7,16 @@ import { authenticated } from './identity.ts';
 import type { TokenAuthenticator } from './token-authenticator.ts';
 
 const FORM = /^([a-z0-9]{6})\.([a-z0-9]{16,})$/;
-/** The file is rotated rarely and read seldom: a new token works at most this much later. */
+/** Minimum time between reads of the file. A new token is valid at most this much later. */
 const READ_AGAIN_MS = 1000;
-/** How long a token is valid after `made-at`. */
+/** How long a token is valid after the time in `made-at`. */
 const LIFE_MS = 24 * 3_600_000;
-/** A clock of the certificate job that is ahead of this one's. */
+/** Tolerance for a clock of the certificate job that is ahead. */
 const SKEW_MS = 60_000;
 
 /**
- * Knows the one token, `<id>.<secret>`, with which an agent asks for its first certificate, for a day after the time in `made-at`.
- * The files are read again when they may have changed; without them no such token is valid.
+ * Authenticates the bootstrap token, `<id>.<secret>`, with which an agent requests its first certificate. The token is valid for a day
+ * after the time in `made-at`. The files are read again regularly; without them, no token is valid.
  */
 export function createBootstrapAuthenticator(folder: string, clock: Clock, logger: Logger): TokenAuthenticator {
   const file = join(folder, 'token');
@@ -27,7 +27,7 @@ export function createBootstrapAuthenticator(folder: string, clock: Clock, logge
     if (clock.monotonicMs() - readAt < READ_AGAIN_MS) return;
     readAt = clock.monotonicMs();
     try {
-      // The job writes the token first: read in the other order, a new token never has an older one's time on its side.
+      // The job writes the token before the time. Reading in the other order prevents that an old token gets the time of a new one.
       const time = await readFile(join(folder, 'made-at'), 'utf8');
       token = (await readFile(file, 'utf8')).trim();
       madeAt = Date.parse(time.trim());
@@ -43,14 +43,14 @@ export function createBootstrapAuthenticator(folder: string, clock: Clock, logge
       await refresh();
       if (token === undefined || !sameText(token, presented)) return undefined;
       const age = clock.now() - madeAt;
-      // Also false for a time that cannot be read.
+      // The condition is also false for an invalid time.
       if (!(age >= -SKEW_MS && age < LIFE_MS)) return undefined;
       return authenticated(`system:bootstrap:${id}`, ['system:bootstrappers']);
     },
   };
 }
 
-/** Compares without telling by its time how much was right. */
+/** Compares in constant time. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

@@ -1,10 +1,10 @@
 import { type Clock, pause } from '@gantry/base';
 import { isReason } from '@gantry/objects';
 
-/** How often requests that last are authenticated again. */
+/** How often long-running requests are authenticated again. */
 const CHECK_MS = 10_000;
 
-/** Why a request that lasts was ended. */
+/** The reason why a long-running request was aborted. */
 export class CredentialsEndedError extends Error {
   override readonly name = 'CredentialsEndedError';
 }
@@ -12,8 +12,8 @@ export class CredentialsEndedError extends Error {
 const CREDENTIALS_ENDED = new CredentialsEndedError('the credentials of the request are no longer valid');
 
 /**
- * The requests that last: watches, followed logs, proxied connections. Kubernetes authenticates them once; here they end when their
- * credentials do: an expired certificate or token, a deleted service account or pod of a bound token.
+ * Long-running requests: watches, followed logs, proxied connections. Kubernetes authenticates them only at their start. Gantry aborts
+ * them when their credentials become invalid: an expired certificate or token, a deleted service account, a deleted pod of a bound token.
  */
 export class StandingRequests {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class StandingRequests {
     this.#clock = clock;
   }
 
-  /** Aborts `request` when `authenticate` refuses it; the returned function is called at the request's own end. */
+  /** Aborts `request` when `authenticate` rejects it. The caller calls the returned function when the request ends. */
   follow(request: AbortController, authenticate: () => Promise<unknown>): () => void {
     this.#requests.set(request, authenticate);
     return () => this.#requests.delete(request);
@@ -36,13 +36,13 @@ export class StandingRequests {
     }
   }
 
-  /** Authenticates all of them now. */
+  /** Authenticates all requests now. */
   async check(): Promise<void> {
     for (const [request, authenticate] of this.#requests) {
       try {
         await authenticate();
       } catch (error) {
-        // Any other error says nothing about the credentials: they are asked about again next time.
+        // Other errors say nothing about the credentials. They are checked again in the next round.
         if (isReason(error, 'Unauthorized')) request.abort(CREDENTIALS_ENDED);
       }
     }

@@ -8,7 +8,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 const API_VERSION = `${GROUP}/v1`;
 const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 
-/** While it is not "false" on a role or binding that every cluster has, what it lacks is added again at each start. */
+/** Annotation of default roles and bindings. Unless it is "false", each start adds their missing rules or subjects. */
 export const RBAC_AUTO_UPDATE = 'rbac.authorization.kubernetes.io/autoupdate';
 
 function metadataOf(name: string, namespace?: string, labels: Readonly<Record<string, string>> = {}): Role['metadata'] {
@@ -32,7 +32,7 @@ function fromTable(table: RoleTable, prefix = ''): ClusterRole[] {
   });
 }
 
-/** A role that has the rules of all those whose label says so. Itself part of a greater one, but for the greatest. */
+/** A role that aggregates the rules of all roles with its label. `partOf` is the role into which it is aggregated itself. */
 function aggregatedRole(name: string, partOf?: string): ClusterRole {
   const { rules: _, ...role } = clusterRole(
     name,
@@ -42,7 +42,7 @@ function aggregatedRole(name: string, partOf?: string): ClusterRole {
   return { ...role, aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [`${AGGREGATE}${name}`]: 'true' } }] } };
 }
 
-/** The ClusterRoles of every cluster. */
+/** The default ClusterRoles. */
 export function bootstrapClusterRoles(): readonly ClusterRole[] {
   return [
     aggregatedRole('admin'),
@@ -68,7 +68,7 @@ function account(name: string): Subject {
 
 const EVERYBODY = [group('system:authenticated'), group('system:unauthenticated')];
 
-/** The subjects of each role. The role of nodes has none, since rights of a node depend on its pods. */
+/** The subjects of each role. The role of nodes has none, since the rights of a node depend on its pods. */
 const GIVEN: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
   'system:basic-user': [group('system:authenticated')],
@@ -84,7 +84,7 @@ const GIVEN: Readonly<Record<string, readonly Subject[]>> = {
   'system:volume-scheduler': [user('system:kube-scheduler')],
 };
 
-/** The ClusterRoleBindings of every cluster. */
+/** The default ClusterRoleBindings. */
 export function bootstrapClusterRoleBindings(): readonly ClusterRoleBinding[] {
   const controllers = Object.keys(CONTROLLER_ROLES);
   const given = [
@@ -94,7 +94,7 @@ export function bootstrapClusterRoleBindings(): readonly ClusterRoleBinding[] {
   return given.map(([name, subjects]) => clusterRoleBinding(name, subjects));
 }
 
-/** What is there where trust bundles are served: every service account may read them, since pods mount them. */
+/** The role and binding for served trust bundles: every service account may read them, since pods mount them. */
 export function trustBundleDiscovery(): { readonly role: ClusterRole; readonly binding: ClusterRoleBinding } {
   const name = 'system:cluster-trust-bundle-discovery';
   return {
@@ -117,7 +117,7 @@ const LEADER = 'create,get,list,update,watch coordination.k8s.io';
 const LEADER_LOCKING = [`${LEADER} leases`, `${LEADER} leasecandidates`];
 const EVENTS = 'create,patch,update core,events.k8s.io events';
 
-/** A role in a namespace with those who have it; the binding has the role's name unless it says another. */
+/** A role in a namespace with its subjects. `binding` is the name of the binding; it defaults to the name of the role. */
 interface Local {
   readonly namespace: string;
   readonly name: string;
@@ -176,7 +176,7 @@ const LOCAL: readonly Local[] = [
   },
 ];
 
-/** The Roles of every cluster. */
+/** The default Roles. */
 export function bootstrapRoles(): readonly Role[] {
   return LOCAL.map(({ namespace, name, rules }) => ({
     apiVersion: API_VERSION,
@@ -186,7 +186,7 @@ export function bootstrapRoles(): readonly Role[] {
   }));
 }
 
-/** The RoleBindings of every cluster. */
+/** The default RoleBindings. */
 export function bootstrapRoleBindings(): readonly RoleBinding[] {
   return LOCAL.map(({ namespace, name, subjects, binding = name }) => ({
     apiVersion: API_VERSION,

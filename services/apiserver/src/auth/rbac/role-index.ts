@@ -5,20 +5,20 @@ import { must } from '@gantry/base';
 import { type Entry, objectKey, type WatchCache } from '../../cache/index.ts';
 import type { User } from '../user.ts';
 
-/** Rules that a user has, and through which binding; or why a binding gives none. */
+/** The rules that a binding grants to a user, and a description of the binding; or why it grants none. */
 export type Grant = { readonly rules: readonly PolicyRule[]; readonly through: string } | { readonly missing: string };
 
-/** Who has which rules, as the stored roles and bindings say. */
+/** The rules of users, by the stored roles and bindings. */
 export interface RoleIndex {
-  /** What a user has in a namespace ('' for what holds in the whole cluster only), cluster-wide bindings first. */
+  /** The grants of a user in a namespace, ClusterRoleBindings first. For '', only those of ClusterRoleBindings. */
   grants(user: Pick<User, 'name' | 'groups'>, namespace: string): readonly Grant[];
-  /** The rules of a role that a binding in this namespace refers to; undefined when there is no such role. */
+  /** The rules of the role that a binding in this namespace names; undefined when the role does not exist. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
 type Binding = ClusterRoleBinding | RoleBinding;
 
-/** A binding under one of its subjects; `order` is where it stands among all. */
+/** A binding, indexed by one of its subjects. `order` is its position among all bindings. */
 interface Bound {
   readonly order: number;
   readonly binding: Binding;
@@ -28,7 +28,7 @@ interface Bound {
 const GROUP = 'rbac.authorization.k8s.io';
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-/** Where roles and bindings come from. A list is the same array until something in it changes. */
+/** The source of roles and bindings. `list` returns the same array until an object changes. */
 export interface RoleSource {
   list(
     resource: 'clusterrolebindings' | 'rolebindings',
@@ -50,7 +50,7 @@ export function createRoleSource(cache: WatchCache): RoleSource {
   };
 }
 
-/** Bindings are found by their subjects; the index over them is made anew when a binding has changed. */
+/** Creates an index of bindings by subject. The index is built again after a change of a binding. */
 export function createRoleIndex(source: RoleSource): RoleIndex {
   const clusterWide = new SubjectIndex(() => source.list('clusterrolebindings'));
   const local = new SubjectIndex(() => source.list('rolebindings'));
@@ -64,7 +64,7 @@ export function createRoleIndex(source: RoleSource): RoleIndex {
     if (rules !== undefined) {
       return {
         rules,
-        // Only a reason shows it, and only of the binding that gave the right: every request has several that did not.
+        // Lazy, since only the binding that grants a right is described. Every request has several other bindings.
         get through() {
           return describe(binding, subject);
         },
@@ -86,7 +86,7 @@ export function createRoleIndex(source: RoleSource): RoleIndex {
 
 type Listed = ReturnType<RoleSource['list']>;
 
-/** Bindings by subject, in a namespace where they have one. */
+/** Bindings by subject; RoleBindings also by namespace. */
 class SubjectIndex {
   readonly #snapshot: () => Listed;
   #seen: Listed | undefined;
@@ -96,7 +96,7 @@ class SubjectIndex {
     this.#snapshot = snapshot;
   }
 
-  /** Bindings of any of the subjects, each once, in their order. */
+  /** The bindings of any of the subjects, each once, in order. */
   find(keys: readonly string[]): readonly Bound[] {
     const entries = this.#snapshot();
     // A snapshot is the same array until something changes.

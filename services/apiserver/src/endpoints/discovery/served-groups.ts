@@ -2,19 +2,19 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import { apiVersionOf, compareVersions } from '@gantry/objects';
 import type { Priority } from '../../aggregation/api-services.ts';
 
-/** A group version of an extension server, as discovery lists it. */
+/** A group version of an extension server in discovery. */
 export interface RemoteVersion {
   readonly group: string;
   readonly version: string;
-  /** As in aggregated discovery; absent while the server cannot be asked. */
+  /** Resources in the form of aggregated discovery; absent while the server is unavailable. */
   readonly resources?: readonly object[];
   readonly freshness: 'Current' | 'Stale';
 }
 
-/** What discovery is made of. */
+/** The input of discovery. */
 export interface Served {
   readonly definitions: readonly ResourceDefinition[];
-  /** In place of what this server has of the same group version. */
+  /** Group versions of extension servers. They replace those of this server with the same name. */
   readonly remotes: readonly RemoteVersion[];
   readonly priority: (group: string, version: string) => Priority;
 }
@@ -22,21 +22,21 @@ export interface Served {
 export interface ServedVersion {
   readonly groupVersion: string;
   readonly version: string;
-  /** By name; empty for what is served elsewhere. */
+  /** The definitions, sorted by name; empty for a group version of an extension server. */
   readonly definitions: readonly ResourceDefinition[];
   readonly remote?: RemoteVersion;
 }
 
 export interface ServedGroup {
   readonly name: string;
-  /** The preferred one first. */
+  /** The versions, the preferred one first. */
   readonly versions: readonly ServedVersion[];
 }
 
-/** The group of APIServices has none itself, and comes before all others. */
+/** The group of APIServices has no APIService itself. It precedes all other groups. */
 const FIRST = 'apiregistration.k8s.io';
 
-/** Every group in discovery order: the more important first, then by name; the core group before all. */
+/** All groups in discovery order: the core group first, then by priority, then by name. */
 export function servedGroups(served: Served): readonly ServedGroup[] {
   const { definitions, remotes, priority } = served;
   const versions = new Map<string, Map<string, ServedVersion>>();
@@ -60,7 +60,7 @@ export function servedGroups(served: Served): readonly ServedGroup[] {
   return groups.sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1));
 }
 
-/** A group is as important as its most important version. */
+/** The priority of a group is the highest priority of its versions. */
 function rankOf(group: string, versions: readonly string[], priority: Served['priority']): number {
   if (group === '' || group === FIRST) return Number.MAX_SAFE_INTEGER;
   return Math.max(...versions.map((version) => priority(group, version)[0]));

@@ -10,7 +10,7 @@ import {
 import { parseBoolean, parseInt64 } from '../../http/query.ts';
 import type { LogRequest } from './agent-logs.ts';
 
-/** metav1 PodLogOptions, checked. */
+/** Validated PodLogOptions. */
 export interface LogOptions {
   readonly container: string;
   readonly follow: boolean;
@@ -21,11 +21,11 @@ export interface LogOptions {
   readonly sinceSeconds: number | undefined;
   /** Unix milliseconds. */
   readonly sinceTime: number | undefined;
-  /** Of an alpha feature that is off: it may not be given. */
+  /** The option of an alpha feature that is off, so it must be undefined. */
   readonly stream: string | undefined;
 }
 
-/** Reads and checks the query of `pods/log`. */
+/** Parses and validates the query of `pods/log`. */
 export function parseLogOptions(query: URLSearchParams, pod: string): LogOptions {
   const options: LogOptions = {
     container: query.get('container') ?? '',
@@ -38,7 +38,7 @@ export function parseLogOptions(query: URLSearchParams, pod: string): LogOptions
     sinceTime: parseTime(query.get('sinceTime')),
     stream: query.get('stream') ?? undefined,
   };
-  // Agents are asked with mutual TLS in any case: what is wrong with a certificate must not be overlooked.
+  // The option is validated but has no effect: calls to agents always verify the certificate.
   parseBoolean(query, 'insecureSkipTLSVerifyBackend');
   const errors = check(options);
   if (errors.length > 0) throw StatusError.invalid('', 'PodLogOptions', pod, errors);
@@ -93,12 +93,12 @@ export function logRequest(pod: Pod, container: string, options: LogOptions, now
   };
 }
 
-/** A number for an agent: what is beyond the exact numbers means everything, and no log is older than 1970. */
+/** Converts a number for an agent. Negative numbers become 0, and numbers above the safe integers become the largest one. */
 function toInt64(value: number): bigint {
   return BigInt(Math.floor(Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER)));
 }
 
-/** The container whose log is meant; BadRequest, in Kubernetes' words, when that is not clear or it is not in the pod. */
+/** The name of the requested container. Throws BadRequest with Kubernetes' message when it is ambiguous or not in the pod. */
 export function selectContainer(pod: Pod, wanted: string): string {
   const name = pod.metadata.name ?? '';
   const containers = (pod.spec?.containers ?? []).map((c) => c.name);
@@ -116,7 +116,7 @@ export function selectContainer(pod: Pod, wanted: string): string {
   );
 }
 
-/** Throws BadRequest, in the kubelet's words, where the container has no log yet or the previous one is not there. */
+/** Throws BadRequest with the kubelet's message when the container has no log yet, or no previous log. */
 export function checkHasLog(pod: Pod, container: string, which: 'current' | 'previous'): void {
   const named = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.metadata.name ?? '')}`;
   const status = containerStatusOf(pod, container);

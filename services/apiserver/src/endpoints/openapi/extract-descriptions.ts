@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Sentences by schema (`core.v1.Pod`), then by field; '' is the schema's own. */
+/** Descriptions by schema (`core.v1.Pod`) and field. The field '' has the description of the schema itself. */
 export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * Reads the sentences of Kubernetes' API out of the type declarations of @kubernetes/client-node, which is there when the
- * project is built and not when it runs. They say nothing about fields that hold another schema.
+ * Extracts the descriptions of Kubernetes' API from the type declarations of @kubernetes/client-node. The package is installed at build
+ * time, but not at run time. It has no descriptions of fields whose type is another schema.
  */
 export function extractDescriptions(schemas: readonly string[]): Descriptions {
   const folder = modelsFolder();
@@ -29,12 +29,12 @@ function modelsFolder(): string | undefined {
     const main = createRequire(import.meta.url).resolve('@kubernetes/client-node');
     return join(dirname(main), 'gen/models');
   } catch {
-    // Not installed: then there is nothing to say about the fields.
+    // The package is not installed, so there are no descriptions.
     return undefined;
   }
 }
 
-/** `V1Pod`, or `CoreV1Event` where two groups have a kind of that name. */
+/** Possible names of the model: `V1Pod`, or `CoreV1Event` if two groups have a kind of that name. */
 function modelNames(schema: string): readonly string[] {
   const [group = '', version = '', kind = ''] = schema.split('.');
   const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
@@ -42,12 +42,12 @@ function modelNames(schema: string): readonly string[] {
   return [`${pascal(group)}${name}`, name];
 }
 
-/** The comments of one class and of its members. */
+/** Parses the comments of one class and of its members. */
 export function parseDeclaration(text: string): Record<string, string> {
   const out: Record<string, string> = {};
   const comments = /\/\*\*\n\s*\* (.*)\n\s*\*\/\n\s*(?:export declare class \w+|'?_?(\w+)'?\??:)/g;
   for (const [, sentence = '', field = ''] of text.matchAll(comments)) {
-    // Line ends were flattened to spaces. Two spaces are mostly the author's; before these words they were a paragraph's end.
+    // Line breaks were flattened to spaces. Two spaces are mostly original, but before these words they were the end of a paragraph.
     const plain = sentence
       .replaceAll(/\\(['"`])/g, '$1')
       .replaceAll('  Populated by the system', '\n\nPopulated by the system');

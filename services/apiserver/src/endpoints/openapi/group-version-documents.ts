@@ -9,7 +9,7 @@ import {
 } from '@gantry/apimachinery';
 import type { JsonObject } from '@gantry/objects';
 
-/** A document as it is sent. */
+/** An encoded document with its hash. */
 export interface EncodedDocument {
   readonly bytes: Buffer;
   /** SHA-512, in upper-case hexadecimal. */
@@ -20,23 +20,23 @@ export function encodedDocument(bytes: Buffer): EncodedDocument {
   return { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
 }
 
-/** What is served at one path below `/openapi/v3`. */
+/** The resources at one path below `/openapi/v3`. */
 export interface ServedGroupVersion {
   /** `api/v1`, `apis/apps/v1`, … */
   readonly path: string;
-  /** The resources that this server has there. */
+  /** The resources that this server itself serves at the path. */
   readonly definitions: readonly ResourceDefinition[];
-  /** The document of an extension server; it counts in OpenAPI v3. */
+  /** The document of an extension server. In OpenAPI v3 it takes precedence. */
   readonly remote: JsonObject | undefined;
 }
 
-/** How documents are built: the version that they name, and the texts about fields. */
+/** Options of documents: the version that they name, and the descriptions of fields. */
 export interface DocumentOptions {
   readonly version: string;
   readonly describe: Describe;
 }
 
-/** The encoded forms of one group version's document, each built when it is first read. */
+/** The encoded forms of the document of one group version. Each is built at its first use. */
 export class GroupVersionDocuments {
   readonly #served: ServedGroupVersion;
   readonly #options: DocumentOptions;
@@ -49,7 +49,7 @@ export class GroupVersionDocuments {
     this.#options = options;
   }
 
-  /** Whether these are still the documents of what is served at the path. */
+  /** Whether the documents are still current for the served resources. */
   isOf({ definitions, remote }: ServedGroupVersion): boolean {
     const own = this.#served.definitions;
     return (
@@ -65,12 +65,12 @@ export class GroupVersionDocuments {
     return (this.#v3 ??= encodedDocument(Buffer.from(JSON.stringify(build()))));
   }
 
-  /** Parts of OpenAPI v2 in protobuf: ours, then that of the extension server. */
+  /** Parts of OpenAPI v2 as protobuf: Gantry's own, then that of the extension server. */
   v2(): readonly OpenApiV2Part<Uint8Array>[] {
     return (this.#v2 ??= this.#v2Documents().map(encodeOpenApiV2Part));
   }
 
-  /** The same parts as JSON texts. */
+  /** Parts of OpenAPI v2 as JSON. */
   v2Json(): readonly OpenApiV2Part<string>[] {
     return (this.#v2Json ??= this.#v2Documents().map(openApiV2JsonPart));
   }

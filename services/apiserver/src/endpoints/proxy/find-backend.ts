@@ -19,16 +19,16 @@ import type { Backend } from '../../http/backend.ts';
 
 export interface BackendOptions {
   readonly registry: RegistryReader;
-  /** By which agents know the apiserver, and the authority of theirs. */
+  /** The client certificate for agents, and the CA of the agents' servers. */
   readonly tls: TlsSource;
   readonly random: Random;
-  /** Whether what is asked for may be at this address; all but this machine and `CLOSED_RANGES` when absent. */
+  /** Whether a proxied address is allowed. By default all addresses except this machine's and `CLOSED_RANGES`. */
   readonly mayReach?: (address: string) => boolean;
-  /** The addresses of a name; those that this machine knows when absent. */
+  /** Resolves a host name. By default with the resolver of this machine. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** What a name in the path of a proxy says: `name`, `name:port` or `scheme:name:port`. */
+/** The parsed name in a proxy path: `name`, `name:port` or `scheme:name:port`. */
 interface Wanted {
   readonly scheme: 'http' | 'https';
   readonly name: string;
@@ -36,11 +36,11 @@ interface Wanted {
 }
 
 const AGENT_PORT = 10250;
-/** Certificates of pods are their own affair, as with Kubernetes. */
+/** The certificates of pods are not verified, as in Kubernetes. */
 const ANY_CERTIFICATE = { rejectUnauthorized: false } as const;
 const PREFERRED = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'];
 
-/** Where a request to the proxy of a pod, service or node goes. Fails with StatusError when nothing is there. */
+/** Finds the backend of a proxy request to a pod, service or node. Fails with StatusError when there is none. */
 export async function findBackend(
   options: BackendOptions,
   context: RequestContext,
@@ -91,7 +91,7 @@ async function ofPod(options: BackendOptions, { scheme, name, port }: Wanted, fi
   return { scheme, host, port: checkedPort(host, number, port), tls: ANY_CERTIFICATE };
 }
 
-/** A port that no connection can be opened to is told as Kubernetes' dialer does. */
+/** Throws for an invalid port, with the message of Kubernetes' dialer. */
 function checkedPort(host: string, number: number, port: string): number {
   if (Number.isInteger(number) && number > 0 && number < 65536) return number;
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -131,7 +131,7 @@ async function ofService(
   throw StatusError.unavailable(`no endpoints available for service ${JSON.stringify(id)}`);
 }
 
-/** A service reaches only addresses of pods: writers of endpoints must not choose any target. */
+/** Whether an endpoint is the address of a pod. Other endpoints are not used, since their writers could choose any target. */
 async function isOfPod({ ip, targetRef }: EndpointAddress, namespace: string, find: Lookup): Promise<boolean> {
   if (targetRef === undefined || targetRef.namespace !== namespace) return false;
   try {
@@ -159,11 +159,11 @@ async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, f
   if (port !== '' && port !== String(agent)) {
     return { scheme, host, port: checkedPort(host, Number(port), port), tls: ANY_CERTIFICATE };
   }
-  // The agent serves gRPC on the same port, to all who do not ask for HTTP/1.1.
+  // On the same port the agent serves HTTP/1.1 to clients that offer it, and gRPC to others.
   return agentBackend(options.tls, { node: name, host }, agent);
 }
 
-/** Every address that a name stands for: that one of them may be reached does not say which will be. */
+/** All addresses of a host. Each must be allowed, since the connection may use any of them. */
 async function addressesOf({ resolve = resolveHere }: BackendOptions, host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   try {
@@ -183,7 +183,7 @@ for (const range of [...CLOSED_RANGES, '::/127', 'fe80::/10', 'ff00::/8']) {
   UNREACHABLE.addSubnet(network, Number(prefix), isIPv4(network) ? 'ipv4' : 'ipv6');
 }
 
-/** Whether an address is that of one machine, which is neither this one nor a neighbour nor a cloud's metadata service. */
+/** Whether the address is allowed. By default loopback, link-local, multicast and other closed ranges are not. */
 function mayReach(options: BackendOptions, address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;

@@ -1,4 +1,4 @@
-/** Attributes that hold links, by element. */
+/** Attributes with links, by element. */
 const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     a: ['href'],
@@ -34,7 +34,7 @@ const SPACE = /\s*/y;
 const ATTRIBUTE_NAME = /[^\s=>"'/]+/y;
 const BARE_VALUE = /[^\s>]*/y;
 
-/** A page whose links lead through the proxy. Reads each character once: what a backend sends may be made to be slow to read. */
+/** Rewrites the links of a page to go through the proxy. Reads each character once, so that a malicious page cannot make it slow. */
 export function rewriteHtml(page: string, place: Place): string {
   const out: string[] = [];
   let done = 0;
@@ -68,12 +68,12 @@ export function rewriteHtml(page: string, place: Place): string {
 interface Attribute {
   readonly key: string;
   readonly value: string;
-  /** Of the value with its quotes. */
+  /** Start of the value, including its quotes. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The attributes of a tag from behind its name on; undefined when it does not end. */
+/** Parses the attributes of a tag, starting after its name. Undefined when the tag has no end. */
 function readTag(page: string, from: number): { attributes: readonly Attribute[]; end: number } | undefined {
   const attributes: Attribute[] = [];
   let at = from;
@@ -104,23 +104,23 @@ function readTag(page: string, from: number): { attributes: readonly Attribute[]
   return undefined;
 }
 
-/** What a sticky expression finds at a place; '' when nothing. */
+/** The match of a sticky expression at a position; '' if there is none. */
 function take(page: string, at: number, expression: RegExp): string {
   expression.lastIndex = at;
   return expression.exec(page)?.[0] ?? '';
 }
 
-/** Where a backend's pages are for the client. */
+/** The location of a backend's pages for the client. */
 export interface Place {
-  /** What stands before the backend's own paths: `/api/v1/namespaces/a/services/b/proxy`; '' when they are the same. */
+  /** The prefix of the backend's paths: `/api/v1/namespaces/a/services/b/proxy`; '' when the paths are the same. */
   readonly prefix: string;
   /** `host:port` of the backend. */
   readonly backend: string;
-  /** The Host that the client asked. */
+  /** The Host header of the client. */
   readonly asked: string;
 }
 
-/** A link of a backend as the client must follow it: through the proxy when it stays on the backend. */
+/** Rewrites a link of a backend. A link to the backend itself goes through the proxy. */
 export function rewriteLink(link: string, { prefix, backend, asked }: Place): string {
   const match = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/s.exec(link);
   if (match === null) return link;
@@ -132,7 +132,7 @@ export function rewriteLink(link: string, { prefix, backend, asked }: Place): st
   return `${origin}${path.startsWith(prefix) ? path : joined(prefix, path)}${rest}`;
 }
 
-/** A path below the prefix, `.` and `..` resolved inside of it, and a slash at its end kept. */
+/** Joins prefix and path. Resolves `.` and `..` and keeps a slash at the end. */
 function joined(prefix: string, path: string): string {
   const parts: string[] = [];
   for (const part of `${prefix}/${path}`.split('/')) {

@@ -2,10 +2,10 @@ import type { Clock, Instant } from '@gantry/base';
 import { type Column, createdAtColumn, type Describe, nameColumn, type ResourceDefinition } from '@gantry/apimachinery';
 import { type Json, type JsonObject, type KubeObject, type ObjectMeta, StatusError } from '@gantry/objects';
 
-/** What the rows carry of their objects: `?includeObject=`. */
+/** The part of its object that a row contains: `?includeObject=`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** Reads `?includeObject=`; Metadata when absent. */
+/** Parses `?includeObject=`; the default is Metadata. */
 export function parseIncludeObject(query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === 'None' || value === 'Object') return value;
@@ -15,7 +15,7 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
 
 const PLAIN_COLUMNS: readonly Column[] = [nameColumn, createdAtColumn];
 
-/** Makes the columns and rows of Tables. */
+/** Creates the columns and rows of Tables. */
 export interface Tables {
   readonly columns: (definition: ResourceDefinition) => Json[];
   readonly row: (
@@ -41,7 +41,7 @@ export function createTables(clock: Clock, describe: Describe): Tables {
   };
 }
 
-/** The columns as a Table names them. */
+/** The column definitions of a Table. */
 function columnDefinitions(definition: ResourceDefinition, describe: Describe): Json[] {
   return columnsOf(definition).map((column) => ({
     name: column.name,
@@ -56,7 +56,7 @@ function cellsOf(definition: ResourceDefinition, object: KubeObject, now: Instan
   return columnsOf(definition).map((column) => column.value(object, now));
 }
 
-/** What a row carries of its object. */
+/** The `object` of a row. */
 function carried(
   definition: ResourceDefinition,
   object: KubeObject,
@@ -67,7 +67,7 @@ function carried(
   return include === 'Object' ? (object as JsonObject) : partialMetadata(definition, object, metaVersion);
 }
 
-/** A Table of rows; `columns` are null in the events of a watch after its first. */
+/** Builds a Table. `columns` are null in all events of a watch except the first. */
 export function table(
   metaVersion: string,
   columns: Json[] | null,
@@ -83,7 +83,7 @@ export function table(
   };
 }
 
-/** An object's metadata alone. */
+/** The PartialObjectMetadata of an object. */
 export function partialMetadata(
   { fieldAnnotations }: Pick<ResourceDefinition, 'fieldAnnotations'>,
   { metadata }: KubeObject,
@@ -106,7 +106,7 @@ function columnsOf(definition: ResourceDefinition): readonly Column[] {
   return definition.columns.length > 0 ? definition.columns : PLAIN_COLUMNS;
 }
 
-/** Fields whose sentences have paragraphs and indented lines, and no double space of the author's. */
+/** Schemas whose descriptions have paragraphs and indented lines, and no other double spaces. */
 const PARAGRAPHED: ReadonlySet<string> = new Set([
   'storage.v1.CSIDriverSpec',
   'resource.v1.ResourceSliceSpec',
@@ -115,14 +115,14 @@ const PARAGRAPHED: ReadonlySet<string> = new Set([
   'flowcontrol.v1.LimitedPriorityLevelConfiguration',
 ]);
 
-/** What a Table says of a column: its own words, or those of the field that it shows. */
+/** The description of a column: its own text, or that of the field that it shows. */
 function describeColumn({ description }: Column, describe: Describe): string {
   if (typeof description === 'string') return description;
   const { schema, field } = description;
   return withLines(schema, describe(schema, field)) ?? '';
 }
 
-/** Puts line ends back where they became spaces: two for a paragraph's end, more before a line that is indented. */
+/** Restores line breaks that were flattened to spaces: two spaces were the end of a paragraph, more were before an indented line. */
 function withLines(schema: string, sentence: string | undefined): string | undefined {
   if (sentence === undefined || !PARAGRAPHED.has(schema)) return sentence;
   return sentence

@@ -10,7 +10,7 @@ import type { ResourceRoute } from '../request-info.ts';
 /** The metrics of the REST endpoint. */
 export interface RequestMetrics {
   observe(request: { verb: string; resource: string; code: number; seconds: number }): void;
-  /** An open watch; the returned function ends it. */
+  /** Counts an open watch until the returned function is called. */
   watching(resource: string): () => void;
 }
 
@@ -44,13 +44,13 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   };
 }
 
-/** What audit events name as the user of a request that failed authentication. */
+/** The user in audit events of requests that failed authentication. */
 const UNKNOWN_USER: User = { name: '', uid: '', groups: [], extra: {} };
 
-/** Methods that metrics tell apart: a client may invent others. */
+/** Methods with their own label value in metrics, since clients may send any method. */
 const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
 
-/** Subresources that do what they are asked to by any method, GET included. */
+/** Subresources that may change something with any method, also with GET. */
 const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward', 'proxy']);
 
 interface RecordOptions {
@@ -60,9 +60,9 @@ interface RecordOptions {
   readonly newUid: NewUid;
 }
 
-/** What is recorded of one request: its audit events, and its metrics. */
+/** Records the audit events and the metrics of one request. */
 export class RequestRecord {
-  /** Who sent it, as soon as that is known. */
+  /** The authenticated user, as soon as it is known. */
   requester: User = UNKNOWN_USER;
   readonly #options: RecordOptions;
   readonly #auditId: string;
@@ -84,12 +84,12 @@ export class RequestRecord {
     return this.#auditId;
   }
 
-  /** Notes for the audit log what is to be known of the sender's credentials. */
+  /** Keeps a notice about the credentials for the audit log. */
   noticed(notice: AuthenticationNotice): void {
     this.#notices.push(notice);
   }
 
-  /** The request's audit log, begun by its first call. */
+  /** The audit record of the request. The first call begins it. */
   begin({ req, method }: Exchange, attributes: () => AuditedRequest, user = this.requester): AuditedExchange {
     return (this.#audit ??= this.#begin(req, method, attributes(), user));
   }
@@ -116,7 +116,7 @@ export class RequestRecord {
   readonly onBody: Exchange['onBody'] = (contentType, body) => this.#audit?.returned(contentType, body);
   readonly keptBytes = (): number => this.#audit?.keptBytes ?? 0;
 
-  /** The resource that the request reached: metrics name it. */
+  /** Sets the route of the request, for metrics. */
   reached(route: ResourceRoute): void {
     this.#route = route;
   }

@@ -21,7 +21,7 @@ import type { ResourceRoute } from '../request-info.ts';
 import { sendText } from '../../http/respond.ts';
 import { forward, UnreachableError } from '../proxy/forward.ts';
 
-/** How long an agent may take to tell a client that its stream was ended. */
+/** How long an agent may take to end the stream towards the client. */
 const END_MS = 5000;
 
 export interface StreamDependencies {
@@ -31,7 +31,7 @@ export interface StreamDependencies {
   readonly clock: Clock;
 }
 
-/** Serves `exec`, `attach` and `portforward` of pods, from the request to the end of the connection. */
+/** Serves `exec`, `attach` and `portforward` of pods. Resolves at the end of the connection. */
 export type StreamHandler = (exchange: AuthenticatedExchange, route: ResourceRoute, verb: Verb) => Promise<void>;
 
 export function createStreamHandler(dependencies: StreamDependencies): StreamHandler {
@@ -43,7 +43,7 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
     await registry.connect(context, target, verb, options);
     if (exchange.query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
     const pod = await readPod(registry, context, target);
-    // The options of exec and attach are what admission has seen.
+    // Exec and attach use the options that admission has checked.
     const asked = options as unknown as AskedStreams;
     const container = target.subresource === 'portforward' ? '' : selectContainer(pod, asked.container ?? '');
     const node = pod.spec?.nodeName ?? '';
@@ -63,7 +63,7 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
     } catch (error) {
       if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
       if (!(error instanceof AgentRefusedError)) throw error;
-      // As the kubelet answers, which kubectl prints after `unable to upgrade connection`.
+      // The form of the kubelet's response: kubectl prints the text after `unable to upgrade connection`.
       await sendText(exchange, error.code, error.message);
     }
   };
@@ -79,7 +79,7 @@ export interface AskedStreams {
   readonly command?: readonly string[];
 }
 
-/** The streams that are asked for, as the kubelet reads them. The terminal of an attach is the container's, whatever the client says. */
+/** The requested streams, with the rules of the kubelet. For attach, the container's spec decides about the terminal, not the client. */
 export function targetOf(
   subresource: string,
   pod: Pod,
@@ -104,13 +104,13 @@ function hasTerminal({ spec }: Pod, name: string): boolean {
   return [...initContainers, ...containers, ...ephemeralContainers].find((one) => one.name === name)?.tty === true;
 }
 
-/** Passes the client's connection on to the agent, which speaks the client's protocol, until the stream has ended. */
+/** Forwards the client's connection to the agent until the stream ends. The agent implements the client's protocol. */
 async function pass(exchange: AuthenticatedExchange, accepted: AcceptedStream, clock: Clock): Promise<void> {
   using stream = accepted;
   const cut = new AbortController();
   let cancel: CancelTimer = () => undefined;
   const end = (): void => {
-    // The agent tells the client that the stream has been ended.
+    // Disposal makes the agent end the stream towards the client.
     stream[Symbol.dispose]();
     cancel = clock.setTimer(END_MS, () => cut.abort());
   };
@@ -133,14 +133,14 @@ async function pass(exchange: AuthenticatedExchange, accepted: AcceptedStream, c
   }
 }
 
-/** The pod itself needs no right of its own: the one to open the stream is enough. */
+/** Reads the pod as administrator: the right to open the stream is enough, a right to read the pod is not needed. */
 async function readPod(registry: RegistryReader, context: RequestContext, target: Target): Promise<Pod> {
   const own = { ...context, user: { ...context.user, groups: [ADMINISTRATORS] }, audit: NOT_AUDITED };
   const { object } = await registry.get(own, { ...target, subresource: '' }, '');
   return object;
 }
 
-/** The container that is meant; BadRequest, in Kubernetes' words, when that is not clear or it is not in the pod. */
+/** The name of the requested container. Throws BadRequest with Kubernetes' message when it is ambiguous or not in the pod. */
 export function selectContainer(pod: Pod, wanted: string): string {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const name = pod.metadata.name ?? '';

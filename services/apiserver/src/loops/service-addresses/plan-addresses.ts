@@ -9,7 +9,7 @@ type StoredService = Service & KubeObject;
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 export const ALLOCATOR = 'ipallocator.k8s.io';
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
-/** Until a Service is so old its IPAddress is being made; later a missing one was lost (Kubernetes: a request's longest time). */
+/** Until this age of a Service, its IPAddress may still be created. Later it was lost. Kubernetes uses the longest time of a request. */
 const MAKING_MS = 60_000;
 
 export type AddressAction =
@@ -17,7 +17,7 @@ export type AddressAction =
   | { readonly kind: 'delete'; readonly object: StoredAddress }
   | { readonly kind: 'warn'; readonly warning: ServiceWarning };
 
-/** What the plan looks at. */
+/** The observed state. */
 export interface ObservedAddresses {
   readonly services: readonly StoredService[];
   readonly stored: readonly StoredAddress[];
@@ -26,9 +26,9 @@ export interface ObservedAddresses {
 }
 
 /**
- * What makes an IPAddress of every Service's address, and leaves none that was made for a Service that has gone: Kubernetes' repair. An
- * IPAddress of that name with another parent, or without the labels, is replaced; parents cannot be changed. Of several Services that
- * hold one address, each may be its parent.
+ * Plans Kubernetes' repair of IPAddresses: one IPAddress for each address of a Service, and none of deleted Services. An IPAddress with
+ * another parent or without the labels is replaced, since parents are immutable. If several Services have one address, any of them may
+ * be the parent.
  */
 export function planAddresses(
   { services, stored, isInRange }: ObservedAddresses,
@@ -53,7 +53,7 @@ export function planAddresses(
     const isLeaving = one.metadata.deletionTimestamp !== undefined;
     const isRight = wanted.some((other) => isSameParent(one, other) && hasLabels(one, other));
     const isOurs = one.metadata.labels?.[MANAGED_BY] === ALLOCATOR;
-    // An address of others that no Service holds is reserved by them. One that is leaving is made again when it is gone.
+    // An IPAddress of another manager that no Service uses is a reservation. A terminating one is created again after it is gone.
     if (isRight || isLeaving || (wanted.length === 0 && !isOurs)) kept.add(name);
     else deletions.push({ kind: 'delete', object: one });
     const [service] = holders.get(name) ?? [];

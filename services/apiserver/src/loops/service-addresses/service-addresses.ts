@@ -11,10 +11,10 @@ import { planRanges, type RangeAction, type StoredRange } from './plan-ranges.ts
 
 export interface ServiceAddressesOptions {
   readonly cache: WatchCache;
-  /** The cluster's own range of Service addresses, whether or not a ServiceCIDR has it. */
+  /** The cluster's own range of Service addresses. It counts also without a ServiceCIDR. */
   readonly serviceCidr: string;
   readonly client: LoopbackClient;
-  /** Whether it is this apiserver that does it: of several, one. */
+  /** Whether this apiserver does the work. Only one of several does. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,10 +23,10 @@ export interface ServiceAddressesOptions {
 const OBSERVED = [SERVICES, IP_ADDRESSES, SERVICE_CIDRS] as const;
 const EVERY_MS = 30_000;
 const RETRY_MS = 500;
-/** Written at the same time. */
+/** Maximum number of concurrent writes. */
 const AT_ONCE = 16;
 
-/** Keeps the IPAddresses of Services, and keeps ServiceCIDRs as long as addresses of them are in use. */
+/** Maintains the IPAddresses of Services, and keeps ServiceCIDRs while their addresses are in use. */
 export function serviceAddresses(options: ServiceAddressesOptions): GroupMember {
   const { cache, clock, logger, leads } = options;
   return new ControlLoop({
@@ -43,7 +43,7 @@ export function serviceAddresses(options: ServiceAddressesOptions): GroupMember 
   });
 }
 
-/** One round. Returns after how long the next one is due. */
+/** Runs one round. Returns the time until the next one is due. */
 async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal): Promise<number> {
   const { cache, client, clock } = options;
   const all = <T extends KubeObject>(resource: (typeof OBSERVED)[number]): readonly T[] =>
@@ -58,7 +58,7 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
   const isInRange = (address: string) => ranges.some((range) => containsAddress(range, address));
   const actions = planAddresses({ services: all(SERVICES), stored: addresses, isInRange }, clock.now());
   const ref = { ...IP_ADDRESSES, version: 'v1' };
-  // A replacement is created after its predecessor was deleted.
+  // Deletes come before creates, because a replacement has the name of its predecessor.
   for (const kind of ['warn', 'delete', 'create'] as const) {
     const ofKind = actions.filter((action) => action.kind === kind);
     for (let start = 0; start < ofKind.length; start += AT_ONCE) {
@@ -79,7 +79,7 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
   return delayMs;
 }
 
-/** Writes a range. One that cannot be said to be ready is reported; the round fails, and is repeated. */
+/** Updates a ServiceCIDR. If its condition Ready cannot be written, reports that; the round fails and is repeated. */
 async function updateRange(
   options: ServiceAddressesOptions,
   { object, subresource }: Extract<RangeAction, { kind: 'update' }>,
@@ -108,8 +108,8 @@ async function reportService(
 }
 
 /**
- * Once for each object, reason and address, as long as its Event is stored. One that is refused, as in a namespace that ends or has a
- * quota, is only logged: addresses are put right all the same.
+ * Creates an Event once per object, reason and address, while the Event is stored. If the Event is rejected, for example in a terminating
+ * namespace or by a quota, that is only logged and the round continues.
  */
 async function report(
   { client, logger }: ServiceAddressesOptions,

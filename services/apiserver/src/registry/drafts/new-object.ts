@@ -15,21 +15,21 @@ import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
 import { StatusError } from '@gantry/objects';
 import { groupResource } from '../contract/target.ts';
 
-/** Longest generated name without its suffix. */
+/** Maximum length of a generated name without its suffix. */
 const MAX_PREFIX = 58;
-/** How often a namespace may change under a creation before it gives up. */
+/** Maximum attempts of a create while its namespace changes. */
 const STALE_TRIES = 10;
 
-/** What is created, and how. */
+/** The object to create, and options. */
 interface NewObjectOptions {
   readonly object: KubeObject;
-  /** Whether the managers of its fields are recorded in it already. */
+  /** Whether the object already has its managed fields. */
   readonly managers: 'recorded' | 'unrecorded';
-  /** What a resourceVersion that was sent means: only a POST is refused for it, by the store and so after admission. */
+  /** Whether a resourceVersion in the object is an error. Only POST rejects it, after admission, as the store does in Kubernetes. */
   readonly version?: 'refused' | 'ignored';
 }
 
-/** An object that is created. */
+/** The draft of a new object. */
 export class NewObject implements Draft {
   readonly object: KubeObject;
   readonly #parts: WriteParts;
@@ -95,9 +95,9 @@ export class NewObject implements Draft {
 
   claim(): Promise<Allocation> {
     const { context, target, options } = this.#attempt;
-    // Kubernetes reads what is not a number as none here.
+    // Kubernetes ignores a resourceVersion that is not a number here.
     if (this.#version === 'refused' && !options.dryRun && /^\d+$/.test(namedVersion(this.object.metadata))) {
-      // Kubernetes answers 500 without a reason; bad input is the client's fault.
+      // Kubernetes responds with 500 without a reason. Gantry responds with 400, since the request is wrong.
       throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
     const { definition } = target;
@@ -118,7 +118,7 @@ export class NewObject implements Draft {
     return { kind: 'taken', name, isGenerated: this.#isGenerated, current: createEntry(taken, encodeProtobuf) };
   }
 
-  /** Stores the object while its claims are its own and its namespace is as the checks saw it: not being deleted. */
+  /** Stores the object if its claims are unchanged and its namespace is as the checks have seen it, which is not terminating. */
   async #store(claims: Allocation['claims'], lookups: Lookups): Promise<Outcome> {
     const { context, target, fence } = this.#attempt;
     const { definition, namespace } = target;

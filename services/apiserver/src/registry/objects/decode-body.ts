@@ -3,23 +3,23 @@ import { applyPatch, beginDecoding, decodeAs, type ResourceDefinition, normalise
 import type { KubeObject } from '@gantry/objects';
 import type { Body, WriteRequest } from '../contract/registry.ts';
 
-/** A patch as it came. */
+/** The undecoded bytes of a patch, and its media type. */
 export interface PatchBytes {
   readonly bytes: Uint8Array;
   readonly type: string;
 }
 
-/** Bytes of a body that takes milliseconds to decode. */
+/** Larger bodies, in bytes, take milliseconds to decode. */
 const LARGE_BODY = 256 * 1024;
 
-/** Reads a body of the resource's own kind, with its defaults set. */
+/** Decodes a body of the resource's own kind and sets its defaults. */
 export async function decodeBody(request: WriteRequest, body: Body): Promise<KubeObject> {
   return (await decodeSent(request, body)).take();
 }
 
-/** The object of a body, for each attempt at a write that changes it in place. */
+/** The object of a body. Each attempt of a write takes its own copy, which it changes in place. */
 export class SentObject {
-  /** As it was sent, with its defaults set. Only to be read, and only until it is taken. */
+  /** The object as it was sent, with its defaults. Callers may only read it, and only before it is taken. */
   readonly object: KubeObject;
   readonly #decode: () => KubeObject;
   #isTaken = false;
@@ -29,7 +29,7 @@ export class SentObject {
     this.#decode = decode;
   }
 
-  /** An object of the caller's own. The first costs nothing, each later one a decoding of the body. */
+  /** Returns an object that the caller owns. The first call is free; each further call decodes the body again. */
   take(): KubeObject {
     if (this.#isTaken) return this.#decode();
     this.#isTaken = true;
@@ -37,7 +37,7 @@ export class SentObject {
   }
 }
 
-/** Reads a body of the resource's own kind, with its defaults set, for a write that may be attempted again. */
+/** Decodes a body of the resource's own kind and sets its defaults, for a write with several attempts. */
 export async function decodeSent({ context, target, options }: WriteRequest, body: Body): Promise<SentObject> {
   const { definition } = target;
   const { mediaType } = body;
@@ -45,7 +45,7 @@ export async function decodeSent({ context, target, options }: WriteRequest, bod
   const begin = () => beginDecoding({ bytes, mediaType, definition, mode: options.fieldValidation });
   const decode = () => begin()();
   const finish = begin();
-  // Each step of a large body takes as long as others may be kept waiting; so do the steps that follow.
+  // Each step for a large body is a long computation, as are the steps after decoding. Other requests run in between.
   const nextTurn = body.nextTurn ?? (() => turn());
   if (bytes.length > LARGE_BODY) await nextTurn();
   const { object, warnings } = finish();
@@ -54,25 +54,25 @@ export async function decodeSent({ context, target, options }: WriteRequest, bod
   return new SentObject(withDefaults(definition, object), () => withDefaults(definition, decode().object));
 }
 
-/** Reads a body of a subresource's kind (`autoscaling.v1.Scale`). */
+/** Decodes a body of a subresource's kind (`autoscaling.v1.Scale`). */
 export async function decodeKind({ context, options }: WriteRequest, body: Body, schema: string): Promise<KubeObject> {
   const { object, warnings } = decodeAs(schema, await body.read(), body.mediaType, options.fieldValidation);
   for (const warning of warnings) context.warn(warning);
   return object;
 }
 
-/** Sets what Kubernetes defaults in code, in the normalised shape. Changes and returns `object`. */
+/** Sets the defaults that Kubernetes sets in code, and normalises the shape. Changes and returns `object`. */
 export function withDefaults(definition: ResourceDefinition, object: KubeObject): KubeObject {
   definition.strategy.applyDefaults?.(object);
   return normalised(definition, object);
 }
 
-/** The shape in which objects are compared, stored and answered. Changes and returns `object`. */
+/** Normalises the shape of an object for comparison, storage and responses. Changes and returns `object`. */
 export function normalised(definition: ResourceDefinition, object: KubeObject): KubeObject {
   return normaliseShape(object, definition.schema);
 }
 
-/** `original` with a patch applied and defaults set; the original is not touched. */
+/** Returns a patched copy of `original` with defaults. Does not change `original`. */
 export function patched(
   original: KubeObject,
   patch: PatchBytes,
@@ -83,7 +83,7 @@ export function patched(
   return { object: withDefaults(definition, object as KubeObject), warnings };
 }
 
-/** The Scale `original` with a patch applied. */
+/** Returns a patched copy of the Scale `original`. */
 export function patchedScale(
   original: KubeObject,
   patch: PatchBytes,

@@ -4,16 +4,16 @@ import { formatTime, type Instant } from '@gantry/base';
 import type { DeleteOptions } from '../contract/registry.ts';
 import { copyOf } from './metadata.ts';
 
-/** What a delete request does to an object. */
+/** The effect of a delete request on an object. */
 export type DeletionPlan =
-  /** It is removed now. */
+  /** The object is removed now. */
   | { readonly kind: 'remove' }
-  /** It is marked as being deleted; with `then: 'remove'` it is removed right after. */
+  /** The object is marked as being deleted. With `then: 'remove'` it is removed right after that. */
   | { readonly kind: 'mark'; readonly object: KubeObject; readonly then: 'keep' | 'remove' }
-  /** It is being deleted already and nothing changes. */
+  /** The object is already being deleted, and nothing changes. */
   | { readonly kind: 'pending' };
 
-/** Decides what a delete request does. Pure. */
+/** Plans the effect of a delete request. Pure. */
 export function planDeletion(
   stored: KubeObject,
   definition: ResourceDefinition,
@@ -68,7 +68,7 @@ function planObjectDeletion(
   return { kind: 'mark', object, then: 'keep' };
 }
 
-/** Sets deletion time and grace period of kinds that end gracefully; a running grace period can only be shortened. */
+/** Sets deletion time and grace period of kinds with graceful deletion. A running grace period can only be shortened. */
 function applyGracePeriod(
   object: KubeObject,
   definition: ResourceDefinition,
@@ -82,12 +82,12 @@ function applyGracePeriod(
   if (metadata.deletionTimestamp !== undefined) {
     const running = metadata.deletionGracePeriodSeconds;
     if (running === undefined) return 'immediate';
-    // Marked with no time left and nothing to wait for: the removal that follows met another write, and is due again.
+    // The object is marked, without remaining time and without finalizers. The removal after the mark had a conflict and must be repeated.
     if (running === 0 && (metadata.finalizers ?? []).length === 0) return 'immediate';
     if (requested === undefined || requested >= running) return 'pending';
     const end = Date.parse(metadata.deletionTimestamp) - running * 1000 + requested * 1000;
     metadata.deletionTimestamp = formatTime(Math.max(end, now));
-    // A period that has passed already is the shortest one: its end is still reported by the one that ends the object.
+    // If the new period has passed already, it becomes one second: the component that ends the object still has to confirm its end.
     metadata.deletionGracePeriodSeconds = end < now && requested > 0 ? 1 : requested;
     return 'graceful';
   }
@@ -130,7 +130,7 @@ function setGarbageFinalizers(object: KubeObject, definition: ResourceDefinition
   }
 }
 
-/** The request decides, then the finalizers of an earlier request, then the kind's default. */
+/** The finalizer for dependents. The request takes precedence, then the finalizers of an earlier request, then the default of the kind. */
 function garbageFinalizer(
   present: readonly string[],
   definition: ResourceDefinition,
@@ -161,7 +161,7 @@ function garbageFinalizer(
   }
 }
 
-/** Whether an update removes the last finalizer of an object that is being deleted: then the object is removed, not stored. */
+/** Whether an update removes the last finalizer of an object that is being deleted. The object is then removed instead of stored. */
 export function endsDeletion(object: KubeObject, old: KubeObject, definition: ResourceDefinition): boolean {
   const { metadata } = object;
   if (metadata.deletionTimestamp === undefined) return false;

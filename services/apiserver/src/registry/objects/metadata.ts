@@ -3,10 +3,10 @@ import { type KubeObject, type ObjectMeta, StatusError, equalJson } from '@gantr
 import { formatTime, type Instant } from '@gantry/base';
 import type { Target } from '../contract/registry.ts';
 
-/** Fields of the metadata that only the server sets. */
+/** Metadata fields that only the server sets. */
 const SERVER_FIELDS = ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
-/** Sets the namespace of the path in the object; throws BadRequest when the body has another. */
+/** Sets the namespace of the object from the path. Throws BadRequest when the body has another namespace. */
 export function checkNamespace(target: Target, metadata: ObjectMeta): void {
   const { definition, namespace } = target;
   if (!definition.namespaced) {
@@ -21,7 +21,7 @@ export function checkNamespace(target: Target, metadata: ObjectMeta): void {
   }
 }
 
-/** Throws BadRequest unless the body has the name of the path. */
+/** Throws BadRequest unless the name in the body is the name in the path. */
 export function checkName(target: Target, metadata: ObjectMeta): void {
   if (metadata.name === undefined || metadata.name === '') {
     throw StatusError.badRequest(
@@ -35,7 +35,7 @@ export function checkName(target: Target, metadata: ObjectMeta): void {
   }
 }
 
-/** Sets the metadata of a new object, and drops fields that clients may not set. A dry run keeps the version that was sent. */
+/** Sets the metadata of a new object and removes fields that clients may not set. Keeps resourceVersion, which a dry run returns. */
 export function fillNew(object: KubeObject, definition: ResourceDefinition, now: Instant, uid: string): void {
   const { metadata } = object;
   for (const field of SERVER_FIELDS) delete metadata[field];
@@ -45,8 +45,8 @@ export function fillNew(object: KubeObject, definition: ResourceDefinition, now:
 }
 
 /**
- * Copies the stored metadata that an update keeps. Fields that a client may leave out are filled in; validation refuses changes of
- * fields that it may not change.
+ * Copies the stored metadata that an update keeps. Fills in fields that a client may omit. Validation rejects changes of fields that a
+ * client may not change.
  */
 export function carryMetadata(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
@@ -104,12 +104,12 @@ function withoutTimes(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, managedFields: entries } };
 }
 
-/** A copy that may be changed. */
+/** A copy that callers may change. */
 export function copyOf(object: KubeObject): KubeObject {
   return cloneWithEmpty(object);
 }
 
-/** The object as it is stored: kind and apiVersion first, no resourceVersion. */
+/** The object in its stored shape: kind and apiVersion first, no resourceVersion. */
 export function toStored(object: KubeObject): KubeObject {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _resourceVersion, ...kept } = metadata;

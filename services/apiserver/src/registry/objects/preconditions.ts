@@ -4,7 +4,7 @@ import type { DeleteOptions, WriteRequest } from '../contract/registry.ts';
 import { objectKey } from '../../cache/index.ts';
 import { groupResource } from '../contract/target.ts';
 
-/** Refuses a deletion whose preconditions do not hold. */
+/** Throws Conflict when the preconditions of a delete do not hold. */
 export function checkDeletePreconditions(
   object: KubeObject,
   definition: ResourceDefinition,
@@ -29,11 +29,11 @@ interface Mismatch {
   readonly what: 'UID' | 'ResourceVersion';
   readonly asked: string;
   readonly found: string;
-  /** What may have happened. */
+  /** A possible cause. */
   readonly hint: string;
 }
 
-/** Namespaces and custom resource definitions have other messages than all other kinds. */
+/** The messages for Namespaces and CustomResourceDefinitions differ from those of other kinds. */
 function conflict(definition: ResourceDefinition, name: string, { what, asked, found, hint }: Mismatch): StatusError {
   const isNamespace = definition.group === '' && definition.resource === 'namespaces';
   if (isNamespace || definition.strategy.markForDeletion !== undefined) {
@@ -48,14 +48,14 @@ function conflict(definition: ResourceDefinition, name: string, { what, asked, f
 }
 
 /**
- * The version that an update names; '' for none. Kubernetes reads versions as numbers, and 0 as none: an update that names it
- * is unconditional (`Store.Update` of its generic registry).
+ * The resourceVersion of an update; '' for none. Kubernetes parses it as a number and treats 0 as none: an update with it is
+ * unconditional. Source: `Store.Update` of Kubernetes' generic registry.
  */
 export function namedVersion({ resourceVersion = '' }: ObjectMeta): string {
   return /^0+$/.test(resourceVersion) ? '' : resourceVersion;
 }
 
-/** Refuses an update of another object of the same name, or of an older version. */
+/** Throws Conflict when the update is for another object of the same name or for an older version. */
 export function checkUpdatePreconditions(
   current: KubeObject,
   definition: ResourceDefinition,
@@ -74,7 +74,7 @@ export function checkUpdatePreconditions(
   }
 }
 
-/** Refuses an update without a resourceVersion where the kind or the subresource wants one. */
+/** Throws when the update has no resourceVersion but the kind or the subresource requires one. */
 export function requireVersion({ target, subresource }: WriteRequest, sent: KubeObject): void {
   const { definition, name } = target;
   if (namedVersion(sent.metadata) !== '') return;

@@ -10,7 +10,7 @@ import type { Instant } from '@gantry/base';
 import { apiVersionOf, cloneJson, type KubeObject, parseApiVersion } from '@gantry/objects';
 import { findResource } from '@gantry/kinds';
 
-/** Another served version of a resource, in which managed fields are recorded; undefined when there is none. */
+/** Another served version of a resource, for managed fields of that version. Undefined when it does not exist. */
 function otherVersion(definition: ResourceDefinition, apiVersion: string): OtherVersion | undefined {
   const other = findVersion(definition, apiVersion);
   if (other === undefined || storedAs(other) !== storedAs(definition)) return undefined;
@@ -21,7 +21,7 @@ function otherVersion(definition: ResourceDefinition, apiVersion: string): Other
   };
 }
 
-/** The definition of that version of a resource; the resource itself may be it. */
+/** The definition of a version of a resource. It may be `definition` itself. */
 export function findVersion(definition: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined {
   const { group, version } = parseApiVersion(apiVersion);
   if (group === definition.group && version === definition.version) return definition;
@@ -39,7 +39,8 @@ function storedAs({ group, resource, storage }: ResourceDefinition): string {
 }
 
 /**
- * Where a webhook converts, both versions are taken to have the same fields: managed fields must not wait for a webhook.
+ * Converts an object for managed fields. If a webhook does conversions, both versions are assumed to have the same fields, since managed
+ * fields must not wait for a webhook.
  */
 function convert(object: KubeObject, from: ResourceDefinition, to: ResourceDefinition): KubeObject {
   const whole = normaliseShape(cloneJson(object), from.schema);
@@ -49,8 +50,8 @@ function convert(object: KubeObject, from: ResourceDefinition, to: ResourceDefin
 }
 
 /**
- * Records in `object` the manager of each field that differs from `old`. This comes before admission and preparation: the fields
- * that those set have no manager.
+ * Records in `object` the manager of each field that differs from `old`. Runs before admission and preparation, so that fields set by
+ * them have no manager.
  */
 export function recordManager(
   object: KubeObject,
@@ -69,7 +70,7 @@ export function recordManager(
   else object.metadata.managedFields = [...managedFields];
 }
 
-/** How the managers of the fields of a resource, or of one of its subresources, are recorded. */
+/** The rules for managed fields of a resource or of one of its subresources. */
 export function managedIn(definition: ResourceDefinition, subresource: string): ManagedKind {
   return managedKindOf(definition, subresource, (apiVersion) => otherVersion(definition, apiVersion));
 }

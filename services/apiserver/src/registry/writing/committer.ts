@@ -12,7 +12,7 @@ import type { Reader } from '../reading/reader.ts';
 import { groupResource } from '../contract/target.ts';
 import type { WrittenRevision } from './written-revision.ts';
 
-/** An object's JSON may be this large, as with Kubernetes' etcd. */
+/** Maximum size of an object's JSON, as with etcd's limit in Kubernetes. */
 const MAX_OBJECT_BYTES = 1_572_864;
 
 const encoder = new TextEncoder();
@@ -28,7 +28,7 @@ export interface Stale {
   readonly key: string;
 }
 
-/** One write that the registry decided on. */
+/** One write that is ready to be committed. */
 export interface PlannedWrite {
   readonly context: RequestContext;
   readonly definition: ResourceDefinition;
@@ -40,13 +40,13 @@ export interface PlannedWrite {
   readonly fence: Fence | undefined;
 }
 
-/** An object in the form in which it is stored. */
+/** Converts an object to its storage version. */
 export async function storedForm({ storage }: ResourceDefinition, object: KubeObject): Promise<KubeObject> {
   if (storage === undefined) return object;
   return storage.remote === undefined ? storage.toStored(object) : storage.remote.toStored(object);
 }
 
-/** Sends planned writes to the store and translates their outcomes into the API's terms. */
+/** Sends planned writes to the store and converts their outcomes to API objects and errors. */
 export class Committer {
   readonly #store: ObjectStore;
   readonly #reader: Reader;
@@ -58,14 +58,14 @@ export class Committer {
     this.#written = written;
   }
 
-  /** Stores or deletes. A deletion's response is `last` at the version of the deletion. */
+  /** Stores or deletes an object. The response of a delete is `last` with the version of the deletion. */
   async commit(write: PlannedWrite, last: KubeObject): Promise<Committed> {
     const outcome = await this.commitUnlessStale(write, [], last);
     if (outcome.kind === 'stale') throw StatusError.conflict(groupResource(write.definition), write.name);
     return outcome;
   }
 
-  /** The same, only while the keys of `unchanged` are as they were read. */
+  /** Like `commit`, but only if the keys of `unchanged` have not changed since they were read. */
   async commitUnlessStale(
     write: PlannedWrite,
     unchanged: readonly Unchanged[],
@@ -104,7 +104,7 @@ export class Committer {
         this.#written.note(definition, resourceVersion);
         const response = new SharedResponse(withVersion(stored ?? last, resourceVersion), encodeProtobuf);
         if (stored === undefined || definition.storage === undefined) return { kind: 'committed', response };
-        // The response is what a read would return: the stored form may lack fields that were sent.
+        // The response is what a read would return. The stored form may lack fields of the request.
         const entry = { key: objectKey(definition, namespace, name), resourceVersion, response };
         return { kind: 'committed', response: (await this.#reader.shown(definition, entry)).response };
       }

@@ -19,14 +19,14 @@ import { fromStore } from '../../storage/store-errors.ts';
 import type { Committer } from './committer.ts';
 import type { StoredState, Write } from './write.ts';
 
-/** One key for each quota, which every recount that gives something back changes. */
+/** The root of recount marks: one key per quota. A recount that lowers the usage of the quota changes the key. */
 const RECOUNTS = '/gantry/recounts/';
 const WRITER = { name: APISERVER.name };
 const MARK = new TextEncoder().encode('{"metadata":{}}');
-/** How long a recount waits for this server's cache. */
+/** How long a recount waits until the cache of this apiserver has reached its mark. */
 const CATCH_UP_MS = 5000;
 
-/** Stores what admission charges to quotas, each write guarded by the version in which the quota was read. */
+/** Stores the charges of admission to quotas. Each write is guarded by the version in which the quota was read. */
 export function createQuotaCharges(committer: Committer, store: ObjectStore): QuotaCharges {
   return {
     begin: async ({ metadata }, { signal }) => {
@@ -49,10 +49,12 @@ export function createQuotaCharges(committer: Committer, store: ObjectStore): Qu
 }
 
 /**
- * The conditions of a leader's write that gives back what a quota counts. An object that is charged and not stored yet is in no
- * count: giving its charge back would let another one in beside it. So the recount mark is changed first, which every creation
- * compares that was charged before: none of them is stored any more, each is admitted and charged again. What is stored by then is
- * counted here, once the cache has it. A charge of afterwards changes the quota, and the write ends in a conflict.
+ * The conditions of a leader's write that lowers the usage of a quota. The problem: the leader does not count an object that is charged
+ * but not stored yet. If its charge were given back, one more object could be created, and the quota would be exceeded. The solution:
+ * - This function changes the recount mark first. Writes that were charged before compare the old mark, so they are not stored. They are
+ *   admitted and charged again.
+ * - Objects that were stored before the mark are counted here, when the cache has reached the mark.
+ * - A charge after the mark changes the quota, so that the leader's write fails with a conflict.
  */
 export async function recountConditions(
   { store, cache, resourceRegistry, clock }: RegistryDependencies,
@@ -96,8 +98,8 @@ export async function recountConditions(
 }
 
 /**
- * Removes the mark of a quota that was deleted. Where that fails it stays, and is that of the next quota with the name: a write that
- * compares it only has to find it unchanged.
+ * Removes the mark of a deleted quota. If that fails, the mark stays, and a later quota of the same name uses it. This is harmless:
+ * writes only compare whether the mark has changed.
  */
 export async function forgetRecounts(
   { store }: Pick<RegistryDependencies, 'store'>,
