@@ -1,18 +1,18 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { ResourceRef } from '@gantry/objects';
 
-/** What is added to the built-in resources while the server runs. */
+/** Resources that were added at run time. */
 interface Addition {
   readonly definitions: readonly ResourceDefinition[];
   readonly retire: AbortController;
 }
 
-/** Every resource that is served now, built-in and custom. */
+/** All served resources, built-in and custom. */
 export class ResourceRegistry {
   readonly #builtIn: readonly ResourceDefinition[];
   readonly #added = new Map<string, Addition>();
   readonly #lifetimes = new WeakMap<ResourceDefinition, AbortSignal>();
-  /** By group, version and resource, one in the other: asked many times for each request. */
+  /** Definitions in nested maps by group, version and resource. Nested, since each request does many lookups. */
   #byRef = new Map<string, Map<string, Map<string, ResourceDefinition>>>();
   #byKind = new Map<string, ResourceDefinition>();
   #groups = new Set<string>();
@@ -24,12 +24,12 @@ export class ResourceRegistry {
     this.#index();
   }
 
-  /** In discovery order: built-in first, then what was added. */
+  /** All definitions in discovery order: built-in ones first, then added ones. */
   get definitions(): readonly ResourceDefinition[] {
     return this.#definitions;
   }
 
-  /** Rises with every change: what was made from an older one is out of date. */
+  /** Increases with every change. Data that was derived from an older generation is out of date. */
   get generation(): number {
     return this.#generation;
   }
@@ -42,17 +42,17 @@ export class ResourceRegistry {
     return this.#byKind.get(`${group}/${version}/${kind}`);
   }
 
-  /** Whether anything of this group is served. */
+  /** Whether any resource of the group is served. */
   hasGroup(group: string): boolean {
     return group === '' || this.#groups.has(group);
   }
 
-  /** Aborted when an added definition is no longer served; undefined for built-in ones. */
+  /** A signal that is aborted when an added definition is no longer served. Undefined for built-in definitions. */
   lifetime(definition: ResourceDefinition): AbortSignal | undefined {
     return this.#lifetimes.get(definition);
   }
 
-  /** Serves these in place of what was added under this name; none of them when there are none. */
+  /** Replaces the definitions that were added with this name. An empty list removes them. */
   set(name: string, definitions: readonly ResourceDefinition[]): void {
     const before = this.#added.get(name);
     if (before === undefined && definitions.length === 0) return;

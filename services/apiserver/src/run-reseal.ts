@@ -16,8 +16,8 @@ import {
 const CLOSE_MS = 5000;
 
 /**
- * The command `reseal`: writes every object again that is not stored as it would be now. `--rotate` adds a key before, which
- * apiservers use from their next write on; `--forget` removes all older keys afterwards, when a further look finds nothing that needs them.
+ * The command `reseal`: writes all objects again whose sealing is not current. `--rotate` first adds a key, which apiservers use from their
+ * next write on. `--forget` removes all older keys at the end, after a second run has resealed the remaining objects.
  */
 export async function runReseal(config: ApiServerConfig, args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -34,7 +34,7 @@ export async function runReseal(config: ApiServerConfig, args: readonly string[]
   try {
     logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'objects are stored as they should be');
     if (!values.forget) return;
-    // A write that was under way when the key was added may have used an older one.
+    // A write during the addition of the key may have used an older key.
     logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'resealed once more');
     logger.info({ keys: await forgetOldSealingKeys(config.sealingDir) }, 'older keys were removed');
   } finally {

@@ -1,11 +1,11 @@
 import type { Clock, InTurns, Turn } from '@gantry/base';
 
-/** Long enough that few computations need a second turn, and short beside what clients notice. */
+/** Duration of a turn: long enough for most computations, and too short for clients to notice. */
 const TURN_MS = 10;
 
 /**
- * The turns of a process. All computations together have one turn in each round of the event loop, so that many of them stall it no
- * longer than one does. They take turns in the order in which they came.
+ * Schedules long computations of a process. All computations together have one turn per round of the event loop, so that many of them
+ * block it no longer than one does. They take turns in the order of their start.
  */
 export class Turns implements Turn {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -26,7 +26,7 @@ export class Turns implements Turn {
     return this.now() >= this.#endsAt;
   }
 
-  /** Computes, with other work in between when it takes long. Rejects with the signal's reason when it is aborted meanwhile. */
+  /** Runs a computation, in several turns if it takes long. Rejects with the reason of the signal when it is aborted. */
   async run<T>(work: InTurns<T>, signal: AbortSignal): Promise<T> {
     const pieces = work(this);
     try {
@@ -38,7 +38,7 @@ export class Turns implements Turn {
         signal.throwIfAborted();
       }
     } finally {
-      // What is left of the turn is the next one's.
+      // The next computation gets the rest of the turn.
       if (this.#isRoundOpen && this.now() < this.#endsAt) this.#waiting.shift()?.();
     }
   }

@@ -39,8 +39,8 @@ export {
 } from './check/admission-check.ts';
 
 /**
- * Every check that Kubernetes has on by default, in its order, but those on certificates, which are the escalation check's.
- * Adding one adds a file and a line here.
+ * All admission plugins that Kubernetes enables by default, in its order. Those for certificates are in the escalation check. A new check
+ * is a new file and a line here.
  */
 export function createAdmissionChecks(options: {
   readonly random: Random;

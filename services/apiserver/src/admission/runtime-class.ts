@@ -4,7 +4,7 @@ import { refuse, refuseBeforeNaming } from './check/refuse.ts';
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-/** A pod of a runtime class carries what the class costs, and goes where the class is. */
+/** Sets overhead and scheduling constraints of the RuntimeClass on a pod. */
 export const runtimeClass: AdmissionCheck = {
   name: 'RuntimeClass',
   mutate: async (request, reader) => {
@@ -53,14 +53,14 @@ async function classOf(request: AdmissionRequest, reader: AdmissionReader): Prom
   return found;
 }
 
-/** Of more tolerations, none is left out because another one covers it: each is compared with each. */
+/** With more tolerations, redundant ones are not removed, since every pair would be compared. */
 const MAX_COMPARED = 200;
 
 function tolerationText({ key, operator, value, effect, tolerationSeconds }: Toleration): string {
   return JSON.stringify([key ?? null, operator ?? null, value ?? null, effect ?? null, tolerationSeconds ?? null]);
 }
 
-/** Those of both that no other covers. */
+/** Merges two lists and removes tolerations that another one covers. */
 function mergeTolerations(own: readonly Toleration[], added: readonly Toleration[]): Toleration[] {
   const isRepeated = repeatedAt([...own, ...added].map(tolerationText));
   const all = [...own, ...added].filter((_, i) => !isRepeated(i));
@@ -68,7 +68,7 @@ function mergeTolerations(own: readonly Toleration[], added: readonly Toleration
   return all.filter((one) => !all.some((other) => other !== one && covers(other, one)));
 }
 
-/** Whether whatever the second tolerates, the first tolerates too. */
+/** Whether the first toleration tolerates everything that the second one tolerates. */
 function covers(wide: Toleration, narrow: Toleration): boolean {
   if (equalJson(wide, narrow)) return true;
   if ((wide.key ?? '') !== '' && wide.key !== narrow.key) return false;

@@ -4,21 +4,21 @@ import { type Client, type ClientOptions, credentials, makeGenericClientConstruc
 import { StatusError } from '@gantry/objects';
 import type { Backend } from '../http/backend.ts';
 
-/** Where an agent listens. */
+/** The address of an agent. */
 export interface AgentAddress {
   readonly node: string;
   readonly host: string;
 }
 
-/** The same as kubelet's. */
+/** The port of the kubelet. */
 export const AGENT_PORT = 10250;
 
-/** Of the agent's service, by their names in camel case. */
+/** The methods of the agent's service, by name in camel case. */
 const AGENT_METHODS = serviceDefinition(AgentService);
 
 const Constructor = makeGenericClientConstructor(AGENT_METHODS, 'AgentService');
 
-/** A client of an agent over mutual TLS: the agent's certificate must be made out to its node's name. It connects when it is used. */
+/** A gRPC client of an agent over mutual TLS. The agent's certificate must have the name of its node. It connects at its first use. */
 export function openAgent(
   tls: TlsSource,
   { node, host }: AgentAddress,
@@ -41,7 +41,7 @@ export function agentBackend(tls: TlsSource, { node, host }: AgentAddress, port:
   return { scheme: 'https', host, port, tls: { ca, key, cert, servername: node, ALPNProtocols: ['http/1.1'] } };
 }
 
-/** Resolves when the agent has been reached. StatusError 'ServiceUnavailable' at the deadline, in Unix milliseconds. */
+/** Resolves when the agent is connected. Rejects with ServiceUnavailable at the deadline, which is in Unix milliseconds. */
 export function agentConnected(client: Client, node: string, deadline: number): Promise<void> {
   return new Promise((resolve, reject) => {
     client.waitForReady(deadline, (error) => {

@@ -1,15 +1,15 @@
 import type { APIService, ResourceRef } from '@gantry/objects';
 
-/** How clients prefer a group, and a version in it: higher first. */
+/** The priority of a group, and of a version in it. Clients prefer higher ones. */
 export type Priority = readonly [group: number, version: number];
 
-/** Of every group version that Kubernetes has no priority for: custom resources, extensions and built-in kinds of our own. */
+/** The priority of group versions without a priority in Kubernetes: custom resources, extensions and Gantry's own kinds. */
 export const DEFAULT_PRIORITY: Priority = [1000, 100];
 
-/** The label of an APIService by which it is kept: `onstart` made once at the start, `true` kept as it is wanted. */
+/** The label of managed APIServices: `onstart` ones are created once at the start, `true` ones are always kept correct. */
 export const AUTOMANAGED = 'kube-aggregator.kubernetes.io/automanaged';
 
-/** The group of APIServices, which has none itself. */
+/** The group of APIServices, which has no APIService itself. */
 const OWN_GROUP = 'apiregistration.k8s.io';
 
 /** Kubernetes' priorities of its group versions, by `group/version`. */
@@ -36,7 +36,7 @@ const PRIORITIES: Readonly<Record<string, Priority>> = {
   'discovery.k8s.io/v1': [16200, 15],
   'resource.k8s.io/v1': [16200, 21],
   'flowcontrol.apiserver.k8s.io/v1': [16100, 21],
-  // As metrics-server installs it.
+  // The priority in metrics-server's manifests.
   'metrics.k8s.io/v1beta1': [100, 100],
 };
 
@@ -45,7 +45,7 @@ export function priorityOf(group: string, version: string): Priority {
   return PRIORITIES[`${group}/${version}`] ?? DEFAULT_PRIORITY;
 }
 
-/** One APIService for each group version of the built-in resources, but for the group of APIServices. */
+/** One APIService for each group version of the built-in resources, except the group of APIServices. */
 export function localApiServices(resources: readonly ResourceRef[]): readonly APIService[] {
   const served = new Map(resources.map(({ group, version }) => [`${version}.${group}`, { group, version }]));
   return [...served]

@@ -22,10 +22,10 @@ export interface AggregationOptions {
   readonly resourceRegistry: ResourceRegistry;
   readonly tls: TlsSource;
   readonly frontProxy: TlsSource;
-  /** The Services in front of extension servers. */
+  /** The Services of extension servers. */
   readonly objects: ServiceObjects;
   readonly client: LoopbackClient;
-  /** Whether it is this apiserver that tells what is available: of several, one. */
+  /** Whether this apiserver writes the availability conditions. Only one of several does. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly random: Random;

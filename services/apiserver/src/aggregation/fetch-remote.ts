@@ -8,11 +8,11 @@ import type { RemoteApi } from './api-service-index.ts';
 import { userHeaders } from './front-proxy.ts';
 import type { RemoteServers } from './remote-servers.ts';
 
-/** Documents of extension servers are not larger than this. */
+/** Maximum size of a document of an extension server. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 5000;
 
-/** As whom this server itself asks. */
+/** The user of this server's own requests to extension servers. */
 const AGGREGATOR: User = { name: 'system:kube-aggregator', uid: '', groups: [ADMINISTRATORS], extra: {} };
 
 export interface RemoteResponse {
@@ -23,12 +23,12 @@ export interface RemoteResponse {
   readonly body: Buffer;
 }
 
-/** An extension server did not answer, or not with success. */
+/** An extension server has not responded, or has responded with an error. */
 export class RemoteError extends Error {
   override readonly name = 'RemoteError';
 }
 
-/** What an extension server answers to a GET. Fails with RemoteError, or with WebhookCallError where nothing stands behind its service. */
+/** Sends a GET to an extension server. Fails with RemoteError, or with WebhookCallError when its Service has no endpoints. */
 export async function fetchRemote(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,
@@ -76,10 +76,10 @@ function defined(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }
 
-/** Tries at the same time: the server may have several addresses, and one that answers is enough. */
+/** Number of concurrent attempts. The server may have several addresses, and one response is enough. */
 const ATTEMPTS = 5;
 
-/** Fails when the server's discovery of the group version does not answer with success. */
+/** Fails unless the server's discovery of the group version succeeds. */
 export async function checkDiscovery(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,

@@ -1,6 +1,6 @@
 import type { User } from '../auth/user.ts';
 
-/** The common name in the certificate that we show extension servers: the only one whose word on users they may take. */
+/** The common name of the certificate for extension servers. They may trust user headers only from this name. */
 export const FRONT_PROXY = 'front-proxy-client';
 
 export const USER_HEADERS = {
@@ -10,7 +10,7 @@ export const USER_HEADERS = {
   extraPrefix: 'X-Remote-Extra-',
 } as const;
 
-/** The headers that tell an extension server who asks; those of the same names that the client has sent are taken away. */
+/** The headers that name the user to an extension server. Headers of the client with the same names are removed. */
 export function userHeaders(
   user: User,
   sent: Readonly<Record<string, unknown>>,
@@ -29,7 +29,7 @@ export function userHeaders(
   };
 }
 
-/** Characters that may not stand in a header's name, and the percent sign itself, as percent escapes of their bytes. */
+/** Percent-encodes characters that are invalid in a header name, and the percent sign itself. */
 function escaped(key: string): string {
   const bytes = [...Buffer.from(key.toLowerCase())];
   return bytes
@@ -42,7 +42,7 @@ function escaped(key: string): string {
     .join('');
 }
 
-/** UTF-8 bytes as Node.js wants them in headers. */
+/** UTF-8 in the form that Node.js needs for headers: one character per byte. */
 function latin(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

@@ -15,18 +15,18 @@ const REFRESH_MS = 30_000;
 const RETRY_FIRST_MS = 500;
 
 interface Known {
-  /** Of the RemoteApi that was asked. */
+  /** Identifies the RemoteApi from which the documents come. */
   readonly key: string;
   readonly documents: RemoteDocuments;
-  /** Of the documents. */
+  /** The documents as text, for comparison. */
   readonly text: string;
   readonly dueAt: number;
   readonly failures: number;
 }
 
 /**
- * The documents of extension servers. Each server is asked when its APIService changes, and every half minute. Readers never
- * wait for a server.
+ * Caches the documents of extension servers. They are fetched after each change of the APIService, and every 30 seconds. Readers
+ * never wait for a server.
  */
 export class RefreshedDirectory implements RemoteDirectory {
   readonly #options: RefreshedDirectoryOptions;
@@ -57,13 +57,13 @@ export class RefreshedDirectory implements RemoteDirectory {
     return this.#known.get(name)?.documents ?? STALE;
   }
 
-  /** Refreshes the documents, and closes the connections at the end. */
+  /** The group member that refreshes the documents. It closes the connections at its end. */
   member(): GroupMember {
     const { name, run } = this.#loop;
     return { name, run, close: async () => this.#options.servers.close() };
   }
 
-  /** Asks the servers that are due. Returns when the next one is. */
+  /** Starts the fetches that are due. Returns the time of the next one. */
   #start(signal: AbortSignal): number {
     const { index, servers, clock } = this.#options;
     const now = clock.monotonicMs();

@@ -22,8 +22,8 @@ const RETRY_MS = 500;
 const APISERVICE = { ...API_SERVICES, version: 'v1' } as const;
 
 /**
- * Keeps an APIService for each group version that the apiservers serve themselves, built-in or custom. Every apiserver runs
- * it: all decide the same, and the slower one finds the work done.
+ * Maintains an APIService for each group version that the apiservers serve themselves, built-in or custom. Every apiserver runs it. All
+ * make the same decisions, so a later one has nothing to do.
  */
 export function registrationController(options: RegistrationOptions): GroupMember {
   const { cache, clock, logger } = options;

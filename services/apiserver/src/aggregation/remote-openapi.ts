@@ -4,8 +4,8 @@ import type { JsonObject } from '@gantry/objects';
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head'];
 
 /**
- * The part of an extension server's OpenAPI document (version 3, or 2) that is about its group version, as version 3. Undefined
- * when it is no such document, or one that cannot be merged with others: its resources then have no published schema.
+ * The part of an extension server's OpenAPI document (version 3 or 2) for its group version, as version 3. Undefined when the document
+ * is invalid or cannot be merged with others. The resources then have no published schema.
  */
 export function remoteOpenApi(document: object, group: string, version: string): JsonObject | undefined {
   const { swagger, info, paths, components, definitions } = document as JsonObject;
@@ -26,7 +26,7 @@ export function remoteOpenApi(document: object, group: string, version: string):
     encodeOpenApiV2Part(made);
     return made;
   } catch {
-    // Whatever it is, its form is not that of OpenAPI.
+    // The document does not have the structure of OpenAPI.
     return undefined;
   }
 }
@@ -35,7 +35,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Version 2's words in version 3's. */
+/** Converts OpenAPI version 2 to version 3. */
 function fromTwo(document: JsonObject): JsonObject {
   const moved = JSON.parse(
     JSON.stringify(document).replaceAll('"#/definitions/', '"#/components/schemas/'),
@@ -86,7 +86,7 @@ function contentOf(types: readonly string[], schema: JsonObject): JsonObject {
   return Object.fromEntries(types.map((type) => [type, { schema }]));
 }
 
-/** Version 2 says of a parameter itself what version 3 says of its schema. */
+/** Converts a parameter. In version 2 the fields of the schema are in the parameter itself. */
 function parameter({ name, in: where, description, required, ...schema }: JsonObject): JsonObject {
   return {
     name: name ?? '',

@@ -7,18 +7,18 @@ import { resolveService, type ServiceObjects } from '../webhooks/index.ts';
 import type { Backend } from '../http/backend.ts';
 import type { RemoteApi } from './api-service-index.ts';
 
-/** Connections to extension servers: where they are now, and how each proves itself. */
+/** Connections to extension servers: their current addresses and the TLS settings of each. */
 export interface RemoteServers {
-  /** Fails with WebhookCallError when nothing stands behind the service. */
+  /** The backend of an extension server. Throws WebhookCallError when its Service has no endpoints. */
   backend(remote: RemoteApi): Backend;
-  /** Closes the connections of an APIService that has gone. */
+  /** Closes the connections of a deleted APIService. */
   forget(name: string): void;
   close(): void;
 }
 
 export function createRemoteServers(options: {
   readonly objects: ServiceObjects;
-  /** By which they know that it is an apiserver who speaks for a user. */
+  /** The client certificate of the front proxy, which identifies this server as an apiserver. */
   readonly tls: TlsSource;
   readonly random: Random;
 }): RemoteServers {
@@ -31,7 +31,7 @@ export function createRemoteServers(options: {
   const close = (): void => {
     for (const name of [...agents.keys()]) drop(name);
   };
-  // Connections that were opened under the old certificate are not used again.
+  // Connections with the old certificate are closed.
   const unsubscribe = tls.subscribe(close);
   const agentOf = (remote: RemoteApi): Agent => {
     const { service, caBundle, insecureSkipTLSVerify } = remote;

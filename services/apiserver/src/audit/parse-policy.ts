@@ -1,7 +1,7 @@
 import { parsePlainBody } from '@gantry/apimachinery';
 import { type AuditPolicy, type AuditRule, type GroupResources, LEVELS, STAGES } from './policy.ts';
 
-/** An audit policy that cannot be used. Its message names the field. */
+/** An invalid audit policy. The message names the field. */
 export class AuditPolicyError extends Error {
   override readonly name = 'AuditPolicyError';
 }
@@ -14,8 +14,8 @@ const RULE_FIELDS = [
 const GROUP_FIELDS = ['group', 'resources', 'resourceNames'];
 
 /**
- * Reads a policy file, YAML or JSON, and checks it by the rules of Kubernetes' `ValidatePolicy`. Throws AuditPolicyError. A field that
- * is not known is an error: a misspelt one would log more or less than is meant.
+ * Parses a policy file, YAML or JSON, and validates it by the rules of Kubernetes' `ValidatePolicy`. Throws AuditPolicyError. Unknown
+ * fields are errors, since a misspelt field would log more or less than intended.
  */
 export function parseAuditPolicy(text: string): AuditPolicy {
   let value: unknown;
@@ -74,7 +74,7 @@ function parseGroup(value: unknown, path: string): GroupResources {
   const entry = objectOf(value, path, GROUP_FIELDS);
   const group = entry['group'] ?? '';
   if (typeof group !== 'string') throw new AuditPolicyError(`${path}.group: must be text`);
-  // A version in the group is the common mistake: such a rule would match nothing.
+  // A version in the group is a common mistake. Such a rule would match nothing.
   if (group.includes('/'))
     throw new AuditPolicyError(`${path}.group: ${JSON.stringify(group)} must not have a version`);
   const resources = textsOf(entry['resources'], `${path}.resources`);

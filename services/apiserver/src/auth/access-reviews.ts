@@ -15,16 +15,16 @@ import type { AccessDecider, Decision } from './authz/authorizer.ts';
 import { ISSUER } from './authn/service-account-claims.ts';
 import type { OnNotice, TokenAuthenticator } from './authn/token-authenticator.ts';
 
-/** Who asks, and what the answer to the question tells beside it. */
+/** The user of a review, and a function for warnings. */
 export interface ReviewContext {
   readonly user: User;
   readonly warn: (text: string) => void;
   readonly audit: { annotate(key: string, value: string): void };
 }
 
-/** Answers the objects that are questions: who may do what, and whose a token is. Leaves all others as they are. */
+/** Evaluates access reviews and token reviews. Does not change other objects. */
 export interface Reviewer {
-  /** Refuses what Kubernetes refuses before its rules on fields are asked; fills in the status. */
+  /** Fills in the status. Throws for reviews that Kubernetes rejects before the validation of fields. */
   review(definition: ResourceDefinition, object: KubeObject, context: ReviewContext): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ function decideOn(access: AccessDecider, user: User, spec: SelfSubjectAccessRevi
   return access.decide(user, { verb, target, object: undefined, fieldSelector: selectorOf(resourceAttributes) });
 }
 
-/** The field selector that is asked about, as a request would have it. */
+/** The field selector of the review, in the form of a request parameter. */
 function selectorOf({ fieldSelector }: ResourceAttributes): string {
   const { rawSelector = '', requirements = [] } = fieldSelector ?? {};
   const each = requirements.flatMap(({ key, operator, values = [] }) => {
@@ -84,7 +84,7 @@ function selectorOf({ fieldSelector }: ResourceAttributes): string {
   return rawSelector === '' ? each.join(',') : rawSelector;
 }
 
-/** The response is another object: the spec is not repeated. */
+/** Evaluates a rules review. The response does not contain the spec. */
 function reviewRules(access: AccessDecider, user: User, review: SelfSubjectRulesReview): void {
   const namespace = review.spec?.namespace ?? '';
   if (namespace === '') throw StatusError.badRequest('no namespace on request');

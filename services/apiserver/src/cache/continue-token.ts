@@ -2,23 +2,23 @@ import { posix } from 'node:path';
 import { StatusError } from '@gantry/objects';
 import type { ResourceVersion } from '../storage/object-store.ts';
 
-/** Where a paged list goes on. Any apiserver can read it. */
+/** The position at which a paged list continues. All apiservers can use it. */
 export interface ContinueToken {
-  /** Version of the list, or undefined to go on with whatever is newest (an inconsistent list). */
+  /** The version of the list. Undefined: continue with the newest version, which makes the list inconsistent. */
   readonly resourceVersion: ResourceVersion | undefined;
-  /** First key, relative to the prefix of the list. */
+  /** The first key, relative to the prefix of the list. */
   readonly start: string;
 }
 
 const FORMAT = 'meta.k8s.io/v1';
 
-/** The opaque text that clients give back. */
+/** Formats the opaque token that clients send back. */
 export function formatContinueToken(token: ContinueToken): string {
   const json = { v: FORMAT, rv: token.resourceVersion ?? -1, start: token.start };
   return Buffer.from(JSON.stringify(json)).toString('base64url');
 }
 
-/** Inverse of `formatContinueToken`; throws BadRequest in Kubernetes' words for anything else. */
+/** Inverse of `formatContinueToken`. Throws BadRequest with Kubernetes' message for an invalid token. */
 export function parseContinueToken(text: string): ContinueToken {
   const value = parseJson(decode(text));
   if (typeof value !== 'object' || value === null) throw invalid(': json: cannot unmarshal into a continue token');
@@ -30,12 +30,12 @@ export function parseContinueToken(text: string): ContinueToken {
   if (rv === 0) throw invalid(`: incorrect encoded start resourceVersion (version ${FORMAT})`);
   if (start === '') throw invalid(`: encoded start key empty (version ${FORMAT})`);
   const path = start.startsWith('/') ? start : `/${start}`;
-  // The key must stay below the prefix of the list: nothing in it may lead out.
+  // The key must be below the prefix of the list, so `..` and similar parts are rejected.
   if (posix.normalize(path) !== path || (path !== '/' && path.endsWith('/'))) throw invalid(`: ${start}`);
   return { resourceVersion: rv > 0 ? rv : undefined, start: path.slice(1) };
 }
 
-/** The bytes of unpadded base64url; line breaks in it do not count. */
+/** Decodes base64url without padding. Line breaks are ignored. */
 function decode(text: string): string {
   const stray = /[^\w\-\r\n]/.exec(text);
   const length = text.replace(/[\r\n]/g, '').length;

@@ -23,7 +23,7 @@ export function createEntry(stored: StoredObject, encode: EncodeProtobuf, retain
   return { key, resourceVersion, bytes, response: new SharedResponse(object, encode, retained) };
 }
 
-/** The same object at another version, for DELETED events. */
+/** The same object with another version, for DELETED events. */
 export function entryAt(
   entry: Entry,
   resourceVersion: ResourceVersion,
@@ -34,7 +34,7 @@ export function entryAt(
   return { key: entry.key, resourceVersion, response: new SharedResponse(object, encode, retained) };
 }
 
-/** `object` with this resourceVersion; the same object if it has it already. */
+/** Returns `object` with this resourceVersion. Returns the same object if it already has it. */
 export function withVersion(object: KubeObject, resourceVersion: ResourceVersion): KubeObject {
   const text = String(resourceVersion);
   if (object.metadata.resourceVersion === text) return object;

@@ -1,4 +1,4 @@
-/** Something that keeps bytes which it can make again. */
+/** An owner of cached bytes, which it can encode again. */
 export interface Retainer {
   release(form: string): void;
 }
@@ -10,8 +10,8 @@ interface Kept {
 }
 
 /**
- * Bounds the memory of the encoded representations of objects (JSON, protobuf, frames of watches). The oldest are dropped first, and
- * encoded again when needed. Counts those of objects that are gone until their turn comes, so it errs towards less.
+ * Limits the memory of encoded representations of objects (JSON, protobuf, frames of watches). The oldest are dropped first, and encoded
+ * again when needed. Representations of deleted objects still count until they are dropped, so the actual use may be lower.
  */
 export class RetainedBytes {
   readonly limit: number;

@@ -1,11 +1,11 @@
 import type { Entry } from './entry.ts';
 
-/** Entries in the order of their keys. Cheap to change, and a snapshot costs nothing until the next change. */
+/** Entries sorted by key. Changes are cheap. A snapshot costs nothing until the next change. */
 export class SortedEntries {
   #entries: Entry[] = [];
   #shared = false;
 
-  /** The entries as they are now; the array never changes afterwards. */
+  /** The current entries. The returned array never changes. */
   snapshot(): readonly Entry[] {
     this.#shared = true;
     return this.#entries;
@@ -24,7 +24,7 @@ export class SortedEntries {
     if (entries[at]?.key === key) entries.splice(at, 1);
   }
 
-  /** Replaces everything; `entries` must be sorted. */
+  /** Replaces all entries. `entries` must be sorted. */
   replace(entries: Entry[]): void {
     this.#entries = entries;
     this.#shared = false;

@@ -6,13 +6,13 @@ type Names = NonNullable<NonNullable<CustomResourceDefinition['status']>['accept
 type Status = NonNullable<CustomResourceDefinition['status']>;
 type Condition = NonNullable<Status['conditions']>[number];
 
-/** What a definition needs done. */
+/** An action for a definition. */
 export type DefinitionAction =
   | { readonly kind: 'write-status'; readonly status: Status }
-  /** Its objects are to be deleted, and then its finalizer taken away. */
+  /** Delete the objects, then remove the finalizer of the definition. */
   | { readonly kind: 'clean-up' };
 
-/** What is to be done about a definition beside the others. Planning again after it was done gives nothing. Pure. */
+/** Plans the next action for a definition, given the other definitions. After the action, planning again yields none. Pure. */
 export function planDefinition(
   crd: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],
@@ -48,7 +48,7 @@ function establishedCondition(isAccepted: boolean): Condition {
     : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 }
 
-/** Names are given to whom they were given first; the rest of a definition's names are as it asks. */
+/** Accepts names. A name stays with the definition that got it first. All other names are accepted as requested. */
 function acceptNames(
   crd: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],

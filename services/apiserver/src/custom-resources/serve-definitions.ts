@@ -7,7 +7,7 @@ import type { ResourceRegistry } from '../resource-registry.ts';
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 
-/** The verbs in discovery of a terminating resource, which accepts no new objects. */
+/** The verbs of a terminating resource in discovery. It accepts no new objects. */
 const TERMINATING_VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
 export interface ServingHooks {
@@ -31,8 +31,8 @@ export function cachedDefinitions(cache: WatchCache): readonly CustomResourceDef
 }
 
 /**
- * Keeps the resource registry in step with the definitions in the cache: at the moment when the cache has taken a change, the
- * resource registry has it too. The returned function ends it.
+ * Updates the resource registry with the definitions in the cache. A change is in the resource registry as soon as it is in the cache. The
+ * returned function ends the updates.
  */
 export function serveDefinitions(
   cache: WatchCache,
@@ -80,7 +80,7 @@ export function definitionsOf(
   return isTerminating ? definitions.map(terminating) : definitions;
 }
 
-/** Existing objects may still change: otherwise finalizers could not be removed. */
+/** The definition of a terminating resource. Updates are still allowed, since finalizers must be removed. */
 function terminating(definition: ResourceDefinition): ResourceDefinition {
   return {
     ...definition,

@@ -6,14 +6,14 @@ const PREFIX = 'apiserver_flowcontrol_';
 
 type Levels = () => Iterable<PriorityLevel>;
 
-/** What the last period of borrowing gave. */
+/** The result of the last borrowing period. */
 export interface Lent {
-  /** By the name of the level. */
+  /** Target seats by name of the level. */
   readonly targets: ReadonlyMap<string, number>;
   readonly fairFraction: number;
 }
 
-/** Kubernetes' metrics of flow control. An admitted request only changes plain numbers, which each scrape turns into series. */
+/** Kubernetes' metrics of flow control. An admitted request only changes plain numbers; each scrape reads them. */
 export class FlowMetrics {
   readonly #rejected;
   readonly #waits;
@@ -43,7 +43,7 @@ export class FlowMetrics {
   }
 }
 
-/** Seats of levels. */
+/** Gauges for the seats of levels. */
 function declareLevelGauges(metrics: Metrics, levels: Levels): void {
   const each = (name: string, help: string, value: (level: PriorityLevel) => number): void => {
     metrics.gauge(PREFIX + name, help, ['priority_level'], (gauge) => {
@@ -70,7 +70,7 @@ function declareLent(metrics: Metrics, lent: () => Lent): void {
   });
 }
 
-/** Requests and seats of levels by flow schema. */
+/** Gauges for requests and seats of levels, by flow schema. */
 function declareSchemaGauges(metrics: Metrics, levels: Levels): void {
   const each = (name: string, help: string, value: (load: SchemaLoad) => number): void => {
     metrics.gauge(PREFIX + name, help, LABELS, (gauge) => {
@@ -87,7 +87,7 @@ function declareSchemaGauges(metrics: Metrics, levels: Levels): void {
   each('current_inqueue_seats', 'Seats of requests that wait.', (load) => load.waitingSeats);
 }
 
-/** What levels count. */
+/** Counters and histograms of levels. */
 function declareCounts(metrics: Metrics, levels: Levels): void {
   const each = (name: string, help: string, value: (load: SchemaLoad) => number): void => {
     metrics.counter(PREFIX + name, help, LABELS, (counter) => {

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** Bits of the hash from which hands are dealt. */
+/** Number of bits of the hash. */
 const HASH_BITS = 64n;
 
-/** A number of 64 bits for a flow: of its schema's name and its distinguisher. */
+/** A 64-bit hash of a flow, from the name of its schema and its distinguisher. */
 export function hashFlow(schema: string, flow: string): bigint {
   const digest = createHash('sha256').update(schema).update('\0').update(flow).digest();
   return BigInt.asUintN(Number(HASH_BITS), digest.readBigUInt64LE(0));
 }
 
 /**
- * The queues that a flow may wait in: `handSize` different ones of `queues`, always the same for a hash. Two flows rarely have the same
- * hand, so one that fills all of its queues leaves others a way. Kubernetes' shuffle sharding.
+ * Kubernetes' shuffle sharding. Returns the queues that a flow may use: `handSize` different ones of `queues`, always the same for a hash.
+ * Two flows rarely have the same hand, so a flow that fills all its queues rarely blocks another flow.
  */
 export function dealHand(hash: bigint, queues: number, handSize: number): readonly number[] {
   const hand: number[] = [];

@@ -3,14 +3,14 @@ import { constants } from 'node:http2';
 import type { Clock } from '@gantry/base';
 import { http2StreamOf } from './client-connection.ts';
 
-/** How much of a body that is not read may still arrive, and for how long, before the connection is closed. */
+/** Maximum size of a discarded body, and the maximum time for it. Beyond them the connection is closed. */
 const MAX_DISCARDED = 1024 * 1024;
 const DISCARD_MS = 5000;
 
 /**
- * Discards the rest of a request's body, so that the connection can serve the next request. A client that goes on sending beyond the
- * bounds, or sends nothing more, loses its connection (HTTP/1) or its stream (HTTP/2). To be called before the response ends: after
- * that Node discards bodies itself, without a bound on their size, and only the time counts.
+ * Discards the rest of a request's body, so that the connection can serve the next request. If the client exceeds the limits or stops
+ * sending, closes its connection (HTTP/1) or its stream (HTTP/2). Call it before the response ends: after that, Node.js discards bodies
+ * itself without a limit of size, and only the time limit applies.
  */
 export function discardBody(req: IncomingMessage, clock: Clock): void {
   const stream = http2StreamOf(req);

@@ -3,7 +3,7 @@ import { parseGoDurationMs } from '@gantry/base';
 
 const INT64_MAX = 9_223_372_036_854_775_807n;
 
-/** A whole number of the query; BadRequest in Go's words when it is none. Undefined when absent. */
+/** Parses an integer parameter. Throws BadRequest with Go's message for an invalid one. Undefined when absent. */
 export function parseInt64(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -18,7 +18,7 @@ export function parseInt64(query: URLSearchParams, name: string): number | undef
   return Number(value);
 }
 
-/** Anything but "false" and "0" is true, as Kubernetes reads flags in queries. Undefined when absent. */
+/** Parses a boolean parameter like Kubernetes: everything except "false" and "0" is true. Undefined when absent. */
 export function parseBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -30,7 +30,7 @@ const MAX_REQUEST_MS = 60_000;
 
 /**
  * The time limit of a request that is not long-running, in milliseconds: its `?timeout=`, if that is positive and below the maximum.
- * Throws StatusError BadRequest, in Go's words, where `?timeout=` is no duration.
+ * Throws StatusError BadRequest with Go's message when `?timeout=` is not a duration.
  */
 export function requestTimeoutMs(query: URLSearchParams): number {
   const text = query.get('timeout') ?? '';
@@ -42,7 +42,7 @@ export function requestTimeoutMs(query: URLSearchParams): number {
   return wanted > 0 && wanted < MAX_REQUEST_MS ? wanted : MAX_REQUEST_MS;
 }
 
-/** What Go's time.ParseDuration finds wrong first. */
+/** The first problem that Go's time.ParseDuration reports. */
 function durationProblem(text: string): string {
   const part = /(\d+\.?\d*|\.\d+)([^\d.]*)/y;
   part.lastIndex = /^[+-]/.test(text) ? 1 : 0;

@@ -1,10 +1,10 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clock } from '@gantry/base';
 
-/** Frames that cost the server something and are no requests: a client may send so many at once, and per second. */
+/** Limits of control frames per client: a burst, and a rate per second. */
 const CONTROL_BURST = 100;
 const CONTROL_PER_SECOND = 10;
-/** How often a client with open streams is pinged, and how long it may take to answer. */
+/** Interval of pings to a client with open streams, and the timeout of its response. */
 const PING_EVERY_MS = 30_000;
 const PING_ANSWER_MS = 15_000;
 
@@ -22,7 +22,7 @@ export function limitControlFrames(session: ServerHttp2Session, clock: Pick<Cloc
   session.on('remoteSettings', count);
 }
 
-/** Pings the clients of open sessions, and closes the sessions of those that do not answer. */
+/** Pings the clients of open sessions. Closes the session of a client that does not respond. */
 export class Pings {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #sessions = new WeakMap<ServerHttp2Session, { sentAt: number; answer: 'awaited' | 'overdue' | 'here' }>();
@@ -31,7 +31,7 @@ export class Pings {
     this.#clock = clock;
   }
 
-  /** Pings a session if it is time. To be called every few seconds. */
+  /** Pings a session if a ping is due. Call it every few seconds. */
   send(session: ServerHttp2Session): void {
     const now = this.#clock.monotonicMs();
     const known = this.#sessions.get(session);
@@ -40,7 +40,7 @@ export class Pings {
       return;
     }
     if (known?.answer === 'awaited' && now - known.sentAt >= PING_ANSWER_MS) {
-      // Where this process stood still, the answer may have come and wait to be read: it is looked for once more.
+      // If this process was blocked, the response may have arrived but not been read yet. So it is checked once more.
       known.answer = 'overdue';
       return;
     }
@@ -54,7 +54,7 @@ export class Pings {
     const isSent = session.ping((error) => {
       if (error === null) known.answer = 'here';
     });
-    // A session that is closing takes no pings, and ends with its last stream.
+    // A closing session accepts no pings and ends with its last stream.
     if (!isSent) known.answer = 'here';
   }
 }

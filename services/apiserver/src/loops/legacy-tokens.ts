@@ -26,8 +26,8 @@ export interface LegacyTokenOptions {
 }
 
 /**
- * Records the use of tokens in Secrets, as Kubernetes does: a label of the Secret has the day of the last use, and a ConfigMap the day on
- * which the recording began. A Secret is written once a day at most, one after the other. Any number of apiservers may do it at once.
+ * Records the use of legacy tokens, as in Kubernetes. A label of the Secret has the day of the last use. A ConfigMap has the day on which
+ * the recording began. Secrets are written sequentially, each at most once a day. Several apiservers may do it at the same time.
  */
 export function legacyTokenTracking({
   uses,
@@ -44,7 +44,7 @@ export function legacyTokenTracking({
       clock,
       intervalMs: INTERVAL_MS,
       retry: RETRY,
-      // At the first start of a cluster, bootstrap is about to create the namespace.
+      // At the first start of a cluster, the namespace may not exist yet. The bootstrap loop creates it.
       subscribe: (notify) => {
         let wasThere = isThere();
         const look = () => {
@@ -76,7 +76,7 @@ export function legacyTokenTracking({
   ];
 }
 
-/** A failure for one Secret does not keep the others waiting. Throws the first failure. */
+/** Writes all pending Secrets. A failure of one does not stop the others. Throws the first failure at the end. */
 async function writeLastUses(
   uses: LegacyTokenUses,
   client: LoopbackClient,
@@ -95,7 +95,7 @@ async function writeLastUses(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Leaves a Secret alone that has gone or was written by another apiserver: the next use notices what is still to be done. */
+/** Writes the last use of one Secret. Skips a Secret that is gone or that another apiserver has written; the next use tries again. */
 async function writeLastUse(used: Secret, client: LoopbackClient, clock: Clock, signal: AbortSignal): Promise<void> {
   const secret = await client.get(SECRETS, used.metadata, 'cached', signal);
   const now = clock.now();
@@ -104,7 +104,7 @@ async function writeLastUse(used: Secret, client: LoopbackClient, clock: Clock, 
   await client.update(SECRETS, { ...secret, metadata: { ...secret.metadata, labels } }, '', signal);
 }
 
-/** The ConfigMap that says since when. A day that cannot be read is replaced by today. */
+/** The ConfigMap with the day on which the recording began. An invalid day is replaced by today. */
 export function trackingSince(now: Instant): StandingObject {
   const data = { since: formatDay(now) };
   return {

@@ -1,9 +1,9 @@
 import type { Event, KubeObject, Service } from '@gantry/objects';
 
-/** A warning about what a Service holds. */
+/** A warning about an address or port of a Service. */
 export interface ServiceWarning {
   readonly service: Service;
-  /** Kubernetes' controller that says so. */
+  /** The Kubernetes controller that reports such a warning. */
   readonly source: 'ipallocator-repair-controller' | 'portallocator-repair-controller';
   readonly reason: string;
   readonly message: string;
@@ -11,12 +11,12 @@ export interface ServiceWarning {
   readonly value: string;
 }
 
-/** The Event of a warning. Its name follows from the warning: of several apiservers, or rounds, that find the same one is stored. */
+/** The Event of a warning. Its name is derived from the warning, so that several apiservers or rounds store only one. */
 export function serviceEvent({ service, value, ...warning }: ServiceWarning, at: string): Event & KubeObject {
   return warningEvent({ ...warning, about: { ...service, apiVersion: 'v1', kind: 'Service' }, value }, at);
 }
 
-/** The Event about a range of addresses whose status could not be written. */
+/** The Event about a ServiceCIDR whose status could not be written. */
 export function rangeEvent(range: KubeObject, at: string): Event & KubeObject {
   const message = 'The ServiceCIDR Status can not be set to Ready=True';
   const warning = { source: 'service-cidr-controller', reason: 'KubernetesServiceCIDRError', message };

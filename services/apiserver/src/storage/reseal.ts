@@ -4,11 +4,11 @@ import { REGISTRY, versionOf } from './keys.ts';
 import type { ObjectWriter } from './object-store.ts';
 import type { Sealing } from './sealing.ts';
 
-/** What a run has found. */
+/** The result of a run. */
 export interface Resealed {
-  /** Objects that were written again. */
+  /** Number of objects that were written again. */
   readonly rewritten: number;
-  /** Objects that were as they should be. */
+  /** Number of objects that were already sealed correctly. */
   readonly kept: number;
 }
 
@@ -16,8 +16,8 @@ const PAGE = 500;
 const WRITER = { name: 'system:apiserver' };
 
 /**
- * Writes every object again that is not stored as it would be now: sealed with an older key, not sealed though it should be, or
- * sealed though it should not be. Objects that change meanwhile are looked at again. May be repeated, and interrupted.
+ * Writes all objects again whose sealing is not current: sealed with an older key, not sealed although required, or sealed although not
+ * required. Objects that change meanwhile are checked again. May be repeated and interrupted.
  */
 export async function reseal(
   { etcd, store, sealing }: { etcd: Pick<Etcd, 'kv'>; store: ObjectWriter; sealing: Sealing },
@@ -35,7 +35,7 @@ export async function reseal(
         return store.write({ key: kv.key, expected, value: payload, writer: WRITER }, signal);
       }),
     );
-    // A write of another process may have used the older key: the page is read again until none is left.
+    // Another process may have written with the older key meanwhile, so the page is read again.
     if (outcomes.some(({ kind }) => kind !== 'committed')) {
       rewritten += outcomes.filter(({ kind }) => kind === 'committed').length;
       continue;
@@ -48,7 +48,7 @@ export async function reseal(
   }
 }
 
-/** The id of the key with which an object would be sealed now; undefined for one that would be stored in plain text. */
+/** The id of the key that seals new writes of an object; undefined if they are in plain text. */
 function wantedKey(key: string, sealing: Sealing): string | undefined {
   return sealing.seals(key) ? sealing.currentKeyId() : undefined;
 }

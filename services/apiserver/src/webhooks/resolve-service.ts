@@ -11,7 +11,7 @@ import { WebhookCallError } from './webhook-call-error.ts';
 import { findResource } from '@gantry/kinds';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 
-/** Services and what is behind them, as the watch cache knows them. */
+/** The cached Services and their endpoints. */
 export function cachedServices(cache: WatchCache): ServiceObjects {
   const get = <T extends KubeObject>(resource: string, namespace: string, name: string): T | undefined => {
     const definition = findResource({ group: '', version: 'v1', resource });
@@ -34,10 +34,10 @@ export function cachedServices(cache: WatchCache): ServiceObjects {
   };
 }
 
-/** The objects that say where a service is. */
+/** The objects from which the addresses of a Service are resolved. */
 export interface ServiceObjects {
   service(namespace: string, name: string): (Service & KubeObject) | undefined;
-  /** Slices of the service, those of its primary address family first. */
+  /** EndpointSlices of the Service, those of its primary address family first. */
   slices(namespace: string, name: string): readonly EndpointSlice[];
   endpoints(namespace: string, name: string): Endpoints | undefined;
 }
@@ -47,7 +47,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** An address behind the service's port: one of its ready endpoints, or the name that it stands for. */
+/** Resolves the port of a Service to an address: one of its ready endpoints, or its external name. */
 export function resolveService(
   objects: ServiceObjects,
   service: { readonly namespace: string; readonly name: string; readonly port: number },
@@ -72,7 +72,7 @@ export function resolveService(
   return chosen;
 }
 
-/** Ready addresses of the first slice that has any behind the port. */
+/** The ready addresses of the first slice that has any for the port. */
 function sliceAddresses(slices: readonly EndpointSlice[], portName: string): readonly Address[] {
   for (const slice of slices) {
     const port = (slice.ports ?? []).find((one) => (one.name ?? '') === portName)?.port;
@@ -84,7 +84,7 @@ function sliceAddresses(slices: readonly EndpointSlice[], portName: string): rea
   return [];
 }
 
-/** The same from Endpoints, for services whose slices have not been made yet. */
+/** The ready addresses of Endpoints, for Services that have no slices yet. */
 function endpointAddresses(endpoints: Endpoints | undefined, portName: string): readonly Address[] {
   return (endpoints?.subsets ?? []).flatMap((subset) => {
     const port = (subset.ports ?? []).find((one) => (one.name ?? '') === portName)?.port;

@@ -1,9 +1,9 @@
-/** A webhook could not be asked, or its answer is no answer. The message is what Kubernetes says about it. */
+/** The call of a webhook failed, or its response is invalid. The message is that of Kubernetes. */
 export class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError';
 }
 
-/** Bytes of a body that messages repeat at most. */
+/** Maximum bytes of a body in a message. */
 const MAX_SHOWN = 2048;
 
 const MESSAGES: Readonly<Record<number, string>> = {
@@ -18,7 +18,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-/** What an answer that is no success says. A Status in the body speaks for itself. */
+/** The error of an unsuccessful response. If the body is a Status, its message is used. */
 export function responseError(code: number, contentType: string, body: Buffer): WebhookCallError {
   const told = statusMessage(body);
   if (told !== undefined) return new WebhookCallError(told);
@@ -46,12 +46,12 @@ function statusMessage(body: Buffer): string | undefined {
     const { kind, status, message } = value as { kind?: unknown; status?: unknown; message?: unknown };
     return kind === 'Status' && status === 'Failure' && typeof message === 'string' ? message : undefined;
   } catch {
-    // Not JSON: the body is told as it is.
+    // The body is not JSON, so the message contains the body itself.
     return undefined;
   }
 }
 
-/** What a connection that failed says. `address` is where it went, `wanted` the name that the server should prove. */
+/** The error of a failed connection. `address` is its target; `wanted` is the required name in the server's certificate. */
 export function transportError(error: unknown, address: string, wanted: string): WebhookCallError {
   if (error instanceof WebhookCallError) return error;
   const { code = '', message = String(error) } = error as { code?: string; message?: string };

@@ -4,17 +4,17 @@ import type { InTurns, Turn } from '@gantry/base';
 import { type Bindings, BOOL, evaluateInTurns, MATCH_CONDITIONS_COST_BUDGET } from '@gantry/cel';
 import { aggregate } from './refuse.ts';
 
-/** Why nothing more is evaluated. */
+/** Kubernetes' message when the cost budget is used up. */
 export const OUT_OF_BUDGET =
   'validation failed due to running out of cost budget, no further validation rules will be run';
 
-/** Whether conditions hold; when that cannot be told, why. */
+/** Whether all conditions match, or the error of an evaluation. */
 export type Matched = { readonly matches: boolean } | { readonly error: string };
 
 const SCOPE = { params: true, authorizer: true, patches: false };
 const compiled = new WeakMap<MatchCondition, Compiled>();
 
-/** One that does not hold decides, whatever else cannot be evaluated. None of them sees the namespace. */
+/** Evaluates match conditions. If one is false, the result is no match, even if others fail. They cannot use the namespace object. */
 export function matchConditions(
   conditions: readonly MatchCondition[],
   values: Bindings,
@@ -50,7 +50,7 @@ function* judgeConditions(
   return failurePolicy === 'Ignore' ? { matches: false } : { error: aggregate(errors) };
 }
 
-/** Why an expression has no value, as Kubernetes tells it. */
+/** Kubernetes' message for an expression that failed. */
 export function evaluationError(expression: string, why: string): string {
   return `expression '${expression}' resulted in error: ${why}`;
 }

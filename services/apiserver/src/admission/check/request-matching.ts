@@ -10,7 +10,7 @@ import {
 import type { AdmissionReader, AdmissionRequest, ServedResources } from './admission-check.ts';
 import { resourcePrefix } from '../../cache/index.ts';
 
-/** Other versions (and groups) in which the objects of a resource are served too. */
+/** Other versions and groups in which the objects of a resource are also served. */
 function equivalentsOf(
   definition: ResourceDefinition,
   { definitions }: ServedResources,
@@ -19,7 +19,7 @@ function equivalentsOf(
   return definitions.filter((other) => other !== definition && other.stored && resourcePrefix(other) === prefix);
 }
 
-/** An object of one version as another version shows it; itself when both are the same. */
+/** Converts an object to another version. Returns the object itself if both versions are the same. */
 export async function convertObject(
   object: KubeObject,
   from: ResourceDefinition,
@@ -36,7 +36,7 @@ export async function convertObject(
 
 const CONFIGURATIONS = 'admissionregistration.k8s.io';
 
-/** Which requests a webhook or policy is about. */
+/** The rules that select the requests of a webhook or policy. */
 export interface Matching {
   readonly rules?: readonly NamedRuleWithOperations[] | undefined;
   readonly matchPolicy?: string | undefined;
@@ -44,18 +44,18 @@ export interface Matching {
   readonly objectSelector?: LabelSelector | undefined;
 }
 
-/** What decides about requests cannot decide about itself: a mistake in it could never be mended. */
+/** Whether a request is exempt from webhooks and policies. Their own configurations are exempt, so that a mistake can be corrected. */
 export function isExempt({ definition }: AdmissionRequest): boolean {
   return definition.group === CONFIGURATIONS;
 }
 
-/** The namespace that a request is in; a Namespace is in itself. */
+/** The namespace of a request. A Namespace object belongs to itself. */
 export function namespaceOf(request: AdmissionRequest): string {
   const { definition, namespace, name } = request;
   return definition.group === '' && definition.resource === 'namespaces' ? name : namespace;
 }
 
-/** The version of the resource that a rule names, when one of them means this request. */
+/** The version that a rule names, if a rule matches the request; else undefined. */
 export function matchRules(
   request: AdmissionRequest,
   matching: Matching,
@@ -91,7 +91,7 @@ function isInScope(scope: string | undefined, { definition }: AdmissionRequest):
   return scope !== 'Cluster' || !definition.namespaced;
 }
 
-/** Whether the labels of the request's namespace are meant. Everything outside of namespaces is. */
+/** Whether the selector matches the labels of the request's namespace. Cluster-scoped requests always match. */
 export async function matchNamespace(
   selector: LabelSelector | undefined,
   request: AdmissionRequest,
@@ -106,7 +106,7 @@ export async function matchNamespace(
   return found !== undefined && labelSelectorFrom(selector).matches(found.metadata.labels);
 }
 
-/** Whether the labels of the object are meant, those that it has or those that it had. */
+/** Whether the selector matches the new or the old labels of the object. */
 export function matchObject(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
   if (selector === undefined || selectsAll(selector)) return true;
   const parsed = labelSelectorFrom(selector);

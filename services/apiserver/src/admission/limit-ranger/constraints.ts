@@ -1,13 +1,13 @@
 import { type Amounts, compareAmounts } from '@gantry/kinds';
 import { quantityMilli } from '@gantry/objects';
 
-/** What something uses. */
+/** The resources of a container, pod or claim. */
 export interface Usage {
   readonly requests: Amounts;
   readonly limits: Amounts;
 }
 
-/** A complaint, or nothing. `type` is what is limited (Container, Pod, PersistentVolumeClaim). */
+/** Returns a message if the limit is violated. `type` is Container, Pod or PersistentVolumeClaim. */
 type Constraint = (type: string, name: string, enforced: string, usage: Usage) => string | undefined;
 
 export const minimum: Constraint = (type, name, enforced, { requests, limits }) => {
@@ -28,7 +28,7 @@ export const maximum: Constraint = (type, name, enforced, { requests, limits }) 
     : undefined;
 };
 
-/** For what has requests alone. */
+/** For types that have only requests. */
 export const maximumRequest: Constraint = (type, name, enforced, { requests }) => {
   const head = `maximum ${name} usage per ${type} is ${enforced}`;
   const request = requests[name];
@@ -46,7 +46,7 @@ export const maximumRatio: Constraint = (type, name, enforced, { requests, limit
   return ratio * 1000 > milli(enforced) ? `${head}, but provided ratio is ${ratio.toFixed(6)}` : undefined;
 };
 
-/** Complaints about everything that one map of a LimitRange enforces. */
+/** The messages of all violated limits in one map of a LimitRange. */
 export function enforce(constraint: Constraint, type: string, map: Amounts | undefined, usage: Usage): string[] {
   return Object.keys(map ?? {})
     .sort()

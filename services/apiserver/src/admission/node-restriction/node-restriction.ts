@@ -22,8 +22,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * Kubernetes' NodeRestriction: what agents write is about their own node, and says nothing that would bring them more. Authorisation
- * (`auth/authz/node-rules.ts`) decides by names, this check by content.
+ * Kubernetes' NodeRestriction: agents may write only objects of their own node, and no content that would give them more rights.
+ * Authorisation (`auth/authz/node-rules.ts`) checks names; this plugin checks the content.
  */
 export function nodeRestriction(lookup: ObjectLookup, access: Access): AdmissionCheck {
   return {

@@ -5,13 +5,13 @@ import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 
 type Labels = Readonly<Record<string, string>> | null | undefined;
 
-/** The keys whose value differs between two sets of labels, in order. */
+/** The keys whose value differs between two sets of labels, sorted. */
 export function modifiedLabels(labels: Labels, old: Labels): readonly string[] {
   const keys = new Set([...Object.keys(labels ?? {}), ...Object.keys(old ?? {})]);
   return [...keys].filter((key) => labels?.[key] !== old?.[key]).sort();
 }
 
-/** An agent writes its own Node, without taints, owners and labels that decide about others. Messages as in Kubernetes. */
+/** Checks that an agent writes only its own Node, and no taints, owners or restricted labels. Messages are those of Kubernetes. */
 export function checkNodeWrite(agent: AgentRequest): void {
   const { request, node } = agent;
   const name = writtenName(request);
@@ -33,7 +33,7 @@ export function checkNodeWrite(agent: AgentRequest): void {
   if (request.operation === 'update') checkOwnUpdate(agent, object, request.old as Node);
 }
 
-/** Unlike in Kubernetes, an agent chooses no range for its Node: other hosts send there what is for the range. */
+/** Unlike in Kubernetes, an agent must not set the pod range of its Node: other hosts route packets by the range. */
 function checkRange({ request, node }: AgentRequest, { spec }: Node, old: Node | undefined): void {
   const ranges = [spec?.podCIDR ?? '', ...(spec?.podCIDRs ?? [])].filter((range) => range !== '');
   const before = [old?.spec?.podCIDR ?? '', ...(old?.spec?.podCIDRs ?? [])].filter((range) => range !== '');
@@ -56,7 +56,7 @@ function checkOwnUpdate(agent: AgentRequest, object: Node, old: Node): void {
   if (refused.length > 0) throw refuse(request, `is not allowed to modify labels: ${refused.join(', ')}`);
 }
 
-/** The label of the engine must say what the agent's certificate says: custodians find the Nodes of their engine by it. */
+/** The labels that the agent must not change. The engine label must have the engine of its certificate, since custodians use it. */
 function refusedLabels({ request }: AgentRequest, { metadata }: Node, old: Node | undefined): readonly string[] {
   return modifiedLabels(metadata.labels, old?.metadata.labels).filter((key) => {
     if (key !== ENGINE_LABEL) return !isAgentsLabel(key);
@@ -65,7 +65,7 @@ function refusedLabels({ request }: AgentRequest, { metadata }: Node, old: Node 
   });
 }
 
-/** A custodian cordons and removes a Node whose agent is gone, and changes nothing else of it. */
+/** A custodian may cordon and remove a Node whose agent is gone. It may change nothing else of it. */
 function checkOtherNode(agent: AgentRequest, name: string): void {
   const { request, node } = agent;
   const refusal = refuse(request, `node "${node}" is not allowed to modify node "${name}"`);

@@ -3,7 +3,7 @@ import { CUSTODIAN_LEASES, custodianLeaseOf, NODE_LEASES } from '../../auth/auth
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 
-/** The agent's heartbeat, and the Lease of its engine's custodian. */
+/** Checks writes of Leases: the heartbeat of the agent, and the custodian Lease of its engine. */
 export function checkLeaseWrite(agent: AgentRequest): void {
   const { request, node } = agent;
   const name = writtenName(request);
@@ -19,7 +19,7 @@ export function checkLeaseWrite(agent: AgentRequest): void {
   throw refuse(request, 'can only access node lease with the same name as the requesting node');
 }
 
-/** An agent holds it for itself alone, and takes it from another holder only when that one's time is up. */
+/** An agent may hold the custodian Lease only for itself. It may take it from another holder only after the Lease has expired. */
 function checkCustodianLease({ request, node, lookup }: AgentRequest, lease: Lease, old: Lease | undefined): void {
   if (request.operation === 'delete') throw refuse(request, `node "${node}" is not allowed to delete this lease`);
   if (lease.spec?.holderIdentity !== node) {
@@ -30,13 +30,13 @@ function checkCustodianLease({ request, node, lookup }: AgentRequest, lease: Lea
   throw refuse(request, `node "${node}" cannot take the custodian's lease before that of "${holder}" has expired`);
 }
 
-/** The CSINode of the agent's own node. */
+/** Checks that an agent writes only the CSINode of its own node. */
 export function checkCsiNodeWrite({ request, node }: AgentRequest): void {
   if (writtenName(request) === node) return;
   throw refuse(request, 'can only access CSINode with the same name as the requesting node');
 }
 
-/** ResourceSlices that name the agent's own node, before and after. */
+/** Checks that a ResourceSlice names the agent's own node, before and after the write. */
 export function checkResourceSliceWrite({ request, node }: AgentRequest): void {
   const named = (slice: unknown) => (slice as Partial<ResourceSlice> | undefined)?.spec?.nodeName === node;
   const { operation, object, old } = request;
@@ -44,7 +44,7 @@ export function checkResourceSliceWrite({ request, node }: AgentRequest): void {
   throw refuse(request, `can only ${operation} ResourceSlice with the same NodeName as the requesting node`);
 }
 
-/** Sizes and conditions of a claim's status, nothing else of it. */
+/** Checks that an agent changes only sizes and conditions in the status of a PersistentVolumeClaim. */
 export function checkClaimStatus({ request, node }: AgentRequest): void {
   if (request.operation !== 'update' || request.subresource !== 'status') {
     throw refuse(request, `unexpected operation "${request.operation}" on persistentvolumeclaims by a node`);

@@ -5,8 +5,8 @@ import type { AgentRequest } from './agent-request.ts';
 const DEFAULT_SECONDS = 3600;
 
 /**
- * An agent gets tokens for pods of its node alone: bound to the pod, for an audience in the pod's spec, and for no longer than the
- * spec asks. Kubernetes bounds the audience and not the lifetime. Messages as in Kubernetes.
+ * An agent may request tokens only for pods of its node: bound to the pod, for an audience in the pod's spec, and with a lifetime up to
+ * that in the spec. Kubernetes limits the audience but not the lifetime. Messages are those of Kubernetes.
  */
 export async function checkTokenRequest({ request, node, reader, access }: AgentRequest): Promise<void> {
   const { spec } = request.object as Partial<TokenRequest>;
@@ -19,7 +19,7 @@ export async function checkTokenRequest({ request, node, reader, access }: Agent
   }
   if ((bound.uid ?? '') === '') throw no('node requested token with a pod binding without a uid');
   const pod = await reader.find<Pod>(PODS, request.namespace, bound.name ?? '');
-  // The request for a pod that does not exist ends in NotFound.
+  // A request for a pod that does not exist fails with NotFound later.
   if (pod === undefined) return;
   if (pod.metadata.uid !== bound.uid) {
     throw no(

@@ -12,15 +12,15 @@ import type { JsonObject, KubeObject, MutatingAdmissionPolicy } from '@gantry/ob
 import { CelList, CelMap, type CelValue, isError, jsonOfValue, listOf } from '@gantry/cel';
 import { type CompiledVariable, compileVariables } from './policy-variables.ts';
 
-/** One change that a policy makes. */
+/** One compiled mutation of a policy. */
 export interface CompiledMutation {
   readonly expression: string;
   readonly program: Compiled;
-  /** The object after the change that the expression yielded. Throws MutationRefused and StatusError. */
+  /** Applies the result of the expression to an object. Throws MutationRefused or StatusError. */
   readonly apply: (value: CelValue, object: KubeObject, schema: SchemaRef) => KubeObject;
 }
 
-/** The programs of a mutating policy. */
+/** The compiled expressions of a mutating policy. */
 export interface CompiledMutations {
   readonly variables: readonly CompiledVariable[];
   readonly mutations: readonly CompiledMutation[];
@@ -28,7 +28,7 @@ export interface CompiledMutations {
 
 const compiled = new WeakMap<object, CompiledMutations>();
 
-/** Compiled once for each stored revision of the policy. */
+/** Compiles a policy, once per stored revision. */
 export function compileMutations(policy: MutatingAdmissionPolicy): CompiledMutations {
   const known = compiled.get(policy);
   if (known !== undefined) return known;
@@ -87,7 +87,7 @@ function isObject({ typeName }: CelMap): boolean {
   return typeName === 'Object' || typeName.startsWith('Object.');
 }
 
-/** Refuses objects whose types do not have the names of the fields that they are in: nothing else tells what they are. */
+/** Rejects objects whose type name does not match the field in which they are. The names are the only type information. */
 function requireMatchingNames(value: CelValue): void {
   const mismatches = value instanceof CelMap ? nameMismatches(value, value.typeName) : [];
   if (mismatches.length > 0) throw new MutationRefused(`type mismatch: ${mismatches.join('\n')}`);

@@ -14,7 +14,7 @@ import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '
 
 const GROUP = 'admissionregistration.k8s.io';
 const POLICIES: ReadonlySet<string> = new Set(['validatingadmissionpolicies', 'mutatingadmissionpolicies']);
-/** Bindings with what they bind. */
+/** The resource of the policies of each kind of binding. */
 const BINDINGS: Readonly<Record<string, string>> = {
   validatingadmissionpolicybindings: 'validatingadmissionpolicies',
   mutatingadmissionpolicybindings: 'mutatingadmissionpolicies',
@@ -24,7 +24,7 @@ const EVERYTHING = 'permission for all groups, versions and resources';
 type Policy = KubeObject & { spec?: { paramKind?: ParamKind } };
 type Binding = KubeObject & { spec?: { policyName?: string; paramRef?: ParamRef } };
 
-/** Policies and bindings read parameters for all users, so their author must be allowed to read these. */
+/** Policies and bindings read parameters for all users, so their author must be allowed to read the parameters. */
 export function paramAccess(access: Access): AdmissionCheck {
   return {
     name: 'ParamAccess',
@@ -95,14 +95,14 @@ async function ofBinding(
   return forbidden('spec.paramRef', `${who} permission on the object referenced by paramRef`);
 }
 
-/** The resource of a kind; all of its group where it is not known. */
+/** The resource of a kind; all resources of its group if the kind is unknown. */
 function resourceOf({ apiVersion = '', kind = '' }: ParamKind, { served }: AdmissionReader) {
   const { group, version } = parseApiVersion(apiVersion);
   const found = served.findKind(group, version, kind);
   return { definition: { group, resource: found?.resource ?? '*' }, known: found !== undefined };
 }
 
-/** As Go prints it. */
+/** Formats a user like Go. */
 function formatUser({ name, uid, groups, extra }: User): string {
   const entries = Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1));
   const printed = entries.map(([key, values]) => `${key}:[${values.join(' ')}]`).join(' ');

@@ -13,13 +13,13 @@ import { refuse, refuseBeforeNaming } from '../check/refuse.ts';
 import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
 
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Kubernetes' way to tell its own tokens from those that users ask for: an hour and seven seconds. */
+/** One hour and seven seconds, as in Kubernetes. The odd value distinguishes these tokens from those that users request. */
 const TOKEN_SECONDS = 3607;
 const DEFAULT = 'default';
 const TRIES = 10;
 const RETRY_MS = 100;
 
-/** Every pod runs as an existing service account, with its token mounted unless that is disabled. */
+/** Sets the service account of a pod, which must exist, and mounts its token unless that is disabled. */
 export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
   return {
     name: 'ServiceAccount',
@@ -56,7 +56,7 @@ export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
   };
 }
 
-/** A namespace's default account is created shortly after the namespace: earlier requests wait for it. */
+/** Waits for the default service account, which is created shortly after its namespace. */
 async function untilMade(
   name: string,
   { namespace, signal }: AdmissionRequest,
@@ -75,7 +75,7 @@ function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
 }
 
-/** A mirror of a pod that a node runs by itself has nothing of the cluster. */
+/** Rejects references to cluster objects in a mirror pod, since it shows a static pod. */
 function requireNoReferences(pod: Pod, request: AdmissionRequest): void {
   if ((pod.spec?.serviceAccountName ?? '') !== '') {
     throw refuse(request, 'a mirror pod may not reference service accounts');

@@ -5,7 +5,7 @@ import { WebhookCallError } from '../../webhooks/index.ts';
 import type { AdmissionRequest } from '../check/admission-check.ts';
 import { namespaceOf } from '../check/request-matching.ts';
 
-/** What a webhook has decided. */
+/** The decision of a webhook. */
 export interface ReviewResponse {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
@@ -13,11 +13,11 @@ export interface ReviewResponse {
   readonly patch: Buffer | undefined;
   readonly patchType: string;
   readonly warnings: readonly string[];
-  /** For the audit log, by keys without the webhook's name. */
+  /** Audit annotations. The keys do not contain the name of the webhook. */
   readonly auditAnnotations: Readonly<Record<string, string>>;
 }
 
-/** The question that a webhook is asked, in the version `as` that its rule names. */
+/** The AdmissionReview for a webhook, in the version `as` that its rule names. */
 export function admissionReview(
   uid: string,
   request: AdmissionRequest,
@@ -50,7 +50,7 @@ export function admissionReview(
   };
 }
 
-/** Reads an answer, or tells why it is none. Patches are for mutating webhooks alone. */
+/** Parses a response. Throws if it is invalid. Only mutating webhooks may return patches. */
 export function readReview(answer: unknown, uid: string, type: 'mutating' | 'validating'): ReviewResponse {
   const { kind = '', apiVersion = '', response } = fields(answer);
   if (response === undefined || response === null) throw invalid('webhook response was absent');

@@ -15,7 +15,7 @@ const CONFIGURATIONS = {
   resource: 'mutatingwebhookconfigurations',
 };
 
-/** Webhooks that may change what is admitted, one after the other. */
+/** The check of mutating webhooks. They are called one after the other. */
 export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCheck {
   return {
     name: NAME,
@@ -44,7 +44,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
   };
 }
 
-/** Notes a patch that was applied, where the audit log shows bodies: it may hold what these hold. */
+/** Adds an audit annotation with an applied patch, only if the policy logs bodies: a patch may contain the same data. */
 function annotatePatch(
   request: AdmissionRequest,
   at: string,
@@ -56,7 +56,7 @@ function annotatePatch(
   request.annotate(`patch.webhook.admission.k8s.io/${at}`, value, 'Request');
 }
 
-/** Applies a webhook's patch. Whether it has changed anything. */
+/** Applies the patch of a webhook. Returns whether the object has changed. */
 async function applyAnswer(
   { patch, patchType }: ReviewResponse,
   request: AdmissionRequest,
@@ -99,12 +99,12 @@ function parsePatch(patch: Buffer): readonly unknown[] | undefined {
     const value: unknown = parseJson(patch.toString('utf8'));
     return Array.isArray(value) ? value : undefined;
   } catch {
-    // Told as a patch that cannot be read.
+    // The caller reports it as an invalid patch.
     return undefined;
   }
 }
 
-/** The patched object as a request body would be read: unknown fields dropped, defaults set. */
+/** The patched object, decoded like a request body: without unknown fields, with defaults. */
 function patchedObject(
   object: KubeObject,
   patch: Buffer,

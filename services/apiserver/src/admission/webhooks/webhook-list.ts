@@ -8,7 +8,7 @@ import { matchConditions } from '../check/match-conditions.ts';
 
 export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
 
-/** A webhook with a name of its own among all. */
+/** A webhook with a unique id. */
 export interface Hook {
   readonly id: string;
   /** The name of its configuration. */
@@ -16,7 +16,7 @@ export interface Hook {
   readonly webhook: Webhook;
 }
 
-/** The webhooks of all configurations, by the configurations' names and then in their order. */
+/** The webhooks of all configurations, sorted by name of the configuration, then in their order. */
 export function hooksOf(configurations: readonly (KubeObject & { webhooks?: Webhook[] })[]): readonly Hook[] {
   const byName = (a: KubeObject, b: KubeObject) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
   return [...configurations].sort(byName).flatMap(({ metadata, webhooks = [] }) =>
@@ -28,7 +28,7 @@ export function hooksOf(configurations: readonly (KubeObject & { webhooks?: Webh
   );
 }
 
-/** Each webhook with how many of its name come before it. */
+/** Each webhook with the number of earlier webhooks of the same name. */
 function numbered(webhooks: readonly Webhook[]): readonly { readonly webhook: Webhook; readonly before: number }[] {
   const counts = new Map<string, number>();
   return webhooks.map((webhook) => {
@@ -38,7 +38,7 @@ function numbered(webhooks: readonly Webhook[]): readonly { readonly webhook: We
   });
 }
 
-/** The version in which a webhook wants to be asked about a request; undefined when it does not want to be asked. */
+/** The version in which a webhook matches a request; undefined when it does not match. */
 export async function wanted(
   { webhook }: Hook,
   request: AdmissionRequest,

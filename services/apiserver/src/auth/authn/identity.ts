@@ -3,24 +3,24 @@ import { createHash } from 'node:crypto';
 import { nodeOfUser } from '../authz/acts-for.ts';
 import type { User } from '../user.ts';
 
-/** A client certificate that the CA has signed: the used part of Node's `PeerCertificate`. */
+/** A client certificate that the CA has signed. The used fields of Node's `PeerCertificate`. */
 export interface ClientCertificate {
   readonly subject: {
     readonly CN?: string | string[];
     readonly O?: string | string[];
     readonly OU?: string | string[];
   };
-  /** DER. */
+  /** The certificate in DER. */
   readonly raw: Uint8Array;
 }
 
 const AUTHENTICATED = 'system:authenticated';
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 
-/** Who asks without credentials. */
+/** The user of requests without credentials. */
 export const ANONYMOUS: User = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 
-/** A user that was authenticated, with the group that says so. */
+/** An authenticated user, with the group `system:authenticated`. */
 export function authenticated(
   name: string,
   groups: readonly string[],
@@ -30,7 +30,7 @@ export function authenticated(
   return { name, uid: rest.uid ?? '', groups: all, extra: rest.extra ?? {} };
 }
 
-/** The user that a verified client certificate stands for: common name and organisations. Undefined without a common name. */
+/** The user of a verified client certificate: common name and organisations. Undefined without a common name. */
 export function userOfCertificate(certificate: ClientCertificate): User | undefined {
   const name = list(certificate.subject.CN)[0];
   if (name === undefined || name === '') return undefined;
@@ -39,7 +39,7 @@ export function userOfCertificate(certificate: ClientCertificate): User | undefi
   return { ...user, extra: { ...extra, [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] } };
 }
 
-/** The user that an identity of mutual TLS stands for, where only its names are known. */
+/** The user of an mTLS identity of which only the names are known. */
 export function userOfIdentity(
   commonName: string,
   organizations: readonly string[],
@@ -50,7 +50,7 @@ export function userOfIdentity(
   return engine === undefined ? user : { ...user, extra: { [ENGINE_EXTRA]: [engine] } };
 }
 
-/** The engine that an agent's certificate names. The signer of agents' certificates writes at most one. */
+/** The engine in an agent's certificate. The signer of agents' certificates writes at most one. */
 function engineOfUnits(units: readonly string[]): string | undefined {
   const named = units.filter((unit) => unit.startsWith(ENGINE_UNIT));
   return named.length === 1 ? named[0]?.slice(ENGINE_UNIT.length) : undefined;

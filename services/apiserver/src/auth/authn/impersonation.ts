@@ -9,8 +9,8 @@ const HEADER = 'impersonate-';
 const EXTRA = `${HEADER}extra-`;
 
 /**
- * The user that a request acts as: the one in its `Impersonate-` headers, or the requester without them. Throws Forbidden unless the
- * requester may impersonate that user and each named group, uid and extra value.
+ * The effective user of a request: the user in its `Impersonate-` headers, else the requester. Throws Forbidden unless the requester may
+ * impersonate that user and each named group, uid and extra value.
  */
 export function impersonated(user: User, headers: IncomingHttpHeaders, access: Pick<AccessDecider, 'decide'>): User {
   if (!Object.keys(headers).some((header) => header.startsWith(HEADER))) return user;
@@ -91,7 +91,7 @@ function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Not escaped after all: then it stands for itself, as in Kubernetes.
+    // The text has an invalid escape, so it is used as it is, as in Kubernetes.
     return text;
   }
 }
@@ -100,7 +100,7 @@ function first(value: string | string[] | undefined): string {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** Repeated headers come joined by commas over HTTP/1.1. */
+/** All values of a header. Over HTTP/1.1, Node.js joins repeated headers with commas. */
 function all(value: string | string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : value.split(', ')).filter((part) => part !== '');

@@ -1,7 +1,7 @@
-/** Who issues service account tokens, and their audience when none is named. */
+/** The issuer of service account tokens, and their default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
-/** Which object a token speaks of. */
+/** An object that a token names. */
 export interface NameAndUid {
   readonly name: string;
   readonly uid: string;
@@ -16,7 +16,7 @@ export interface KubernetesClaim {
   readonly node?: NameAndUid;
 }
 
-/** Reads the private claim; undefined when it is not one. */
+/** Parses the private claim. Undefined when it is invalid. */
 export function parseKubernetesClaim(value: unknown): KubernetesClaim | undefined {
   if (value === null || typeof value !== 'object') return undefined;
   const claim = value as Record<string, unknown>;

@@ -3,13 +3,13 @@ import { SignJWT } from 'jose';
 import { ISSUER, type KubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
 import type { SigningKeySource } from './signing-keys.ts';
 
-/** What a service account token may be bound to: it is valid only while this object exists. */
+/** The object to which a service account token is bound. The token is valid only while the object exists. */
 export interface BoundObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  /** The node of a bound pod, when it has one. */
+  /** The node of a bound pod, if any. */
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
@@ -26,12 +26,12 @@ export interface TokenIssuer {
 
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
-/** Ten years: longer ones are shortened, as by Kubernetes' maximum. Keys that signed are accepted for that long (the certificate job). */
+/** Maximum lifetime: ten years. Longer ones are shortened. The certificate job keeps verification keys for the same time. */
 const MAX_SECONDS = 10 * 365 * 86_400;
 
 type IssueRequest = Parameters<TokenIssuer['issue']>[0];
 
-/** Signs bound service account tokens with Kubernetes' claims. Lifetimes are held between ten minutes and ten years. */
+/** Signs bound service account tokens with Kubernetes' claims. Lifetimes are limited to between ten minutes and ten years. */
 export function createTokenIssuer(keys: SigningKeySource, clock: Clock, newUid: NewUid): TokenIssuer {
   return {
     issue: async (request) => {

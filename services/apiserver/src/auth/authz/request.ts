@@ -2,7 +2,7 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { JsonObject } from '@gantry/objects';
 import type { User } from '../user.ts';
 
-/** What a right is about. Its resource need not be one that is served: reviews ask about any. */
+/** The target of an authorisation request. The resource need not be served, since reviews may name any resource. */
 export interface AccessTarget {
   readonly definition: Pick<ResourceDefinition, 'group' | 'resource'>;
   readonly namespace: string;
@@ -10,22 +10,22 @@ export interface AccessTarget {
   readonly subresource: string;
 }
 
-/** What a rule decides by. */
+/** An authorisation request. */
 export interface Request {
   readonly user: User;
   readonly verb: string;
   readonly target: AccessTarget;
-  /** The stored or new object, where the registry has it. */
+  /** The stored or new object, if the registry has it. */
   readonly object: JsonObject | undefined;
   readonly fieldSelector: string;
 }
 
-/** The one name that a field selector leaves, if it does. */
+/** The only name that a field selector can match; undefined if it can match several. */
 export function selectedName(fieldSelector: string): string | undefined {
   return selectedValue(fieldSelector, 'metadata.name');
 }
 
-/** The one value that a field selector leaves for a field, if it does. */
+/** The only value of a field that a field selector can match; undefined if it can match several. */
 export function selectedValue(fieldSelector: string, field: string): string | undefined {
   for (const part of fieldSelector.split(',')) {
     const match = /^([^=!]+)==?(.*)$/.exec(part.trim());

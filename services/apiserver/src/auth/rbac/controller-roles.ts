@@ -1,8 +1,8 @@
 import type { RoleTable } from './rules.ts';
 
 /**
- * The rules of `system:controller:<name>`, as Kubernetes publishes them for its controllers' service accounts. Our controllers use none
- * of these accounts.
+ * The rules of the roles `system:controller:<name>`, as Kubernetes defines them for the service accounts of its controllers. Gantry's
+ * controllers do not use these accounts.
  */
 export const CONTROLLER_ROLES: RoleTable = {
   'attachdetach-controller': [

@@ -9,16 +9,16 @@ import { sendKept } from '../../http/respond.ts';
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type Served, type ServedGroup, servedGroups } from './served-groups.ts';
 
-/** What is served now. */
+/** The currently served groups. */
 export interface ServedNow {
-  /** Rises with every change. */
+  /** Increases with every change. */
   readonly generation: number;
   served(): Served;
 }
 
 type Groups = readonly ServedGroup[];
 
-/** What is served: groups, their versions, and the resources of each version. */
+/** Routes of discovery: groups, their versions, and the resources of each version. */
 export function discoveryRoutes(now: ServedNow): Router {
   const router = Router(PAGE_ROUTING);
   const documents = new Documents(now);
@@ -33,7 +33,7 @@ export function discoveryRoutes(now: ServedNow): Router {
       if (isServed(group ?? req.params['group'] ?? '', version)) onlyGet(req, res, next);
       else next();
     };
-  // The lists of groups come from in front of the router that knows methods and types.
+  // In Kubernetes the lists of groups are served before the router, which checks methods and media types.
   const list = (root: 'api' | 'apis', form: 'routed' | 'direct', build: (groups: Groups) => object): Page =>
     page((exchange) => {
       const accept = header(exchange.req, 'accept');
@@ -67,7 +67,7 @@ export function discoveryRoutes(now: ServedNow): Router {
   return router;
 }
 
-/** Encoded documents, kept until something else is served. */
+/** Encoded documents, cached until the served resources change. */
 class Documents {
   readonly #now: ServedNow;
   readonly #encoded = new Map<string, { readonly bytes: Buffer; readonly hash: string }>();
@@ -89,7 +89,7 @@ class Documents {
     return this.#groups;
   }
 
-  /** Sends the document at a path, where there is one. `parameters` are those of the media type, with their semicolons. */
+  /** Sends the document of a path, if it exists. `parameters` are those of the media type, with their semicolons. */
   async send(
     exchange: Exchange,
     mediaType: MediaType,

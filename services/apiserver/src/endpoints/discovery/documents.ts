@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import type { ResourceDefinition, Verb } from '@gantry/apimachinery';
 import type { ServedGroup } from './served-groups.ts';
 
-/** `/api`: the versions of the core group. */
+/** The document `/api`: the versions of the core group. */
 export function apiVersions(groups: readonly ServedGroup[]): object {
   const versions = groups.find(({ name }) => name === '')?.versions.map(({ version }) => version) ?? [];
   return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [] };
 }
 
-/** `/apis`: every named group. */
+/** The document `/apis`: all named groups. */
 export function apiGroupList(groups: readonly ServedGroup[]): object {
   const named = groups.filter(({ name }) => name !== '').map(groupEntry);
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: named };
 }
 
-/** `/apis/<group>`, or undefined when it is not served. */
+/** The document `/apis/<group>`; undefined when the group is not served. */
 export function apiGroup(groups: readonly ServedGroup[], name: string): object | undefined {
   const group = groups.find((one) => one.name === name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) };
@@ -25,7 +25,7 @@ function groupEntry({ name, versions }: ServedGroup): object {
   return { name, versions: entries, preferredVersion: entries[0] };
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`, or undefined when this server does not serve it. */
+/** The document `/api/v1` or `/apis/<group>/<version>`; undefined when this server does not serve it. */
 export function apiResourceList(groups: readonly ServedGroup[], group: string, version: string): object | undefined {
   const found = groups.find(({ name }) => name === group)?.versions.find((one) => one.version === version);
   if (found === undefined || found.remote !== undefined) return undefined;
@@ -61,14 +61,14 @@ function legacyResources(definition: ResourceDefinition): readonly object[] {
   return [main, ...subresources];
 }
 
-/** Tells clients that migrate what is stored whether it is stored in another form now. */
+/** A hash of the storage version. Migration clients use it to find out whether the storage version has changed. */
 function storageVersionHash(definition: ResourceDefinition): string {
   const { group, version } = definition.storage ?? definition;
   const stored = `${group}/${version}/${definition.kind}`;
   return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
 }
 
-/** The aggregated form of `/api` (core) or `/apis` (all others). */
+/** The aggregated discovery document of `/api` (core group) or `/apis` (all other groups). */
 export function aggregatedDiscovery(groups: readonly ServedGroup[], root: 'api' | 'apis'): object {
   return {
     kind: 'APIGroupDiscoveryList',
@@ -110,7 +110,7 @@ function aggregatedResource(definition: ResourceDefinition): object {
   };
 }
 
-/** Custom resources come in an order of their own. */
+/** The verbs in discovery. Those of custom resources have their own order. */
 function verbsOf({ verbs, publishedSchema, publishedVerbs = verbs }: ResourceDefinition): readonly Verb[] {
   return publishedSchema === undefined ? sorted(verbs) : publishedVerbs;
 }

@@ -7,7 +7,7 @@ import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../../
 const MAX_MANAGER_LENGTH = 128;
 const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
 
-/** The resource that a request names. Throws NotFound for one that is not served. */
+/** Finds the resource of a request. Throws NotFound if it is not served. */
 export function decodeResource(ref: ResourceRef | undefined, resourceRegistry: ResourceRegistry): ResourceDefinition {
   const definition =
     ref === undefined
@@ -19,7 +19,7 @@ export function decodeResource(ref: ResourceRef | undefined, resourceRegistry: R
   return definition;
 }
 
-/** The object, or the subresource of one, that a write is about. */
+/** The target of a write: an object or a subresource. */
 export function decodeTarget(write: Write, resourceRegistry: ResourceRegistry): Target {
   const definition = decodeResource(write.resource, resourceRegistry);
   const target = { definition, namespace: write.namespace, name: write.name, subresource: write.subresource };
@@ -29,7 +29,7 @@ export function decodeTarget(write: Write, resourceRegistry: ResourceRegistry): 
   return target;
 }
 
-/** Objects of cluster scope have no namespace, all others have one. */
+/** Throws BadRequest unless namespaced objects have a namespace and others have none. */
 export function checkScope(definition: ResourceDefinition, namespace: string): void {
   if (definition.namespaced === (namespace !== '')) return;
   throw StatusError.badRequest(
@@ -49,7 +49,7 @@ export function decodeWriteOptions(write: Write): WriteOptions {
   return { dryRun: write.dryRun, fieldManager, fieldValidation: 'Strict', ...force };
 }
 
-/** The fence of a write; numbers beyond what can be a revision are refused. */
+/** The fence of a write. Throws for numbers that are not possible revisions. */
 export function decodeFence(fence: FenceMessage | undefined): RequestContext['fence'] {
   if (fence === undefined) return undefined;
   const epoch = Number(fence.epoch);
@@ -60,7 +60,7 @@ export function decodeFence(fence: FenceMessage | undefined): RequestContext['fe
   return { electionKey: fence.electionKey, epoch, incarnation: fence.incarnation, cacheRevision };
 }
 
-/** DeleteOptions from JSON text; an empty body is all defaults. */
+/** Decodes DeleteOptions from JSON. An empty body means all defaults. */
 export function decodeDeleteOptions(body: Uint8Array): DeleteOptions {
   const raw = body.length === 0 ? {} : parseObject(body);
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = raw;
@@ -91,7 +91,7 @@ function parseObject(body: Uint8Array): Record<string, unknown> {
   try {
     value = JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
-    // The parser's message is not needed: only our own clients send this.
+    // The message of the parser is not needed, since only Gantry's services call this.
     throw StatusError.badRequest('DeleteOptions: not JSON');
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {

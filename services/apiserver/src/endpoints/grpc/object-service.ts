@@ -51,7 +51,7 @@ export interface ObjectServiceOptions {
 
 const MAX_BATCH = 1000;
 
-/** The gRPC endpoint: the same registry as REST, for services that show a client certificate. */
+/** The gRPC endpoint of the registry, for services with a client certificate. */
 export function objectService(options: ObjectServiceOptions): GrpcService {
   const endpoint = new ObjectEndpoint(options);
   const write = {
@@ -127,7 +127,7 @@ class ObjectEndpoint {
     const definition = decodeResource(request.resource, this.#resourceRegistry);
     const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
     const target = { verb: 'watch', definition, namespace, name: '', subresource: '' };
-    // The opening of the watch is one event; its end is none.
+    // Only the start of the watch is in the audit log, not its end.
     const items = await this.#audited(call, undefined, target, (context) =>
       this.#registry.watch(context, definition, {
         namespace,
@@ -153,7 +153,7 @@ class ObjectEndpoint {
     }
     const fence = decodeFence(request.fence);
     const [first] = request.writes;
-    // The writes of a batch share its seats, by what the first one is.
+    // All writes of a batch share the same seats. The first write determines the flow schema.
     using _seats =
       first === undefined
         ? undefined
@@ -218,7 +218,7 @@ class ObjectEndpoint {
     }
   }
 
-  /** Waits for seats of flow control; they are given back at the end of the scope. */
+  /** Waits for seats of flow control. They are released at the end of the scope. */
   #admit(
     call: GrpcCall,
     about: Omit<Extract<FlowRequest, { kind: 'resource' }>, 'kind' | 'user'>,
@@ -227,7 +227,7 @@ class ObjectEndpoint {
     return admitCall(this.#flowControl, { kind: 'resource', user: userOf(call), ...about }, width, call.signal);
   }
 
-  /** Serves a request within flow control, with its audit events. */
+  /** Serves a request with flow control and audit events. */
   async #audited<T>(
     call: GrpcCall,
     fence: RequestContext['fence'],
@@ -278,12 +278,12 @@ function userOf({ identity }: GrpcCall): User {
   return userOfIdentity(identity.commonName, identity.organizations, identity.organizationalUnits);
 }
 
-/** The options of a deletion, decoded once the registry has authorised it. */
+/** The options of a delete. They are decoded after authorisation. */
 function deleteBodyOf({ body, dryRun }: Write): DeleteBody {
   return { read: async () => ({ options: decodeDeleteOptions(body), dryRun }) };
 }
 
-/** The path at which REST serves the same. */
+/** The REST path of the target. */
 function pathOf({ definition, namespace, name, subresource }: Target): string {
   const { group, version, resource } = definition;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

@@ -2,13 +2,13 @@ import { create } from '@bufbuild/protobuf';
 import { type WatchBatch, WatchBatchSchema, type WatchEvent, WatchEventSchema } from '@gantry/proto';
 import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 
-/** Bounds of one message. */
+/** Limits of one message. */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Packs a watch into messages: what has gathered while the last one was written goes as one, within bounds. Each says up to
- * which version everything has been told.
+ * Packs the items of a watch into messages. A message has all items that arrived while the previous one was written, within the limits.
+ * Each message has the version up to which all events were sent.
  */
 export async function* packWatch(
   items: AsyncIterable<readonly WatchItem[]>,
@@ -16,7 +16,7 @@ export async function* packWatch(
 ): AsyncIterable<WatchBatch> {
   for await (const batch of items) {
     yield* pack(batch, jsonOf);
-    // One turn of the event loop, so that changes of the same moment travel together.
+    // Wait one turn of the event loop, so that concurrent changes are in one message.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
@@ -48,7 +48,7 @@ function* pack(items: readonly WatchItem[], jsonOf: (response: ObjectResponse) =
   if (events.length > 0 || resourceVersion !== '') yield create(WatchBatchSchema, { events, resourceVersion });
 }
 
-/** The object as everybody is shown it, in bytes that are shared. */
+/** The JSON of the whole object, in shared bytes. */
 export function wholeJson(response: ObjectResponse): Uint8Array {
   return response.json();
 }

@@ -64,8 +64,8 @@ function addressOf(found: KubeObject | undefined, name: string): string {
 }
 
 /**
- * Headers go out with the first part, which an agent sends as soon as there is a log: its refusal can still be a Status. A failure later
- * ends the text, as in Kubernetes.
+ * Sends a log as text. The headers are sent with the first chunk, so that an error of the agent before it can still be a Status. A later
+ * failure ends the text, as in Kubernetes.
  */
 async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const { res, signal } = exchange;
@@ -89,7 +89,7 @@ async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Prom
   res.end();
 }
 
-/** The same in messages of a WebSocket, for a client that asks for one. The handshake takes the place of the headers. */
+/** Sends a log as WebSocket messages, for a client that requests it. The handshake replaces the headers. */
 async function sendMessages(
   exchange: AuthenticatedExchange,
   upgrade: Upgrade,
@@ -125,7 +125,7 @@ async function sendMessages(
     }
   } catch (error) {
     if (messages === undefined && !signal.aborted) throw error;
-    // The handshake is done: only the code of the closure can say it.
+    // After the handshake, only the close code can report the failure.
     content = 'incomplete';
   }
   if (messages === undefined && upgrade.socket.destroyed) return;

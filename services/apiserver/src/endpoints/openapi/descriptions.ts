@@ -14,8 +14,8 @@ import { typeText } from './type-texts.ts';
 const NOTHING: Readonly<Record<string, string>> = {};
 
 /**
- * What is said about schemas and fields: from the file that the build puts beside the bundle, otherwise from the packages that
- * the build takes it from. Read when first asked for.
+ * Descriptions of schemas and fields. They come from a file next to the bundle; without it, from the packages from which the build makes
+ * that file. They are read at the first use.
  */
 export function createDescribe(definitions: readonly ResourceDefinition[]): Describe {
   let read = (): Descriptions => {
@@ -40,7 +40,7 @@ function load(definitions: readonly ResourceDefinition[]): Descriptions {
   return extractDescriptions(schemasOf(definitions));
 }
 
-/** Every schema that the documents of these resources hold. */
+/** All schemas in the documents of these resources. */
 export function schemasOf(definitions: readonly ResourceDefinition[]): readonly string[] {
   return reachableSchemas(
     definitions.flatMap((definition) => {

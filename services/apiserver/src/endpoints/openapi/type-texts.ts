@@ -5,8 +5,8 @@ const KIND = 'The kind of this object: the name of its schema.';
 const ENVELOPE: Texts = { apiVersion: API_VERSION, kind: KIND };
 
 /**
- * Types of which the declarations that all other descriptions come from say nothing, and their fields. `''` is the type itself. The words
- * are our own. Fields of JSONSchemaProps have none in Kubernetes: JSON Schema describes them.
+ * Descriptions of types, and of their fields, that have none in the declarations of the other descriptions. `''` is the type itself. The
+ * texts are Gantry's own. Fields of JSONSchemaProps have no description in Kubernetes either, since JSON Schema defines them.
  */
 const TYPE_TEXTS: Readonly<Record<string, Texts>> = {
   'authentication.v1.TokenRequest': { '': 'TokenRequest asks for a token of a service account.', ...ENVELOPE },
@@ -94,7 +94,7 @@ const TYPE_TEXTS: Readonly<Record<string, Texts>> = {
   },
 };
 
-/** What our own words say of a type, or of a field of it. */
+/** Gantry's own description of a type or a field. */
 export function typeText(schema: string, field: string): string | undefined {
   const texts = Object.hasOwn(TYPE_TEXTS, schema) ? TYPE_TEXTS[schema] : undefined;
   return texts !== undefined && Object.hasOwn(texts, field) ? texts[field] : undefined;

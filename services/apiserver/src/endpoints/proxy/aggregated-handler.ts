@@ -13,17 +13,17 @@ import type { RemoteServers } from '../../aggregation/remote-servers.ts';
 import { authorizeByPath, isLastingPart } from '../request-attributes.ts';
 import type { AuditedRequest } from '../../audit/index.ts';
 
-/** Serves what extension servers serve, through them. */
+/** Forwards requests to extension servers. */
 export interface AggregatedApis {
-  /** Who serves the path, when it is not this server. */
+  /** The extension server of a path; undefined if this server serves it. */
   find(path: string): RemoteApi | undefined;
-  /** Whether the request is one that may go on for long: a watch, or one for another protocol. */
+  /** Whether the request is long-running: a watch, or a request for a protocol switch. */
   isLasting({ req }: Exchange, attributes: AuditedRequest): boolean;
-  /** Authorises the request and passes it on. */
+  /** Authorises the request and forwards it. */
   serve(exchange: AuthenticatedExchange, remote: RemoteApi): Promise<void>;
 }
 
-/** Clients ask each server what it has before they do anything: one that hangs must not stop them. */
+/** Timeout of discovery requests. Clients do discovery first, so a server that hangs must not block them. */
 const DISCOVERY_MS = 5000;
 
 export function createAggregatedApis(dependencies: {
@@ -52,7 +52,7 @@ export function createAggregatedApis(dependencies: {
   };
 }
 
-/** Sends the request on to the extension server, with the word of who asks. */
+/** Forwards the request to the extension server, with headers that name the user. */
 async function passOn(
   exchange: AuthenticatedExchange,
   remote: RemoteApi,
@@ -63,7 +63,7 @@ async function passOn(
     await unavailable(exchange, 'service unavailable');
     return;
   }
-  // Escaped anew from what was authorised: the server cannot read another path out of it.
+  // The authorised path is escaped again, so that the server parses exactly this path.
   const target = `${encodePath(exchange.path)}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
   const headers = { ...userHeaders(exchange.user, exchange.req.headers), host: undefined };
   try {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { Exchange } from '../../http/exchange.ts';
 
-/** What is about one connection only (RFC 9110, 7.6.1). */
+/** Headers of a single connection (RFC 9110, 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -17,7 +17,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 /** Headers that this server has processed and does not forward. */
 const CONSUMED = /^(authorization|expect|impersonate-.*|:.*)$/;
 
-/** A backend must not open the cluster's API to pages of other origins. */
+/** CORS headers of a backend are dropped, since they would allow other origins to use the cluster's API. */
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$|^access-control-expose-headers$/;
 
 function without(headers: IncomingHttpHeaders, isDropped: (name: string) => boolean): OutgoingHttpHeaders {
@@ -28,7 +28,7 @@ function without(headers: IncomingHttpHeaders, isDropped: (name: string) => bool
   return Object.fromEntries(kept);
 }
 
-/** Headers for the backend: the client's own, and whence the request came. */
+/** Headers for the backend: those of the client, and the X-Forwarded headers. */
 export function requestHeaders({ req, res }: Exchange, forwardedUri: string): OutgoingHttpHeaders {
   const headers = without(req.headers, (name) => CONSUMED.test(name));
   const client = req.socket.remoteAddress ?? '';
@@ -42,7 +42,7 @@ export function requestHeaders({ req, res }: Exchange, forwardedUri: string): Ou
   };
 }
 
-/** The backend's headers for the client. */
+/** Headers for the client: those of the backend that may be forwarded. */
 export function responseHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return without(headers, (name) => CORS.test(name) || name === 'audit-id');
 }

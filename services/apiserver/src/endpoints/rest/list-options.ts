@@ -2,7 +2,7 @@ import { type FieldError, forbidden, notSupported } from '@gantry/objects';
 import { parseBoolean, parseInt64 } from '../../http/query.ts';
 import type { ListRequest, WatchRequest } from '../../registry/index.ts';
 
-/** What a list or a watch asks, as the query says it; not yet checked. */
+/** The options of a list or watch from the query, not validated. */
 export interface ListOptions extends ListRequest {
   readonly watch: boolean;
   readonly allowBookmarks: boolean;
@@ -10,7 +10,7 @@ export interface ListOptions extends ListRequest {
   readonly timeoutSeconds: number | undefined;
 }
 
-/** Reads metav1.ListOptions, with Kubernetes' defaults. */
+/** Parses metav1.ListOptions and sets Kubernetes' defaults. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const match = query.get('resourceVersionMatch') ?? '';
   const limit = parseInt64(query, 'limit') ?? 0;
@@ -30,7 +30,7 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
   return { ...options, faults: options.watch ? watchErrors(options) : listErrors(options) };
 }
 
-/** A watch that names no version begins with everything that exists, as if it had asked for that. */
+/** A watch without a version starts with all existing objects, as with sendInitialEvents. */
 function withDefaults(options: ListOptions): ListOptions {
   const { watch, sendInitialEvents, resourceVersion, resourceVersionMatch } = options;
   const unsaid = sendInitialEvents === undefined && resourceVersionMatch === '';
@@ -41,8 +41,8 @@ function withDefaults(options: ListOptions): ListOptions {
 const MATCH = 'resourceVersionMatch';
 
 /**
- * Where list options contradict each other, in Kubernetes' words. A watch by a path of its own (`/watch/`) whose query does not
- * say so is held to these rules too.
+ * The errors of options that contradict each other, with Kubernetes' messages. The rules also apply to a watch by an old path (`/watch/`)
+ * whose query has no `watch`.
  */
 function listErrors(options: ListOptions): readonly FieldError[] {
   const match: string = options.resourceVersionMatch;
@@ -85,7 +85,7 @@ function watchErrors(options: ListOptions): readonly FieldError[] {
   return errors;
 }
 
-/** The part of list options that a watch uses. */
+/** The list options that a watch uses. */
 export function watchRequestOf(options: ListOptions): WatchRequest {
   const { namespace, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch } = options;
   const { sendInitialEvents, allowBookmarks, faults = [] } = options;

@@ -7,17 +7,17 @@ import type { User } from '../../auth/user.ts';
 import { connectionOf, http2StreamOf, transportOf } from '../../http/client-connection.ts';
 import { header } from '../../http/exchange.ts';
 
-/** What is known of a connection's client. */
+/** The client of a connection. */
 export interface Client {
   /** The certificate that TLS has verified. */
   readonly certificate: PeerCertificate | undefined;
   readonly trusted: TrustedPeer | undefined;
-  /** Whether a certificate came. */
+  /** Whether the client has sent a certificate. */
   readonly shown: 'certificate' | 'none';
   connection: Connection | undefined;
 }
 
-/** The clients of connections, asked of TLS once. */
+/** The clients by connection. The data of TLS is read once per connection. */
 const clients = new WeakMap<object, Client>();
 
 /** The client of a request's connection. */
@@ -40,7 +40,7 @@ export function clientOf(req: IncomingMessage, trust: PeerTrust): Client {
   return client;
 }
 
-/** What TLS knows of the client, if that is still so, and its Authorization header. */
+/** The verified certificate of the client, if it is still valid, and its Authorization header. */
 export function credentialsOf(req: IncomingMessage, client: Client, trust: PeerTrust): Credentials {
   const authorization = header(req, 'authorization');
   if (client.shown === 'none') return { certificate: undefined, authorization };
@@ -49,7 +49,7 @@ export function credentialsOf(req: IncomingMessage, client: Client, trust: PeerT
   return { certificate: isGood ? certificate : 'untrusted', authorization };
 }
 
-/** From the first request of a user on, a connection counts as that user's. */
+/** Counts the connection for the user of its first authenticated request. */
 export function ownConnection(client: Client, requester: User): void {
   if (client.connection === undefined || requester === ANONYMOUS) return;
   client.connection.belongsTo(requester.name);

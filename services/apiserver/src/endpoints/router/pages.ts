@@ -15,10 +15,10 @@ import type { ResourceIndex } from '../request-info.ts';
 import { type HealthChecks, healthRoutes } from './health-routes.ts';
 import { answerUnknown } from './not-served.ts';
 
-/** The Kubernetes API that is spoken. The one place that states it. */
+/** The version of the Kubernetes API. It is defined only here. */
 const KUBERNETES_VERSION = { major: 1, minor: 36, patch: 2 } as const;
 
-/** What `/version` answers. */
+/** The response of `/version`. */
 function versionInfo(): Readonly<Record<string, string>> {
   const { major, minor, patch } = KUBERNETES_VERSION;
   return {
@@ -38,7 +38,7 @@ function versionInfo(): Readonly<Record<string, string>> {
   };
 }
 
-/** The version that OpenAPI documents name. As in Kubernetes, the emulated one, which has no patch. */
+/** The version in OpenAPI documents. As in Kubernetes, it is the emulated version, without a patch number. */
 function openApiVersion(): string {
   const { major, minor } = KUBERNETES_VERSION;
   return `${major}.${minor}`;
@@ -53,10 +53,10 @@ interface PageOptions {
   readonly resourceRegistry: ResourceIndex;
 }
 
-/** Answers an authorised request for a path that is no resource. */
+/** Serves an authorised request for a path that is not a resource. */
 export type ServePage = (exchange: Exchange) => Promise<void>;
 
-/** Everything that is served and is no resource. */
+/** Creates the pages: all served paths that are not resources. */
 export function createPages({
   published,
   checks,
@@ -82,7 +82,7 @@ export function createPages({
     exchange.path.startsWith('/') ? dispatch(router, exchange) : answerUnknown(exchange, resourceRegistry);
 }
 
-/** Lets a router answer. It reads the path that was authorised, written anew, instead of what the client sent. */
+/** Passes a request to a router. The router gets the authorised path, escaped again, instead of the client's URL. */
 function dispatch(router: Router, exchange: Exchange): Promise<void> {
   const { res, path } = exchange;
   const req = Object.assign(exchange.req, { url: encodePath(path) });
@@ -92,7 +92,7 @@ function dispatch(router: Router, exchange: Exchange): Promise<void> {
   });
 }
 
-/** For readers, whoever asks. */
+/** A page with indented JSON for all clients. */
 function indented(value: () => unknown): Page {
   return page((exchange) =>
     sendBytes(exchange, 200, 'application/json', Buffer.from(JSON.stringify(value(), undefined, 2))),

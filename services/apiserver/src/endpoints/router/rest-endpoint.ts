@@ -32,7 +32,7 @@ import { createResourceHandler } from '../rest/resource-handler.ts';
 import { createHttpEndpoint, type HttpEndpoint } from './http-endpoint.ts';
 import { createTables } from '../rest/table.ts';
 
-/** How long a request for what is not served yet waits to hear of it. */
+/** How long a request for an unknown resource waits until the resource registry is up to date. */
 const CATCH_UP_MS = 1000;
 
 export interface RestEndpointOptions {
@@ -43,13 +43,13 @@ export interface RestEndpointOptions {
   readonly lookup: ObjectLookup;
   readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly tls: TlsSource;
-  /** The client certificate for agents, and the authority of their servers. */
+  /** The client certificate for calls to agents, and the CA of the agents' servers. */
   readonly agentTls: TlsSource;
   readonly agentStreams: AgentStreams;
   readonly agentLogs: AgentLogs;
   readonly signingKeys: SigningKeySource;
   readonly tokens: readonly TokenAuthenticator[];
-  /** Authenticates again, from time to time, what lasts. */
+  /** Authenticates long-running requests again at intervals. */
   readonly standing: StandingRequests;
   readonly checks: HealthChecks;
   readonly clock: Clock;
@@ -61,11 +61,11 @@ export interface RestEndpointOptions {
   readonly activities: Activities;
   readonly flowControl: FlowController;
   readonly starts: Starts;
-  /** Aborted when lasting streams must end. */
+  /** Aborted when long-running requests must end. */
   readonly stopping: AbortSignal;
 }
 
-/** Everything behind the REST port. */
+/** Creates the endpoint of the REST port. */
 export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
   const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const { index, directory } = options.aggregation;

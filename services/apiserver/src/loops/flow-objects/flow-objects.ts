@@ -7,7 +7,7 @@ import { FLOW_GROUP, flowStandingObjects } from '../bootstrap/standing-objects.t
 import type { LoopbackClient } from '../../loopback-client.ts';
 import { withDangling } from './plan-dangling.ts';
 
-/** How often they are looked at without a change: Kubernetes' interval. */
+/** Interval of checks without a change, as in Kubernetes. */
 const INTERVAL_MS = 60_000;
 const SCHEMAS: ResourceRef = { group: FLOW_GROUP, version: 'v1', resource: 'flowschemas' };
 const LEVELS: ResourceRef = { group: FLOW_GROUP, version: 'v1', resource: 'prioritylevelconfigurations' };
@@ -21,9 +21,9 @@ export interface FlowObjectsOptions {
 }
 
 /**
- * Keeps the flow schemas and priority levels that every cluster has: deleted ones come back, and suggested ones follow their default
- * unless their owner has taken them over. Each schema's status says whether its level exists. Idempotent; any number of apiservers may
- * run it at once.
+ * Maintains the default flow schemas and priority levels. Creates deleted ones again. Updates suggested ones to their defaults, unless
+ * users have disabled that by annotation. Writes into the status of each schema whether its level exists. Idempotent; several apiservers
+ * may run it at the same time.
  */
 export function flowObjects(options: FlowObjectsOptions): GroupMember {
   const { client, cache, clock, logger } = options;

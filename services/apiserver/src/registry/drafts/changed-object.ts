@@ -12,28 +12,28 @@ import { responseOf } from '../objects/response-of.ts';
 import { requireValidChange } from '../objects/validation.ts';
 import type { Attempt, Draft, StoredState, WriteParts } from '../writing/write.ts';
 
-/** What admission judges instead of the object: the kind that a subresource takes. */
+/** The object that admission checks instead of the stored kind: the kind of a subresource. */
 export interface View {
   readonly operation: 'create' | 'update';
   readonly kind: AdmissionRequest['kind'];
   readonly of: (object: KubeObject) => KubeObject;
   readonly old: KubeObject | undefined;
-  /** Puts the view, which admission may have changed, back into the object. */
+  /** Writes the view back into the object. Admission may have changed the view. */
   readonly put: (object: KubeObject, view: KubeObject) => void;
 }
 
 export interface Change {
   readonly stored: StoredState;
-  /** The new object; the stored one is not touched. */
+  /** The new object, which is a copy of the stored one. */
   readonly object: KubeObject;
-  /** Whether the managers of its fields are recorded in it already. */
+  /** Whether the object already has its managed fields. */
   readonly managers: 'recorded' | 'unrecorded';
   readonly view?: View;
-  /** An assignment by the scheduler changes the spec and keeps the generation. */
+  /** 'kept' for a binding of the scheduler, which changes the spec but not the generation. */
   readonly generation?: 'kept';
 }
 
-/** A stored object that is changed: as a whole, or the part that a subresource writes. */
+/** The draft of an update: of the whole object, or of the part that a subresource writes. */
 export class ChangedObject implements Draft {
   readonly object: KubeObject;
   readonly #parts: WriteParts;
@@ -134,7 +134,7 @@ export class ChangedObject implements Draft {
     return this.#change.stored.object;
   }
 
-  /** Whether the form in which the object is stored is the stored one: otherwise even an update that changes nothing is written. */
+  /** Whether the stored object is already in the storage version. If not, even an update without changes is written. */
   async #isStoredAlike(): Promise<boolean> {
     const { definition } = this.#attempt.target;
     if (definition.storage === undefined) return true;

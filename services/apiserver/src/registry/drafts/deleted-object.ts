@@ -9,10 +9,10 @@ import type { DeleteOptions } from '../contract/registry.ts';
 import { responseOf } from '../objects/response-of.ts';
 import type { Attempt, Draft, StoredState, WriteParts } from '../writing/write.ts';
 
-/** How often an object that others still write to is removed after it was marked. */
+/** Maximum attempts to remove a marked object that others still write. */
 const MAX_REMOVALS = 5;
 
-/** An object that is deleted, or marked when finalizers or a grace period keep it. */
+/** The draft of a delete. It removes the object, or marks it if finalizers or a grace period keep it. */
 export class DeletedObject implements Draft {
   readonly object: KubeObject;
   readonly #parts: WriteParts;
@@ -28,7 +28,7 @@ export class DeletedObject implements Draft {
   }
 
   record(): void {
-    // A deletion sets no fields of its own.
+    // A delete sets no fields that have managers.
   }
 
   admissionRequest(): AdmissionRequest {
@@ -49,11 +49,11 @@ export class DeletedObject implements Draft {
   }
 
   prepare(): void {
-    // What a deletion sets depends on its plan, which `commit` makes.
+    // The fields that a delete sets depend on its plan, which `commit` makes.
   }
 
   validate(): Promise<void> {
-    // The object stays as it is stored.
+    // The object does not change, so there is nothing to validate.
     return Promise.resolve();
   }
 
@@ -98,10 +98,10 @@ export class DeletedObject implements Draft {
       const removed = await this.#store(current, undefined);
       if (removed.kind !== 'conflict') return removed;
       const found = removed.current;
-      // Who sees the mark, an agent or a controller, may remove the object before us: it is removed all the same.
+      // An agent or a controller may see the mark and remove the object first. The effect is the same.
       if (found === undefined || found.response.object.metadata.uid !== object.metadata.uid)
         return { ...marked, effect: 'removed' };
-      // Or may report its end: it is removed with that report. A new attempt from the beginning would not know that the mark is ours.
+      // Or it may write the status: remove the object with that status. A new attempt from the start would not know who has set the mark.
       const isKept = (found.response.object.metadata.finalizers ?? []).length > 0;
       if (isKept || attempts === MAX_REMOVALS) return removed;
       current = found;
@@ -123,7 +123,7 @@ function versionOf({ object }: Entry['response']): number {
   return Number(object.metadata.resourceVersion);
 }
 
-/** The options as webhooks and expressions see them. */
+/** DeleteOptions as webhooks and expressions see them. */
 function shownOptions(options: DeleteOptions, dryRun: boolean): JsonObject {
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = options;
   return {

@@ -9,10 +9,10 @@ import {
 import type { InTurns } from '@gantry/base';
 import { type FieldError, type KubeObject, StatusError } from '@gantry/objects';
 
-/** Computes, with other work in between when it takes long. */
+/** Runs a computation in turns, so that a long one does not block the event loop. */
 export type Compute = <T>(work: InTurns<T>) => Promise<T>;
 
-/** What rules found; without a promise where they found it at once. */
+/** The errors of validation rules. Returns a promise only if the evaluation needs several turns. */
 export function errorsInTurns(
   compute: Compute,
   errors: Errors,
@@ -20,7 +20,7 @@ export function errorsInTurns(
   return typeof errors === 'function' ? compute(errors) : errors;
 }
 
-/** Refuses a new object that is not valid. */
+/** Throws Invalid for an invalid new object. */
 export async function requireValidNew(
   compute: Compute,
   definition: ResourceDefinition,
@@ -29,7 +29,7 @@ export async function requireValidNew(
   requireNone(definition, object, await errorsInTurns(compute, validateNewInTurns(definition, object)));
 }
 
-/** Refuses a change that is not valid. A subresource has its own rules. */
+/** Throws Invalid for an invalid update. A subresource has its own rules. */
 export async function requireValidChange(
   compute: Compute,
   { definition, subresource }: { definition: ResourceDefinition; subresource: SubresourceDefinition | undefined },
@@ -45,7 +45,7 @@ export async function requireValidChange(
 
 function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  // Kubernetes names the kind that it stores, and of custom resources the one that was sent.
+  // The message names the stored kind, and for custom resources the sent kind, as in Kubernetes.
   const { group } = definition.storage ?? definition;
   const kind = definition.publishedSchema === undefined ? definition.kind : object.kind;
   throw StatusError.invalid(group, kind, object.metadata.name ?? '', errors);

@@ -3,15 +3,15 @@ import type { KubeObject } from '@gantry/objects';
 import { type Entry, type Filter, objectKey, type ResourceCache, type Watcher } from '../../cache/index.ts';
 import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
 
-/** What is watched where a server elsewhere converts: everything of a namespace as it is stored, narrowed down afterwards. */
+/** The filter for stored objects if a webhook converts: all objects of the namespace. The other conditions apply after the conversion. */
 export function storedFilter({ namespace, key, matches: _matches }: Filter): Filter {
   const inNamespace = (object: KubeObject) => namespace === '' || object.metadata.namespace === namespace;
   return { namespace, selectsAll: key === undefined, matches: inNamespace, key };
 }
 
 /**
- * The items of a watch on stored objects as another version shows them. `show` asks the server that converts: when it fails,
- * the watch fails. ADDED and DELETED follow from the objects that were shown before.
+ * Converts the items of a watch of stored objects to another version. `show` calls the conversion webhook; when it fails, the watch fails.
+ * ADDED and DELETED depend on whether the object was sent before.
  */
 export async function* convertedWatch(
   watcher: Watcher,
@@ -19,7 +19,7 @@ export async function* convertedWatch(
     readonly definition: ResourceDefinition;
     readonly resource: ResourceCache;
     readonly filter: Filter;
-    /** Whether the watch begins with everything that exists, so that all it has in sight is known. */
+    /** Whether the watch starts with all existing objects. Then the set of visible objects is known. */
     readonly fromState: boolean;
     readonly show: (stored: Entry) => Promise<Entry>;
   },
@@ -55,11 +55,11 @@ function typeFor(
 ): 'ADDED' | 'MODIFIED' | 'DELETED' | undefined {
   if (type === 'DELETED') return matches || wasVisible ? 'DELETED' : undefined;
   if (matches) return type === 'ADDED' || (fromState && !wasVisible) ? 'ADDED' : 'MODIFIED';
-  // A watch that was resumed may have shown it before.
+  // A resumed watch may have sent the object before its restart.
   return wasVisible || (!fromState && type === 'MODIFIED') ? 'DELETED' : undefined;
 }
 
-/** The cache's own entry if it is still that one, so that its conversion is shared. */
+/** The entry of the cache if it is the same version, so that readers share its conversion. */
 function entryOf(response: ObjectResponse, definition: ResourceDefinition, resource: ResourceCache): Entry {
   const { namespace = '', name = '', resourceVersion = '' } = response.object.metadata;
   const key = objectKey(definition, namespace, name);

@@ -11,7 +11,7 @@ const FIXED_FIELDS: Readonly<Record<string, (object: KubeObject) => string>> = {
 
 const ANY_FIELD = { supports: () => true, refusal: (field: string) => StatusError.badRequest(field) };
 
-/** Reads both selectors. Throws BadRequest with Kubernetes' words, and Invalid where the request contradicts itself. */
+/** Parses both selectors. Throws BadRequest with Kubernetes' message, and Invalid if parameters contradict each other. */
 export function filterOf(
   definition: ResourceDefinition,
   request: Pick<ListRequest, 'namespace' | 'labelSelector' | 'fieldSelector' | 'faults'>,
@@ -20,7 +20,7 @@ export function filterOf(
   const labels = parseLabelSelector(request.labelSelector);
   const { faults = [] } = request;
   if (faults.length > 0) {
-    // Whether there are such fields is asked later than whether the selector is one.
+    // As in Kubernetes, the syntax of the selector is checked before `faults`, and its fields after them.
     parseFieldSelector(request.fieldSelector, ANY_FIELD);
     throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', faults);
   }
@@ -47,7 +47,7 @@ export function filterOf(
 const MIN_VERSION = 256;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses a client's resourceVersion; undefined for '' and '0'. BadRequest in Go's words for anything that is not a number. */
+/** Parses a resourceVersion. Undefined for '' and '0'. Throws BadRequest with Go's message for anything that is not a number. */
 export function parseResourceVersion(text: string, prefix = ''): ResourceVersion | undefined {
   if (text === '') return undefined;
   const why = /^[0-9]+$/.test(text) ? (isOutOfRange(text) ? 'value out of range' : '') : 'invalid syntax';
@@ -57,25 +57,25 @@ export function parseResourceVersion(text: string, prefix = ''): ResourceVersion
       `${prefix}resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${why}`,
     );
   }
-  // A number that is too big to be exact is no version that was ever given: only its text is shown.
+  // A number above the safe integers was never a version. Messages show its text, so the loss of precision does not matter.
   const value = Number(text);
   return value === 0 ? undefined : value;
 }
 
-/** Whether digits make more than 64 bits; long texts are not calculated with. */
+/** Whether a number needs more than 64 bits. Long texts are not parsed. */
 function isOutOfRange(digits: string): boolean {
   const significant = digits.replace(/^0+/, '');
   return significant.length > 20 || BigInt(significant === '' ? 0 : significant) > MAX_UINT64;
 }
 
-/** The error for a version below every version that was ever given. */
+/** The error for a version below the smallest possible one; undefined for other versions. */
 export function tooOld(version: ResourceVersion): StatusError | undefined {
   return version < MIN_VERSION
     ? StatusError.expired('The resourceVersion for the provided list is too old.')
     : undefined;
 }
 
-/** The error for a version that this apiserver has not seen in time. */
+/** The error for a version that the cache has not reached in time. */
 export function tooLargeVersion(asked: string, current: ResourceVersion): StatusError {
   return new StatusError('Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     details: {

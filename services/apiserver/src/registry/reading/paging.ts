@@ -2,12 +2,12 @@ import { type Status, StatusError } from '@gantry/objects';
 import { type Entry, type Filter, formatContinueToken, parseContinueToken, prefixBounds } from '../../cache/index.ts';
 import type { ResourceVersion } from '../../storage/object-store.ts';
 
-/** A part of a list. */
+/** One page of a list. */
 export interface Page {
   readonly items: readonly Entry[];
-  /** Key to go on from, when there is more. */
+  /** The first key of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** How many keys lie beyond it. */
+  /** The number of keys after this page. */
   readonly remaining: number;
 }
 
@@ -32,12 +32,12 @@ export function pageOf(
   return { items, next: undefined, remaining: 0 };
 }
 
-/** The token that goes on at `next`. */
+/** The continue token for the page that starts at `next`. */
 export function tokenAfter(next: string, prefix: string, resourceVersion: ResourceVersion): string {
   return formatContinueToken({ resourceVersion, start: next.slice(prefix.length) });
 }
 
-/** Where a token says to go on, inside `prefix`. */
+/** Parses a continue token. The start key is below `prefix`. */
 export function startOf(
   token: string,
   prefix: string,
@@ -46,7 +46,7 @@ export function startOf(
   return { startKey: `${prefix}${start}`, resourceVersion };
 }
 
-/** 410 with a token that goes on without consistency. */
+/** The error 410, with a token that continues the list without consistency. */
 class ContinueExpiredError extends StatusError {
   readonly #token: string;
 
@@ -66,7 +66,7 @@ class ContinueExpiredError extends StatusError {
   }
 }
 
-/** The error for a token whose revision is compacted away; `start` is relative to the list's prefix. */
+/** The error for a token whose revision was compacted. `start` is relative to the prefix of the list. */
 export function continueExpired(start: string): StatusError {
   return new ContinueExpiredError(formatContinueToken({ resourceVersion: undefined, start }));
 }

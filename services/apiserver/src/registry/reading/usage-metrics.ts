@@ -26,8 +26,8 @@ export function isUsageMetrics({ group }: Target['definition']): boolean {
 }
 
 /**
- * NodeMetrics and PodMetrics. The agents of the nodes that a request concerns are asked; what they do not know is left out of
- * lists and not found, as metrics-server has it. An agent is believed about pods that are bound to its own node.
+ * Reads NodeMetrics and PodMetrics from the agents of the requested nodes and pods. As in metrics-server, lists omit objects without
+ * usage, and a get responds with NotFound. The usage of a pod is accepted only from the agent of its node.
  */
 export class UsageMetrics {
   readonly #options: UsageMetricsOptions;
@@ -57,10 +57,10 @@ export class UsageMetrics {
     return { items: items.map(responseOf), resourceVersion: 0, continueToken: '', remainingItemCount: undefined };
   };
 
-  /** The pods or nodes that a list is about, by name. Throws as `filterOf`. */
+  /** The pods or nodes that a list selects, by name. Throws like `filterOf`. */
   #selected(definition: ResourceDefinition, request: ListRequest): readonly KubeObject[] {
     const of = objectsOf(definition);
-    // Refuses fields that pods can be selected by, and their metrics cannot.
+    // Rejects field selectors that pods support but their metrics do not.
     filterOf(definition, request);
     const filter = filterOf(of, request);
     return this.#options.cache
@@ -125,7 +125,7 @@ function podMetricsOf({ metadata }: KubeObject, { pods }: NodeUsage, now: string
   };
 }
 
-/** As metrics-server's: the name and labels of what was measured, made now. */
+/** The metadata of metrics, as in metrics-server: name and labels of the pod or node, and the current time. */
 function metadataOf({ name, namespace, labels }: KubeObject['metadata'], now: string): KubeObject['metadata'] {
   return { name, namespace, creationTimestamp: now, labels };
 }

@@ -12,17 +12,17 @@ import {
 import { formatTime, type Instant } from '@gantry/base';
 import type { DeleteOptions } from '../contract/registry.ts';
 
-/** Short name of the schema of the eviction subresource. */
+/** The short name of the schema of the eviction subresource. */
 export const EVICTION_SCHEMA = 'policy.v1.Eviction';
 
-/** Evictions that the budget's controller has not yet seen, at most. */
+/** Maximum number of evictions that the disruption controller has not observed yet. */
 const MAX_DISRUPTED_PODS = 2000;
 const RETRY_SECONDS = 10;
 const REFUSED = "Cannot evict pod as it would violate the pod's disruption budget.";
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudget' };
 const PROPAGATION = ['Orphan', 'Background', 'Foreground'] as const;
 
-/** How an eviction asks for the pod to be deleted. Throws BadRequest or Invalid. */
+/** The delete options of an eviction. Throws BadRequest or Invalid. */
 export function evictionDeleteOptions(
   eviction: Eviction,
   dryRun: boolean,
@@ -60,12 +60,12 @@ export function evictionDeleteOptions(
   };
 }
 
-/** Whether a pod has nothing to disrupt: it is pending, has ended, or is being deleted. */
+/** Whether the eviction of a pod disrupts nothing: the pod is pending, has ended, or is being deleted. */
 export function needsNoBudget({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(status?.phase ?? '');
 }
 
-/** The budgets that select a pod. One without a selector selects none. */
+/** The budgets that select a pod. A budget without a selector selects no pods. */
 export function budgetsOf(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
   const labels = pod.metadata.labels ?? {};
   return budgets.filter(({ spec }) => {
@@ -74,7 +74,7 @@ export function budgetsOf(pod: Pod, budgets: readonly PodDisruptionBudget[]): re
   });
 }
 
-/** Whether the pod, which is not ready, may be evicted without taking a disruption from the budget. */
+/** Whether a pod that is not ready may be evicted without taking a disruption from the budget. */
 export function isUncounted(pod: Pod, { spec, status }: PodDisruptionBudget): boolean {
   const isReady = (pod.status?.conditions ?? []).some(({ type, status: is }) => type === 'Ready' && is === 'True');
   if (isReady) return false;
@@ -83,7 +83,7 @@ export function isUncounted(pod: Pod, { spec, status }: PodDisruptionBudget): bo
   return desired > 0 && (status?.currentHealthy ?? 0) >= desired;
 }
 
-/** The budget with one disruption less and the pod noted; throws when it allows none. Pure. */
+/** Returns the budget with one disruption less and with the pod recorded. Throws when the budget allows no disruption. Pure. */
 export function takeDisruption(budget: PodDisruptionBudget, podName: string, now: Instant): PodDisruptionBudget {
   const { name = '', generation = 0 } = budget.metadata;
   const status = budget.status ?? {};
@@ -132,7 +132,7 @@ function whyNone({ metadata, status }: PodDisruptionBudget): string {
   return message === '' ? none : `${none} (${reason}): ${message}`;
 }
 
-/** 429 while the budget's controller has not caught up, or the pod changed under an eviction that was not counted. */
+/** The error 429: the disruption controller has not caught up, or the pod has changed during an uncounted eviction. */
 export function stillProcessed(name: string): StatusError {
   return refusal(`The disruption budget ${name} is still being processed by the server.`, RETRY_SECONDS);
 }
@@ -143,7 +143,7 @@ function refusal(message: string, retryAfterSeconds?: number): StatusError {
   });
 }
 
-/** The pod with the condition DisruptionTarget. Pure. */
+/** Returns a copy of the pod with the condition DisruptionTarget. Pure. */
 export function withDisruptionTarget(pod: Pod, now: Instant): Pod {
   const marked = cloneJson(pod);
   const conditions = pod.status?.conditions ?? [];

@@ -8,13 +8,13 @@ import {
   labelSelectorFrom,
 } from '@gantry/objects';
 
-/** The paths of the fields of a kind that a Scale shows. */
+/** The paths of the fields of a Scale in the objects of a kind. */
 export type ScalePaths = NonNullable<SubresourceDefinition['scale']>;
 
-/** Short name of the schema of the scale subresource. */
+/** The short name of the schema of the scale subresource. */
 export const SCALE_SCHEMA = 'autoscaling.v1.Scale';
 
-/** The object as the scale subresource shows it. */
+/** The Scale of an object. */
 export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = numberAt(object, paths.specReplicas);
@@ -33,13 +33,13 @@ export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObje
   };
 }
 
-/** Refuses to show how many there should be of a custom resource that does not say it. Built-in kinds always do. */
+/** Throws when a custom resource does not have the field of its replicas. Built-in kinds always have it. */
 export function requireReplicas(object: KubeObject, { specReplicas, checks }: ScalePaths): void {
   if (checks !== 'own' || valueAt(object, specReplicas) !== undefined) return;
   throw StatusError.internal(`the spec replicas field ${JSON.stringify(specReplicas)} does not exist`);
 }
 
-/** Custom resources keep a selector as its text. */
+/** The selector as text. Custom resources store it as text. */
 function selectorOf(object: KubeObject, paths: ScalePaths): string {
   if (paths.selector === '') return '';
   const value = valueAt(object, paths.selector);
@@ -48,7 +48,7 @@ function selectorOf(object: KubeObject, paths: ScalePaths): string {
   return labelSelectorFrom(selector).toString();
 }
 
-/** Whether a selector is a ReplicationController's, which is but labels. */
+/** Whether a selector is a map of labels, as in ReplicationControllers. */
 function isLabelMap(value: unknown): value is Record<string, string> {
   if (typeof value !== 'object' || value === null) return false;
   const values = Object.values(value);
@@ -58,7 +58,7 @@ function isLabelMap(value: unknown): value is Record<string, string> {
 /** A copy of the object with the replicas of a Scale. */
 export function withScale(object: KubeObject, scale: Scale, paths: ScalePaths): KubeObject {
   const replicas = scale.spec?.replicas ?? 0;
-  // Of custom resources, their own rules say it.
+  // For custom resources, their own validation rules check the number.
   if (replicas < 0 && paths.checks !== 'own') {
     const { name = '' } = object.metadata;
     throw StatusError.invalid('autoscaling', 'Scale', name, [

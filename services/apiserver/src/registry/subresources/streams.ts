@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import type { Target } from '../contract/registry.ts';
 import { groupResource } from '../contract/target.ts';
 
-/** Subresources that are streams, with the kind of their options (of proxies below) and which of those are read how. */
+/** Subresources that are streams, with the kind of their options and the types of the parameters. Proxies have their kinds below. */
 const STREAMS: Readonly<
   Record<
     string,
@@ -21,7 +21,7 @@ const STREAMS: Readonly<
   proxy: { kind: '', fields: { path: 'text' } },
 };
 
-/** The resources that have proxies, with the kind of the options. */
+/** The resources with proxies, and the kinds of their options. */
 const PROXIES: Readonly<Record<string, string>> = {
   nodes: 'NodeProxyOptions',
   pods: 'PodProxyOptions',
@@ -42,7 +42,7 @@ export function isProxy({ definition, subresource }: Target): boolean {
   return definition.group === '' && subresource === 'proxy' && Object.hasOwn(PROXIES, definition.resource);
 }
 
-/** The stream's options from the query, as the object that admission judges. */
+/** Parses the options of a stream from the query. Admission checks the returned object. */
 export function streamOptions(target: Target, query: URLSearchParams): KubeObject {
   const { definition, subresource } = target;
   const stream = STREAMS[subresource];
@@ -61,7 +61,7 @@ function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' |
   if (first === undefined) return undefined;
   switch (form) {
     case 'flag':
-      // As Kubernetes reads them: anything but these is yes.
+      // As in Kubernetes, every other value is true.
       return first === '0' || first.toLowerCase() === 'false' ? undefined : true;
     case 'text':
       return first === '' ? undefined : first;
@@ -72,7 +72,7 @@ function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' |
   }
 }
 
-/** The error for a stream, which is not served: NotFound without the object, else MethodNotAllowed. */
+/** The error for a stream that is not served: NotFound if the object does not exist, else MethodNotAllowed. */
 export function streamRefusal(target: Target, object: KubeObject | undefined): StatusError {
   const { definition, name, subresource } = target;
   if (object === undefined) return StatusError.notFound(groupResource(definition), name);

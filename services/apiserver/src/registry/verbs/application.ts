@@ -19,7 +19,7 @@ import { findVersion, managedIn } from '../objects/record-manager.ts';
 import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
 import { groupResource } from '../contract/target.ts';
 
-/** A server-side apply: the object that it makes of a stored one. Decodes its body when first asked, and once. */
+/** A server-side apply to a stored object. Decodes its body once, at the first use. */
 export class Application {
   readonly #target: Target;
   readonly #bytes: Uint8Array;
@@ -33,12 +33,12 @@ export class Application {
     this.#options = options;
   }
 
-  /** Texts for `Warning: 299` headers, once it was applied. */
+  /** Texts for `Warning: 299` headers, available after the apply. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
 
-  /** The applied object with its defaults set; the stored one, if there is one, is not touched. */
+  /** Returns the applied object with its defaults. Does not change the stored object. */
   to(live: KubeObject | undefined, now: Instant): KubeObject {
     const { definition, subresource, name } = this.#target;
     const applied = withDefaults(definition, this.#apply(managedIn(definition, subresource), live, now));
@@ -50,7 +50,7 @@ export class Application {
     return applied;
   }
 
-  /** The same for the Scale of an object. */
+  /** Returns the applied Scale of an object. */
   toScale(live: KubeObject, now: Instant): KubeObject {
     return this.#apply(SCALE_KIND, live, now);
   }
@@ -68,15 +68,15 @@ export class Application {
 /** A change of a Scale. */
 export interface ScaleChange {
   readonly paths: ScalePaths;
-  /** The new Scale, made from the present one with its managers. */
+  /** Makes the new Scale from the current one, which has its managed fields. */
   readonly change: (scale: Scale & KubeObject) => KubeObject;
-  /** Whether `change` records the managers. */
+  /** Whether `change` records the field managers. */
   readonly recorded: boolean;
   readonly manager: string;
   readonly now: Instant;
 }
 
-/** The object after its Scale was changed: with the new replicas and their managers. */
+/** Changes the Scale of an object. Returns the object with the new replicas and managed fields. */
 export function changeScale(
   object: KubeObject,
   definition: ResourceDefinition,
@@ -100,7 +100,7 @@ function withOwners<T extends KubeObject>(object: T, managedFields: ManagedField
   return { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } };
 }
 
-/** Where the versions of a kind keep their replicas. */
+/** The path of the replicas in each version of a kind. */
 function replicasPathOf(definition: ResourceDefinition): ReplicasPath {
   return (apiVersion) => {
     const path = findVersion(definition, apiVersion)?.subresources.find(hasScale)?.scale?.specReplicas;

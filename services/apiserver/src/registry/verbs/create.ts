@@ -5,23 +5,24 @@ import { checkName, checkNamespace } from '../objects/metadata.ts';
 import type { Body } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
-/** POST of an object that is stored. */
+/** POST of a stored object. */
 export const create: WriteVerb<Body, SentObject> = {
   right: 'create',
   startsFrom: 'nothing',
   decode: async (request, body) => {
     const sent = await decodeSent(request, body);
     const { metadata } = sent.object;
-    // Over gRPC the request names what it creates, and that name was authorised.
+    // Over gRPC, the request has the name of the new object, and that name was authorised.
     if (request.target.name !== '') checkName(request.target, metadata);
     checkNamespace(request.target, metadata);
     return { sent };
   },
   draft: (parts, attempt) => {
-    // It may be attempted again: with another name, other claims, or another charge of a quota. As in Kubernetes, only an object whose
-    // name is generated shares nothing between its fields: a Job has its template's labels by default, and those that are added to them.
+    // There may be further attempts, with another name, other claims, or another quota charge. Fields may share values: by default, a Job
+    // has the labels of its template, and a label that is added to the template is in both. As in Kubernetes, only objects with
+    // generated names do not share values.
     const object = attempt.sent.take();
-    // An object that was decoded again has the namespace that was sent, which may be none.
+    // An object that was decoded again has the namespace of the body, which may be empty.
     checkNamespace(attempt.target, object.metadata);
     if (generatesName(object)) separateShares(object);
     return new NewObject(parts, attempt, { object, managers: 'unrecorded', version: 'refused' });

@@ -33,7 +33,7 @@ import type { WriteParts, WriteVerb } from '../writing/write.ts';
 import { remove } from './remove.ts';
 import { success } from './bind.ts';
 
-/** POST of an Eviction: deletes a pod as far as disruption budgets allow. The right to evict is enough, without that to delete. */
+/** POST of an Eviction: deletes a pod if the disruption budgets allow it. The right to delete the pod is not needed. */
 export const evict: WriteVerb<Body, Eviction & KubeObject> = {
   right: 'create',
   startsFrom: 'not-stored',
@@ -59,7 +59,7 @@ export const evict: WriteVerb<Body, Eviction & KubeObject> = {
   },
 };
 
-/** One eviction that is authorised and admitted, and not yet allowed by budgets. */
+/** An authorised and admitted eviction, before the check of the budgets. */
 interface PodEviction extends WriteRequest {
   readonly deletion: DeleteOptions;
 }
@@ -73,7 +73,7 @@ async function evictPod(parts: WriteParts, eviction: PodEviction): Promise<void>
       await evictWithBudget(parts, eviction, pod);
       return true;
     }
-    // A pod that has not begun may begin: it is deleted only in the state that was seen.
+    // A pending pod may start at any time, so it is deleted only in the observed state.
     const isOpen = pod.metadata.deletionTimestamp === undefined && pod.status?.phase === 'Pending';
     try {
       await markAndDelete(parts, eviction, isOpen ? pod : undefined);
@@ -114,12 +114,12 @@ async function evictWithBudget(parts: WriteParts, eviction: PodEviction, pod: Po
   }
 }
 
-/** Whether the client names the state in which alone the pod may be deleted. */
+/** Whether the client requires a resourceVersion of the pod. */
 function isPinned({ deletion }: PodEviction): boolean {
   return deletion.preconditions.resourceVersion !== undefined;
 }
 
-/** Takes one disruption from the budget, in one guarded write. */
+/** Takes one disruption from the budget with a guarded write. */
 async function storeDisruption(
   parts: WriteParts,
   eviction: PodEviction,
@@ -137,7 +137,7 @@ async function storeDisruption(
   throw StatusError.timeout(`couldn't update PodDisruptionBudget ${JSON.stringify(budget.name)} due to conflicts`);
 }
 
-/** Marks the pod as disrupted and deletes it; `seen` is the state in which alone it may be deleted. */
+/** Marks the pod as disrupted and deletes it. With `seen`, deletes it only in that state. */
 async function markAndDelete(parts: WriteParts, eviction: PodEviction, seen: Pod | undefined): Promise<void> {
   const { context, target, options, deletion } = eviction;
   const { definition, namespace, name } = target;
@@ -149,7 +149,7 @@ async function markAndDelete(parts: WriteParts, eviction: PodEviction, seen: Pod
   let sent: DeleteOptions = { ...deletion, preconditions };
   if (!options.dryRun) {
     const version = await mark(parts, eviction, sent);
-    // The mark is ours: the pinned version is now the one that it made.
+    // This process has written the mark, so the required version becomes that of the mark.
     if (pinned !== undefined) sent = { ...deletion, preconditions: { ...preconditions, resourceVersion: version } };
   }
   const entry = await parts.reader.fromStore(objectKey(definition, namespace, name), context.signal);
@@ -181,7 +181,7 @@ async function read(
   return { entry, object: entry.response.object };
 }
 
-/** The version of the write, or undefined when the object has changed since it was read. */
+/** Stores an object. Returns its new version; undefined when the object has changed since it was read. */
 async function store(
   { committer }: WriteParts,
   { context }: WriteRequest,

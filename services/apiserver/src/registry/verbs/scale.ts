@@ -12,14 +12,14 @@ import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresourc
 import type { WriteVerb } from '../writing/write.ts';
 
 interface SentScale {
-  /** The new Scale made from the present one. */
+  /** Makes the new Scale from the current one. */
   readonly change: (scale: KubeObject, now: Instant) => KubeObject;
-  /** Whether `change` records the managers. */
+  /** Whether `change` records the field managers. */
   readonly recorded: boolean;
   readonly warnings: () => readonly string[];
 }
 
-/** The part that PUT, PATCH and apply of a Scale share: the object gets the replicas of the Scale, which admission judges. */
+/** The common part of PUT, PATCH and apply of a Scale: admission checks the Scale, and the object gets its replicas. */
 const scale: Pick<WriteVerb<never, SentScale>, 'startsFrom' | 'draft' | 'respond'> = {
   startsFrom: 'stored',
   draft: (parts, attempt) => {
@@ -36,7 +36,7 @@ const scale: Pick<WriteVerb<never, SentScale>, 'startsFrom' | 'draft' | 'respond
     });
     const { uid, resourceVersion = '' } = changed.metadata;
     checkUpdatePreconditions(stored.object, definition, { uid, resourceVersion: namedVersion(changed.metadata) });
-    // Without a version the Scale has that of its object.
+    // A Scale without a resourceVersion has that of its object.
     if (resourceVersion !== '') requireVersion({ ...attempt, subresource: undefined }, changed);
     const view = {
       operation: 'update',

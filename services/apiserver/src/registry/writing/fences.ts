@@ -4,18 +4,18 @@ import type { RequestContext } from '../contract/registry.ts';
 import type { Fence } from '../../storage/object-store.ts';
 import { groupResource } from '../contract/target.ts';
 
-/** The services that may write only as the leader, with the keys of their elections. */
+/** The services that may write only as leader, with their election keys. */
 const ELECTION_KEYS: Readonly<Record<string, string>> = {
   'system:kube-controller-manager': '/gantry/elections/kube-controller-manager',
   'system:kube-scheduler': '/gantry/elections/kube-scheduler',
 };
 
-/** Resources that a standby may create too: it requests its own certificate. */
+/** Resources that a standby may also create, since it requests its own certificate. */
 const UNFENCED_CREATES: ReadonlySet<string> = new Set(['certificates.k8s.io/certificatesigningrequests']);
 
 /**
- * The fence that guards a write of this request. Refuses a leader's write without one, with another component's, and from a
- * cache that has not yet seen the leader's own election.
+ * The fence of a write. Throws when a service that must be the leader has no fence or the fence of another component, and when its cache
+ * has not reached its own election yet.
  */
 export function fenceOf(
   context: RequestContext,
@@ -44,7 +44,7 @@ export function fenceOf(
   return { electionKey: fence.electionKey, epoch: fence.epoch, incarnation: fence.incarnation };
 }
 
-/** The error for a write whose fence did not hold when it was committed. */
+/** The error for a write whose fence did not hold at the commit. */
 export function fencedError(definition: ResourceDefinition, name: string, fence: Fence | undefined): StatusError {
   const epoch = fence === undefined ? '' : ` of epoch ${fence.epoch}`;
   return StatusError.forbidden(

@@ -12,8 +12,8 @@ const READ_GROUPS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The newest revision in which this process wrote an object that admission reads. Admission waits until the cache has reached it,
- * so that a write holds for the client's next request.
+ * The newest revision in which this process wrote an object that admission reads. Admission waits until the cache has reached it, so
+ * that a write affects the next request of its client.
  */
 export class WrittenRevision {
   #newest = 0;
