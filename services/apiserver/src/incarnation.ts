@@ -2,7 +2,7 @@ import type { NewUid } from '@gantry/base';
 import type { KeyValueStore } from '@gantry/etcd';
 import { INCARNATION_KEY } from './storage/index.ts';
 
-/** The store's incarnation, made when there is none. A restore from a snapshot writes a new one; epochs are of one incarnation. */
+/** Returns the store's incarnation; creates it if missing. A restore from a snapshot writes a new one, so that old epochs are invalid. */
 export async function ensureIncarnation(kv: KeyValueStore, newUid: NewUid, signal: AbortSignal): Promise<string> {
   await kv.transact(
     {

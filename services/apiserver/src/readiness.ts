@@ -3,13 +3,13 @@ import type { GroupMember, HealthCheck } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import type { HealthChecks } from './endpoints/router/health-routes.ts';
 
-/** How far an apiserver is; its parts change it. */
+/** The state of an apiserver. Its parts change it. */
 export interface ServerState {
   bootstrap: 'pending' | 'done';
   process: 'serving' | 'draining';
 }
 
-/** A condition of readiness that does not hold. */
+/** A readiness condition does not hold. */
 class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
@@ -33,7 +33,7 @@ export function healthChecks(state: ServerState, cache: WatchCache, further: rea
   };
 }
 
-/** The last member, so the first to drain: `/readyz` fails a while before anything stops. */
+/** The last member of the group, which drains first. `/readyz` fails for `unreadyMs` before other members stop. */
 export function readinessMember(state: ServerState, clock: Clock, unreadyMs: number): GroupMember {
   return {
     name: 'readiness',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { atOnce, type InTurns } from '@gantry/base';
 import { Turns } from './turns.ts';
 
-/** Time that only work takes. */
+/** A clock that advances only by work. */
 function workingClock(): { monotonicMs(): number; work(ms: number): void } {
   let now = 0;
   return { monotonicMs: () => now, work: (ms) => void (now += ms) };
@@ -37,7 +37,7 @@ describe('turns', () => {
   it('are one for all computations in a round of the event loop', async () => {
     const { turns, work, done } = setUp();
     const all = Promise.all(['a', 'b', 'c'].map((name) => turns.run(work(name, 6), never)));
-    // The first has its turn; the others look once and wait.
+    // The first computation has its turn. The others check once and wait.
     let seen = done.length;
     expect(seen).toBeLessThanOrEqual(6);
     const rounds: number[] = [];

@@ -22,7 +22,7 @@ const checks = createAdmissionChecks({
   podSecurityExemptions: NO_POD_SECURITY_EXEMPTIONS,
 });
 
-/** What the checks make of a new pod in namespace `n`, whose objects are these. */
+/** Runs the checks on a new pod in namespace `n`, which contains the objects `stored`. Returns the spec of the pod. */
 async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}): Promise<PodSpec> {
   const objects: Record<string, object> = { namespaces: {}, serviceaccounts: {}, ...stored };
   const reader: AdmissionReader = {

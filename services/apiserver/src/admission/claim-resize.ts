@@ -7,7 +7,7 @@ const UNBOUND = 'Only bound persistent volume claims can be expanded';
 const UNSUPPORTED =
   'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
 
-/** Claims grow only where their storage class says that volumes can. */
+/** Rejects the growth of a claim unless its storage class allows volume expansion. */
 export const claimResize: AdmissionCheck = {
   name: 'PersistentVolumeClaimResize',
   validate: async (request, reader) => {

@@ -10,7 +10,7 @@ import {
 } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
-/** The newest of the classes that an annotation marks as default; of equally old ones the first by name. */
+/** The newest class with a default annotation. Among classes of the same age, the first by name. */
 export function newestDefault<T extends KubeObject>(
   classes: readonly T[],
   annotations: readonly string[],
@@ -27,7 +27,7 @@ export function newestDefault<T extends KubeObject>(
 
 const DEFAULT = [DEFAULT_INGRESS_CLASS];
 
-/** A new Ingress that says nothing about its class gets the default one, if there is one. */
+/** Sets the default class of a new Ingress without a class, if there is a default. */
 export const defaultIngressClass: AdmissionCheck = {
   name: 'DefaultIngressClass',
   mutate: async ({ operation, definition, subresource, object }, reader) => {
@@ -41,7 +41,7 @@ export const defaultIngressClass: AdmissionCheck = {
   },
 };
 
-/** A new claim that says nothing about its class gets the default one, if there is one. */
+/** Sets the default storage class of a new PersistentVolumeClaim without a class, if there is a default. */
 export const defaultStorageClass: AdmissionCheck = {
   name: 'DefaultStorageClass',
   mutate: async (request, reader) => {

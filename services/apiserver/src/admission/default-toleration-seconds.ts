@@ -3,7 +3,7 @@ import type { AdmissionCheck } from './check/admission-check.ts';
 
 const TAINTS = [NOT_READY_TAINT, UNREACHABLE_TAINT];
 
-/** Pods that say nothing about it leave a node that is not ready or unreachable after `seconds`. */
+/** Adds tolerations for `seconds` for not-ready and unreachable nodes to pods that have none. */
 export function defaultTolerationSeconds(seconds: number): AdmissionCheck {
   return {
     name: 'DefaultTolerationSeconds',

@@ -4,7 +4,7 @@ import { shownName } from './check/refuse.ts';
 
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Nothing is made in a namespace that is missing or going away, and three namespaces never go away. */
+/** Rejects creates in a missing or terminating namespace, and the deletion of three namespaces. */
 export const namespaceLifecycle: AdmissionCheck = {
   name: 'NamespaceLifecycle',
   mutate: async (request, reader) => {
@@ -19,7 +19,7 @@ export const namespaceLifecycle: AdmissionCheck = {
   },
 };
 
-/** Refuses new content in a namespace that is missing or going away. */
+/** Throws when the namespace of a new object is missing or terminating. */
 export function requireActive(
   found: Namespace | undefined,
   namespace: string,

@@ -2,7 +2,7 @@ import { equalJson, type Node, NODES, type Pod, type PodSpec } from '@gantry/obj
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-/** Changes of pods that only some nodes can follow, by the names under which those say so. */
+/** Changes of pods that only some nodes support, by name of the declared feature. */
 const NEEDS: Readonly<Record<string, (spec: PodSpec, old: PodSpec) => boolean>> = {
   InPlacePodLevelResourcesVerticalScaling: (spec, old) => !equalJson(spec.resources ?? {}, old.resources ?? {}),
   InPlacePodVerticalScalingInitContainers: (spec, old) =>
@@ -12,7 +12,7 @@ const NEEDS: Readonly<Record<string, (spec: PodSpec, old: PodSpec) => boolean>> 
     ),
 };
 
-/** A pod on a node changes only as that node has declared that it can. */
+/** Rejects changes of a pod for which its node has not declared the feature. */
 export const nodeDeclaredFeatures: AdmissionCheck = {
   name: 'NodeDeclaredFeatureValidator',
   validate: async (request, reader) => {

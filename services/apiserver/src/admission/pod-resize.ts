@@ -11,7 +11,7 @@ import {
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-/** Pods that run grow only as far as their node could ever hold them. */
+/** Rejects a resize of a running pod beyond the allocatable resources of its node. */
 export const podResize: AdmissionCheck = {
   name: 'PodResizeValidator',
   validate: async (request, reader) => {
@@ -39,7 +39,7 @@ export const podResize: AdmissionCheck = {
   },
 };
 
-/** Thousandths of a processor, or bytes, rounded up. */
+/** Converts to millicores or bytes, rounded up. */
 function inUnits(name: 'cpu' | 'memory', amount: string): number {
   const milli = quantityMilli(amount);
   return name === 'cpu' ? milli : Math.ceil(milli / 1000);

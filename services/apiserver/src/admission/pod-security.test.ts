@@ -81,7 +81,7 @@ describe('the exemptions of pod security', () => {
     await h.stop();
   });
 
-  /** What the audit log would have. */
+  /** Collects audit annotations. */
   const notes = () => {
     const noted = new Map<string, string>();
     const audit: RequestAudit = { ...NOT_AUDITED, annotate: (key, value) => void noted.set(key, value) };

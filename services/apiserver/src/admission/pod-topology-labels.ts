@@ -3,7 +3,7 @@ import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 const LABELS = [ZONE_LABEL, REGION_LABEL];
 
-/** Pods that are on a node have its labels of zone and region, whatever theirs say; binding carries them over. */
+/** Copies the zone and region labels of a node to its pods, also by the Binding. They replace the pod's own labels. */
 export const podTopologyLabels: AdmissionCheck = {
   name: 'PodTopologyLabels',
   mutate: async (request, reader) => {

@@ -3,7 +3,7 @@ import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCor
 import { refuse, refuseBeforeNaming } from './check/refuse.ts';
 
 const PREEMPT = 'PreemptLowerPriority';
-/** The classes of the system are known even before their objects have been made. */
+/** The system's priority classes, which are valid even before their objects exist. */
 const SYSTEM: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
@@ -15,7 +15,7 @@ interface Established {
   readonly preemptionPolicy: string;
 }
 
-/** Gives a new pod the number of its priority class, or of the default one; there is at most one default. */
+/** Sets the priority of a new pod from its priority class or the default class. Rejects a second default class. */
 export const priority: AdmissionCheck = {
   name: 'Priority',
   mutate: async (request, reader) => {
@@ -67,7 +67,7 @@ async function establish(name: string, request: AdmissionRequest, reader: Admiss
   return { className: name, value, preemptionPolicy: PREEMPT };
 }
 
-/** Of several defaults, which older versions allowed, the lowest counts. */
+/** The default class. If there are several, which older versions allowed, the lowest one is used. */
 async function defaultClass(reader: AdmissionReader): Promise<PriorityClass | undefined> {
   const classes = (await reader.list<PriorityClass>(PRIORITY_CLASSES, '')).filter(
     ({ globalDefault }) => globalDefault === true,

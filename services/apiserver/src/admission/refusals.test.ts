@@ -17,7 +17,7 @@ describe('admission', () => {
     await h.stop();
   });
 
-  /** Lets admission see what was written: it looks at the cache. */
+  /** Waits until the cache has reached the write, since admission reads the cache. */
   const written = async <T>(work: Promise<T>): Promise<T> => {
     const outcome = await h.settle(work);
     expect(await h.settle(h.deps.cache.catchUp(1000, new AbortController().signal))).toBe(true);
@@ -87,7 +87,7 @@ describe('admission', () => {
     await expect(configMap('a')).rejects.toThrow('status unknown for quota: q, resources: configmaps');
     await report({ hard: spec.hard, used: { configmaps: '0' } });
     await configMap('a');
-    // A dry run is judged, and takes nothing.
+    // A dry run is checked but not charged.
     await configMap('b', { dryRun: true });
     await configMap('b');
     await expect(configMap('c', { dryRun: true })).rejects.toThrow('exceeded quota: q');

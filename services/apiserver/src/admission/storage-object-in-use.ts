@@ -1,7 +1,7 @@
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION } from '@gantry/objects';
 import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
-/** Adds the finalizer that keeps volumes, claims and volume attributes classes while they are in use; controllers remove it. */
+/** Adds the finalizer that keeps volumes, claims and VolumeAttributesClasses while they are in use. Controllers remove it. */
 export const storageObjectInUse: AdmissionCheck = {
   name: 'StorageObjectInUseProtection',
   mutate: (request) => {

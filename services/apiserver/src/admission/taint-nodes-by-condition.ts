@@ -3,7 +3,7 @@ import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 const NOT_READY = { key: NOT_READY_TAINT, effect: 'NoSchedule' };
 
-/** A new node takes no pods until it has been found ready. */
+/** Adds the not-ready taint to a new Node, so that it gets no pods until it is ready. */
 export const taintNodesByCondition: AdmissionCheck = {
   name: 'TaintNodesByCondition',
   mutate: (request) => {

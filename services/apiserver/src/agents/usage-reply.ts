@@ -2,10 +2,10 @@ import type { Instant } from '@gantry/base';
 import type { NodeUsageReply } from '@gantry/proto';
 import type { NodeUsage, PodUsage, Usage, Window } from './usage-source.ts';
 
-/** How far an agent's clock may be from ours, and the longest window. */
+/** Maximum difference between the clocks of agent and apiserver, and the longest window. */
 const MAX_APART_MS = 3_600_000;
 
-/** What an agent said, without what cannot be: agents are not trusted to send numbers that can be shown. */
+/** Converts the reply of an agent. Drops invalid numbers, since agents are not trusted. */
 export function readNodeUsage({ node, atMs, windowMs, pods }: NodeUsageReply, now: Instant): NodeUsage {
   const window = readWindow(atMs, windowMs, now);
   const usage = readUsage(node);

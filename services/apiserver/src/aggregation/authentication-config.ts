@@ -10,7 +10,7 @@ import type { LoopbackClient } from '../loopback-client.ts';
 export interface AuthenticationConfigOptions {
   readonly cache: WatchCache;
   readonly client: LoopbackClient;
-  /** Of clients of the API: its authority. */
+  /** TLS material with the CA of API clients. */
   readonly tls: TlsSource;
   readonly frontProxy: TlsSource;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ const NAME = 'extension-apiserver-authentication';
 const EVERY_MS = 60_000;
 const RETRY_MS = 500;
 
-/** Keeps the ConfigMap from which extension servers learn which authority, client name and headers to trust. */
+/** Maintains the ConfigMap that tells extension servers which CA, client name and headers to trust. */
 export function authenticationConfig(options: AuthenticationConfigOptions): GroupMember {
   const { cache, clock, logger, tls, frontProxy } = options;
   return new ControlLoop({

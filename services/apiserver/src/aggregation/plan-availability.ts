@@ -2,7 +2,7 @@ import type { APIService, APIServiceCondition, EndpointSlice, KubeObject, Servic
 import { formatTime, type Instant } from '@gantry/base';
 import type { RemoteApi } from './api-service-index.ts';
 
-/** What is known of an APIService's server. */
+/** The availability of an APIService, as its condition reports it. */
 export type Finding = Pick<APIServiceCondition, 'status' | 'reason' | 'message'>;
 
 export const LOCAL: Finding = {
@@ -17,7 +17,7 @@ export function failedDiscovery(message: string): Finding {
   return { status: 'False', reason: 'FailedDiscoveryCheck', message };
 }
 
-/** What the objects behind an APIService say against it; undefined when only its server can tell. */
+/** The problem with the Service or endpoints of an APIService. Undefined if there is none; then the server itself must be checked. */
 export function judgeBacking(
   { service }: RemoteApi,
   found: (Service & KubeObject) | undefined,
@@ -42,7 +42,7 @@ function isReady({ endpoints, ports }: EndpointSlice, portName: string): boolean
   return hasReady && (ports ?? []).some(({ name, port }) => (name ?? '') === portName && port !== undefined);
 }
 
-/** The object's status with the finding; undefined when it says so already. */
+/** The status of the APIService with the finding; undefined when it already has it. */
 export function withAvailability(
   { status }: APIService,
   finding: Finding,

@@ -7,7 +7,7 @@ export type Registration =
   | { readonly kind: 'update'; readonly object: StoredApiService }
   | { readonly kind: 'delete'; readonly object: StoredApiService };
 
-/** What makes the APIServices of what this server serves complete, those of custom resources true, and none superfluous. */
+/** Plans the APIServices of this server: creates missing ones, corrects those of custom resources, deletes superfluous ones. */
 export function planRegistrations(
   stored: readonly StoredApiService[],
   resources: readonly ResourceRef[],
@@ -37,7 +37,7 @@ function isKept({ metadata }: StoredApiService): boolean {
   return metadata.labels?.[AUTOMANAGED] === 'true';
 }
 
-/** One for each version of a definition that is served, by name. */
+/** One APIService for each served version of a definition, by name. */
 function customApiServices(definitions: readonly CustomResourceDefinition[]): ReadonlyMap<string, APIService> {
   const [groupPriorityMinimum, versionPriority] = DEFAULT_PRIORITY;
   const wanted = new Map<string, APIService>();

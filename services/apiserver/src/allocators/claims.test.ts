@@ -14,7 +14,7 @@ describe('claims', () => {
   let clock: ManualClock;
   let store: MemoryObjectStore;
   let claims: Claims;
-  /** What happens just before each write of the claims. */
+  /** Called just before each write of a claim. */
   let meanwhile: (write: GuardedWrite) => Promise<void>;
   beforeEach(() => {
     clock = new ManualClock();

@@ -8,7 +8,7 @@ export { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '
 export type { Allocation, Allocators } from './allocators.ts';
 export type { Duplicate, ServiceAllocators } from './service-allocators.ts';
 
-/** The allocators over the store that holds the claims. */
+/** Creates the allocators. The claims are in `store`. */
 export function createAllocators(options: {
   readonly store: ObjectStore;
   readonly cache: WatchCache;

@@ -32,7 +32,7 @@ describe('the allocators', () => {
         never,
       ),
     );
-  /** Claims, and stores the Service. */
+  /** Makes the claims of a Service and stores the Service. */
   const store = async (object: KubeObject, serviceCidr?: string) => {
     await begin(object, serviceCidr);
     const key = `/registry/services/n/${object.metadata.name ?? ''}`;
@@ -58,7 +58,7 @@ describe('the allocators', () => {
     const claim = must(await h.settle(h.store.get(`/gantry/allocations/${name}`, never)), name);
     return ownerOf(claim).uid;
   };
-  /** The store, some of whose methods are replaced. */
+  /** The store with some methods replaced. */
   const passedOn = (replaced: Partial<ObjectStore>): ObjectStore => ({
     get: (...args) => h.store.get(...args),
     list: (...args) => h.store.list(...args),
@@ -227,7 +227,7 @@ describe('the allocators', () => {
     ['port', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] }],
   ])('stores no Service whose claim on its %s was taken over before its commit', async (_what, spec) => {
     let taken: Service | undefined;
-    // The slow apiserver stops between its claim and its commit, for longer than a claim is left alone.
+    // The slow apiserver stops between its claim and its commit, for longer than LEFT_ALONE_MS.
     const slow = interrupted(async () => {
       taken = await h.create('services', service('fast', spec));
     });
@@ -255,7 +255,7 @@ describe('the allocators', () => {
     const winner = draft('winner', { clusterIP: '10.96.7.7' });
     await begin(winner);
     const stored = h.store;
-    // The Service is stored after it was looked for, just before its claim is taken over.
+    // The Service is stored after the check for it, just before its claim is taken over.
     const racing: ObjectStore = passedOn({
       write: async (write, signal) => {
         if (write.expected !== 'absent' && write.key.endsWith('10.96.7.7')) {
@@ -305,7 +305,7 @@ describe('the allocators', () => {
     const patch = patchBody('application/merge-patch+json', Buffer.from(JSON.stringify({ spec })));
     const patchWith = (registry: Registry) => registry.patch(h.context(), h.target('services', 'a'), patch, WRITE);
     let races = 0;
-    // The other patch is committed between the claim and the commit of ours.
+    // The other patch is committed between the claim and the commit of this one.
     const racing = passedOn({
       write: async (write, signal) => {
         if (write.key.startsWith('/registry/services/') && ++races === 1) await patchWith(h.registry);

@@ -14,7 +14,7 @@ interface Event {
   readonly responseObject?: unknown;
 }
 
-/** One request, of which the policy logs this much; `events` are those that were logged so far. */
+/** Begins one request with a policy of this level. `events` are the events so far. */
 function begin(level: Level, { omitManagedFields = false } = {}) {
   const policy = parseAuditPolicy(`
 apiVersion: audit.k8s.io/v1

@@ -1,4 +1,4 @@
-/** The audit log: which requests are logged by the policy, their events, and the file that they are written to. */
+/** The audit log: the policy that selects requests, the events of requests, and the log file. */
 export {
   type AuditedExchange,
   type AuditTrail,

@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Writes lines with a log of its own, and returns when it has stopped. */
+/** Writes lines with a new log and waits until the log has stopped. */
 async function write(lines: readonly string[], options: Partial<LogFileOptions> = {}): Promise<void> {
   const log = createLogFile({
     folder,
@@ -67,7 +67,7 @@ it('counts the events that could not be written', async () => {
   const lost = async () =>
     (await metrics.render()).text.match(/apiserver_audit_error_total\{plugin="log"\} (\d+)/)?.[1];
   const before = Number((await lost()) ?? 0);
-  // A file stands where the folder should be.
+  // The path of the folder is a file.
   await write(['one', 'two'], { folder: file });
   expect(Number(await lost())).toBe(before + 2);
 });

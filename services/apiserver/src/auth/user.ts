@@ -1,6 +1,6 @@
 import { ADMINISTRATORS, API_SERVERS, type UserInfo } from '@gantry/objects';
 
-/** The user that the apiserver's own requests are made as. */
+/** The user of the apiserver's own requests. */
 export const APISERVER: User = {
   name: 'system:apiserver',
   uid: '',
@@ -8,7 +8,7 @@ export const APISERVER: User = {
   extra: {},
 };
 
-/** Who asks, as authentication found out. */
+/** An authenticated user. */
 export interface User {
   readonly name: string;
   readonly uid: string;

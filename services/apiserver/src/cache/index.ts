@@ -1,4 +1,4 @@
-/** The watch cache: the apiserver's copy of the whole tree, from which reads and watches are served. */
+/** The watch cache: the apiserver's copy of all objects, which serves reads and watches. */
 export { type EncodeProtobuf, SharedResponse } from './object-response.ts';
 export { reportCache, WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';

@@ -32,7 +32,7 @@ function put(name: string, resourceVersion: number, colour = 'red'): StoreEvent 
   return { kind: 'put', key: `${PREFIX}n/${name}`, resourceVersion, object, bytes: 10, created: false };
 }
 
-/** Each item as its type, the object's name and the version within its revision. */
+/** Formats each item as type, name of the object, and index of the version in its revision. */
 async function drain(watcher: Watcher): Promise<readonly string[]> {
   watcher.close('stopped');
   const seen: WatchItem[] = [];
@@ -72,7 +72,7 @@ describe('the cache of a resource', () => {
   });
 
   it('sends a watch nothing from before its start', async () => {
-    // Its client has read a version that this cache has not reached.
+    // The client of this watch has read a version that the cache has not reached.
     const watcher = watch(version(3));
     cache.apply(put('a', version(2)), 0);
     cache.apply(put('b', version(3)), 0);
@@ -112,7 +112,7 @@ describe('recent events', () => {
       items: {},
     });
     for (const one of [version(2, 0), version(2, 1), version(2, 2), version(3)]) ring.push(event(one));
-    // Two of four are too many: all of revision 2 leave together.
+    // Two of the four events must go. All events of revision 2 are evicted together.
     expect(ring.floor).toBe(listVersion(2));
     expect(ring.after(ring.floor).map(({ resourceVersion }) => resourceVersion)).toEqual([version(3)]);
     expect([ring.size, ring.bytes]).toEqual([1, 1]);

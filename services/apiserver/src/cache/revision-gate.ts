@@ -8,7 +8,7 @@ interface Waiter {
   readonly done: (reached: boolean) => void;
 }
 
-/** Knows the revision that is reached and lets readers wait for one. While someone waits, it asks for progress. */
+/** Keeps the reached revision and lets readers wait for a later one. Requests progress notifications while a reader waits. */
 export class RevisionGate {
   readonly #clock: Clock;
   readonly #askProgress: () => void;
@@ -25,14 +25,14 @@ export class RevisionGate {
     return this.#revision;
   }
 
-  /** Never goes back. */
+  /** Sets the reached revision. Ignores a lower one. */
   advance(revision: number): void {
     if (revision <= this.#revision) return;
     this.#revision = revision;
     for (const waiter of [...this.#waiters]) if (waiter.revision <= revision) waiter.done(true);
   }
 
-  /** Whether `revision` is reached before the time runs out; rejects when aborted. */
+  /** Waits until `revision` is reached; false after `timeoutMs`. Rejects when aborted. */
   reach(revision: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (revision <= this.#revision) return Promise.resolve(true);
     return new Promise((resolve, reject) => {

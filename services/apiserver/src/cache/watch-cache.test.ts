@@ -85,7 +85,7 @@ describe('the watch cache', () => {
     return seen;
   };
 
-  /** What the watch has sent so far, while it stays open. */
+  /** Collects the items of an open watch. */
   const follow = (watcher: Watcher): readonly string[] => {
     const seen: string[] = [];
     void (async () => {

@@ -18,7 +18,7 @@ interface Review {
   } | null;
 }
 
-/** Conversion by the webhook that a definition names. */
+/** Creates the conversion by the webhook of a definition. */
 export function convertByWebhook(
   crd: CustomResourceDefinition,
   deps: { readonly caller: WebhookCaller; readonly newUid: NewUid },
@@ -58,7 +58,7 @@ export function convertByWebhook(
   };
 }
 
-/** Why a review is no answer to what was asked; undefined when it is one. */
+/** Why a ConversionReview is not a valid response; undefined if it is valid. */
 function whyNotAnswered(
   review: Review,
   asked: { readonly uid: string; readonly version: ReviewVersion },
@@ -66,7 +66,7 @@ function whyNotAnswered(
   return whyNoReview(review, asked.version) ?? whyNoResponse(review, asked);
 }
 
-/** Reviews of the older version are taken as they come. */
+/** Why an object is not a ConversionReview of the version. As in Kubernetes, v1beta1 is not checked. */
 function whyNoReview({ apiVersion = '', kind = '' }: Review, version: ReviewVersion): string | undefined {
   const wanted = `${GROUP}/${version}`;
   if ((apiVersion === wanted && kind === KIND) || version === 'v1beta1') return undefined;

@@ -23,7 +23,7 @@ function start(settings: Partial<LevelSettings> = {}) {
     },
     clock,
   );
-  /** Takes seats, or waits for them; what it did last is in `state`. */
+  /** Takes seats or waits for them. `state` is the last step. */
   const ask = (flow: string, width = 1, signal = never) => {
     const request: { state: string; seats?: Seats } = { state: 'waiting' };
     const take = (seats: Seats): void => {
@@ -112,7 +112,7 @@ describe('a priority level', () => {
       served += 1;
       await settle();
     }
-    // Its own queue is served in turn with the four of the other flow.
+    // The queue of this flow is served in turn with the four queues of the other flow.
     expect(served).toBeLessThanOrEqual(10);
   });
 

@@ -1,13 +1,13 @@
 import type { Agent } from 'node:http';
 import type { ConnectionOptions } from 'node:tls';
 
-/** Where a backend listens. */
+/** The address of a backend, and its connection settings. */
 export interface Backend {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-  /** Of https. */
+  /** TLS options for https. */
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'ALPNProtocols'>;
-  /** Keeps connections; each request has its own when absent. */
+  /** Keeps connections open. Without an agent, each request has its own connection. */
   readonly agent?: Agent;
 }

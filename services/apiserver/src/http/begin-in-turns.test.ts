@@ -10,7 +10,7 @@ import { createTestPki } from '../testing/test-pki.ts';
 import { connectionOf, transportOf } from './client-connection.ts';
 import { httpsServer, type HttpsServerOptions } from './https-server.ts';
 
-/** Rounds in which a handshake or a request in this process is long over. */
+/** Number of rounds that is more than enough for a handshake or a request in this process. */
 const ROUNDS = 200;
 
 async function manyRounds(): Promise<void> {
@@ -22,9 +22,9 @@ describe('a server whose rounds have no time left', () => {
   let port: number;
   let stop: () => Promise<void>;
   let begun: number;
-  /** The paths of the requests that have begun. */
+  /** The paths of the started requests. */
   let paths: string[];
-  /** What each look at the clock takes: 0 leaves time in every round, 20 leaves none. */
+  /** Milliseconds that pass at each read of the clock: with 0 every round has time left, with 20 none has. */
   let look: number;
 
   beforeEach(async () => {
@@ -111,7 +111,7 @@ describe('a server whose rounds have no time left', () => {
     staying.destroy();
   });
 
-  /** A connection whose user is known, since it has had a response before. */
+  /** Opens a connection with a known user: it has already received a response. */
   const openAs = async (user: string): Promise<TLSSocket> => {
     const socket = open();
     await once(socket, 'secureConnect');

@@ -14,12 +14,12 @@ export function connectionOf(transport: object): Connection | undefined {
   return connections.get(transport);
 }
 
-/** What a request came over: the session (HTTP/2) or the socket (HTTP/1.1). */
+/** The transport of a request: the session (HTTP/2) or the socket (HTTP/1.1). */
 export function transportOf(req: IncomingMessage): object {
   return http2StreamOf(req)?.session ?? req.socket;
 }
 
-/** The stream of a request or response over HTTP/2. */
+/** The HTTP/2 stream of a request or response; undefined over HTTP/1.1. */
 export function http2StreamOf(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
   return 'stream' in message ? (message.stream as ServerHttp2Stream) : undefined;
 }

@@ -18,7 +18,7 @@ let pki: TestPki;
 let port = 0;
 let stop: () => Promise<void>;
 
-/** A server whose requests end at once, but for those of `/lasting`; the header `user` names who asks. */
+/** Starts a server. Requests end at once, except those for `/lasting`. The header `user` names the user. */
 async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promise<void> {
   const serve: HttpsServerOptions['serve'] = (req, res) => {
     const { user } = req.headers;
@@ -57,7 +57,7 @@ afterEach(() => stop());
 
 function session(options: http2.SecureClientSessionOptions = {}): http2.ClientHttp2Session {
   const made = http2.connect(`https://127.0.0.1:${port}`, { ca: pki.ca, ...options });
-  made.on('error', () => undefined); // How a closed session says so differs; that it closes does not.
+  made.on('error', () => undefined); // The error of a closed session varies, so only the close is checked.
   return made;
 }
 
@@ -76,7 +76,7 @@ function openTls(alpn: readonly string[]): TLSSocket {
   return socket;
 }
 
-/** Unlike `once`, it does not fail by an error before. */
+/** Resolves at the close event. Unlike `once`, it does not reject after an error event. */
 function closed(emitter: EventEmitter & { readonly destroyed?: boolean }): Promise<unknown> {
   if (emitter.destroyed === true) return Promise.resolve();
   return new Promise((resolve) => emitter.once('close', resolve));
@@ -130,7 +130,7 @@ describe('a connection that is not used', () => {
 
 describe('many connections', () => {
   it('of anonymous clients keep no others out', async () => {
-    // No time has to pass, so that no ping is late on a busy machine.
+    // The real clock, so that no ping is late on a busy machine.
     await start({ ...LONG, perOwner: 20 }, systemClock);
     const known = session();
     expect(await get(known, '/', { user: 'admin' })).toBe(200);

@@ -56,7 +56,7 @@ describe('a body that is not read', () => {
   it('ends its connection when it is too long', async () => {
     announce(100_000_000);
     await until(() => responses() === 1);
-    // A reset is an error as well as the end.
+    // A reset causes an error event and a close event.
     const closed = new Promise((resolve) => client.once('close', resolve));
     const part = Buffer.alloc(64 * 1024);
     const send = (): void => {

@@ -5,7 +5,7 @@ import { formatYaml } from './go-yaml.ts';
 
 const long = 'a long text with many words that goes on and on beyond the width of eighty columns and is broken';
 
-/** As Kubernetes 1.36 wrote the same. */
+/** The expected texts were written by Kubernetes 1.36. */
 it.each([
   [{ b: 1, a: [] }, 'a: []\nb: 1\n'],
   [{ a10: 1, a2: 2, 'a.b': 3, B: 4, x: {} }, 'B: 4\na.b: 3\na2: 2\na10: 1\nx: {}\n'],

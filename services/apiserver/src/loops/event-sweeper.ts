@@ -5,10 +5,10 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import type { ObjectStore } from '../storage/index.ts';
 
-/** How long Kubernetes keeps Events. */
+/** How long Events are kept, as in Kubernetes. */
 const KEEP_MS = 3_600_000;
 const EVERY_MS = 60_000;
-/** Deleted together: users' writes wait for no more than these. */
+/** Number of Events that are deleted together. The limit keeps the delay of users' writes small. */
 const BATCH = 100;
 
 interface EventSweeperOptions {
@@ -19,7 +19,7 @@ interface EventSweeperOptions {
   readonly logger: Logger;
 }
 
-/** Deletes Events an hour after they were last seen. Each delete is guarded: an event that was renewed meanwhile stays. */
+/** Deletes Events one hour after their last write. Each delete is guarded, so that an Event that was updated meanwhile stays. */
 export function eventSweeper(options: EventSweeperOptions): GroupMember {
   const { cache, clock, logger } = options;
   return new ControlLoop({
@@ -49,7 +49,7 @@ async function sweep({ store, cache, definition, clock }: EventSweeperOptions, s
   }
 }
 
-/** When an Event was written last, as far as it says. */
+/** The time of the last write of an Event, by its own fields. */
 export function lastSeen(object: KubeObject): Instant {
   const event = object as Event;
   const times = [

@@ -21,7 +21,7 @@ describe('the endpoints of default/kubernetes', () => {
     await harness.stop();
   });
 
-  /** An apiserver of the same etcd. */
+  /** The peer registry of another apiserver with the same etcd. */
   const peersOf = (ip: string): PeerRegistry => {
     const { clock, store } = harness;
     const onError = (error: unknown) => {

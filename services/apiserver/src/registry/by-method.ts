@@ -16,7 +16,7 @@ import { review } from './verbs/review.ts';
 import { applyScale, patchScale, updateScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 
-/** POST: creates an object, or does what the subresource or the kind stands for. */
+/** POST: creates an object, or executes the operation of a subresource or of a kind that is not stored. */
 export async function writePost(parts: WriteParts, request: WriteRequest, body: Body): Promise<Written> {
   const { definition, namespace, subresource } = request.target;
   if (subresource === '') {
@@ -50,7 +50,7 @@ export function writePut(parts: WriteParts, request: WriteRequest, body: Body): 
   return hasScale ? write(parts, updateScale, request, body) : write(parts, update, request, body);
 }
 
-/** PATCH, of which apply is one type. */
+/** PATCH of any type, including apply. */
 export function writePatch(parts: WriteParts, request: WriteRequest, sent: Patch): Promise<Written> {
   const hasScale = request.subresource?.scale !== undefined;
   if (sent.type === APPLY_PATCH_TYPE) {

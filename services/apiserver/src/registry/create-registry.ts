@@ -22,7 +22,7 @@ import { isProxy, isStream, streamOptions, streamRefusal } from './subresources/
 import { requireSubresource } from './contract/target.ts';
 import { WrittenRevision } from './writing/written-revision.ts';
 
-/** The registry over a store and a watch cache that is running. */
+/** Creates the registry from a store and a running watch cache. */
 export function createRegistry(deps: RegistryDependencies): Registry {
   const { settings } = deps;
   const reader = new Reader(deps);
@@ -53,7 +53,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
     const object = entry?.response.object;
     deps.authorizer.authorize(context, verb, target, object as JsonObject | undefined);
-    // A WebSocket begins with GET: the right to read does not allow to run anything.
+    // A WebSocket starts with GET. The right to read must not allow running commands, so the right to create is required.
     if (!isProxy(target) && verb !== 'create') deps.authorizer.authorize(context, 'create', target, undefined);
     await admission.connect(context, target, options);
     return object;
@@ -110,7 +110,7 @@ function writesOf(parts: WriteParts): Writes {
   };
 }
 
-/** Refuses streams to the methods for objects. */
+/** A registry whose methods for objects reject targets that are streams. */
 function withoutStreams(
   registry: Registry,
   refuse: (context: RequestContext, target: Target, verb: Verb) => Promise<never>,
@@ -133,7 +133,7 @@ function withoutStreams(
   };
 }
 
-/** Turns every error of the work into a StatusError. */
+/** Converts every error of the work to a StatusError. */
 async function onlyStatusErrors<T>({ signal }: RequestContext, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -5,7 +5,7 @@ import { jsonBody, createHarness, definitionOf, type Harness, WRITE } from './te
 import { deleteBody, DELETE_AS_USUAL } from './contract/registry.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
-/** One random write; conflicts and missing objects are part of the game. */
+/** One random write. Conflicts and missing objects are expected. */
 async function act(h: Harness, random: () => number, step: number): Promise<void> {
   const name = must(NAMES[Math.floor(random() * NAMES.length)], 'a name');
   const object = {
@@ -29,7 +29,7 @@ async function act(h: Harness, random: () => number, step: number): Promise<void
   );
 }
 
-/** What a client saw between opening a watch at `version` and closing it again. */
+/** Opens a watch at `version`, applies its events to `seen`, and closes it. */
 async function follow(h: Harness, version: number, seen: Map<string, KubeObject>): Promise<number> {
   const stop = new AbortController();
   const watch = await h.settle(

@@ -31,7 +31,7 @@ const deployment = (name: string) => ({
   },
 });
 
-/** Runs the bootstrap of one apiserver until it is done; then `act`, while its loop goes on. */
+/** Runs the bootstrap of one apiserver until it is done. Then runs `act` while the loop continues. */
 async function bootstrapped({ registry, deps, settle }: Harness, act = async () => undefined as void): Promise<void> {
   const stop = new AbortController();
   const done = Promise.withResolvers<void>();

@@ -8,15 +8,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ResourceRegistry } from '../resource-registry.ts';
 import { createHarness, type Harness, jsonBody, WRITE } from './testing.ts';
 
-/** Costs more than half of what one expression may, and is true. */
+/** An expression that is true and costs more than half of the limit. */
 const LONG = 'lists.range(80).all(x, lists.range(700).all(y, x + y >= 0))';
-/** Time that this thread has worked, in milliseconds: other processes of the machine do not count. */
+/** CPU time of this thread in milliseconds, which does not include other processes. */
 function workedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** Nothing may hold up the event loop longer: a turn of 10 ms, and what begins and ends a request. */
+/** Maximum stall of the event loop: a turn of 10 ms, plus the start and end of a request. */
 const LONGEST_MS = 100;
 
 const definition = {
@@ -64,7 +64,7 @@ describe('expressions that take long', () => {
     await h.stop();
   });
 
-  /** The longest round of the event loop meanwhile, in milliseconds of work. */
+  /** The longest round of the event loop during `work`, in milliseconds of CPU time. */
   async function longestStall(work: () => Promise<unknown>): Promise<number> {
     let [longest, isDone] = [0, false];
     const done = work().finally(() => {

@@ -12,7 +12,7 @@ const stored = must(findResource({ group: '', version: 'v1', resource: 'configma
 const rename = (object: KubeObject, apiVersion: string, change: (data: Record<string, string>) => object): KubeObject =>
   ({ ...object, apiVersion, data: change((object as ConfigMap).data ?? {}) }) as KubeObject;
 
-/** Another version of ConfigMaps, under another resource: it says `shout` where the stored form says `speak` in small letters. */
+/** Another version of ConfigMaps with another resource name. It has `shout` in capitals where the stored form has `speak` in lower case. */
 const loud: ResourceDefinition = {
   ...stored,
   group: 'loud.example',

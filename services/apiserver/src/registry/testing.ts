@@ -25,17 +25,17 @@ import { encodeProtobuf } from './objects/response-of.ts';
 
 export { jsonBody };
 
-/** The user of requests that name no other. */
+/** The default user of requests. */
 export const ADMIN: User = { name: 'kubernetes-admin', uid: '', groups: ['system:masters'], extra: {} };
 
-/** Rights without limit, for tests that are not about rights. */
+/** An authorizer that allows everything, for tests that are not about rights. */
 export const allowAll: RegistryDependencies['authorizer'] = {
   authorize: () => undefined,
   decide: () => ({ allowed: true, reason: '' }),
   decidePath: () => ({ allowed: true, reason: '' }),
 };
 
-/** One apiserver's heart over a store in memory, driven by a clock that a test moves. */
+/** The core of one apiserver: registry and cache, with a store in memory and a manual clock. */
 export interface Harness {
   readonly registry: Registry;
   readonly deps: RegistryDependencies;
@@ -45,19 +45,19 @@ export interface Harness {
   context(overrides?: Partial<RequestContext>): RequestContext;
   target(resource: string, name: string, options?: { namespace?: string; subresource?: string }): Target;
   create(resource: string, object: object, options?: Partial<WriteOptions>): Promise<KubeObject>;
-  /** Runs work whose timers must come due: moves the clock until it settles. */
+  /** Runs work that waits for timers: advances the clock until the work settles. */
   settle<T>(work: Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
 
 export const WRITE: WriteOptions = { dryRun: false, fieldManager: 'test', fieldValidation: 'Strict' };
 
-/** A patch of this type. */
+/** A patch with the media type `type`. */
 export function patchBody(type: string, bytes: Uint8Array): Patch {
   return { type, read: () => Promise.resolve(bytes) };
 }
 
-/** The definition of a resource by its plural, whatever its group. */
+/** The definition of a resource by plural name, in any group. */
 export function definitionOf(resource: string): ResourceDefinition {
   return must(
     resources.find((one) => one.resource === resource) ?? findResource({ group: '', version: 'v1', resource }),
@@ -73,7 +73,7 @@ interface HarnessOptions {
   readonly podSecurityExemptions?: PodSecurityExemptions;
 }
 
-/** A harness with the namespaces `default` and `n`; several may share one etcd. */
+/** Creates a harness with the namespaces `default` and `n`. Several may share one etcd. */
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
   const clock = new ManualClock();
   const random = seededRandom(options.seed ?? 7);
@@ -130,7 +130,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
   return harness;
 }
 
-/** All is allowed, and what is outside of the process is left out. */
+/** Dependencies that allow everything and call nothing outside the process. */
 function dependenciesOf(
   parts: {
     readonly store: MemoryObjectStore;
@@ -166,7 +166,7 @@ function dependenciesOf(
   };
 }
 
-/** Issues tokens that say whose they are, without a signature. */
+/** Issues unsigned tokens that contain the name of the service account. */
 function namingIssuer(clock: ManualClock): RegistryDependencies['tokenIssuer'] {
   return {
     issue: ({ serviceAccount, expirationSeconds }) =>

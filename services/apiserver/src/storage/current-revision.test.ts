@@ -15,7 +15,7 @@ describe('the current revision', () => {
     });
     const first = current.get(signal);
     await clock.advance(0);
-    // A write is confirmed between the two: only an answer to the second question includes it.
+    // A write is confirmed between the two requests, so only the response of the second request includes it.
     const second = current.get(signal);
     await clock.advance(10);
     expect(answers).toHaveLength(2);

@@ -56,7 +56,7 @@ function freshPod(): string {
   return pod(`fault-${names}`);
 }
 
-/** Index of a follower: freezing it does not stop the others. */
+/** The index of a follower. Freezing it does not stop the other members. */
 async function findFollower(): Promise<number> {
   for (let member = 0; member < etcd.memberCount; member++) {
     const status = await etcd.maintenance.status({ signal: signal(), member });
@@ -67,15 +67,15 @@ async function findFollower(): Promise<number> {
 
 interface FirstGroup {
   readonly kv: KeyValueStore;
-  /** Resolves when the group is under way. */
+  /** Resolves when the group was sent. */
   readonly sent: Promise<void>;
-  /** Resolves when the member has answered it: what it does is done. */
+  /** Resolves when the member has responded, so that the group has taken effect. */
   readonly answered: Promise<unknown>;
 }
 
 /**
- * Freezes `member` and then sends it the first group, whatever lane that comes from. Its sender is told after `patienceMs` that the outcome is
- * unknown, while the request stays where it is: what a lost connection looks like from both ends.
+ * Freezes `member` and then sends it the first group of any lane. After `patienceMs` the sender gets an unknown outcome, while the request
+ * is still pending. So both sides see the effect of a lost connection.
  */
 function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
   const { promise: sent, resolve } = Promise.withResolvers<void>();
@@ -98,11 +98,11 @@ function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
 }
 
 describe('a group in flight on a frozen member', () => {
-  /** Whether a deleted object is back after the frozen member has thawed. */
+  /** Whether a deleted object exists again after the frozen member continues. */
   const reappears = async (leaveOutForTest: readonly 'lane'[]): Promise<boolean> => {
     const key = freshPod();
     const member = await findFollower();
-    // The connection to the member is there before it freezes.
+    // Open the connection to the member before it freezes.
     await etcd.kv.range({ key }, { signal: signal(), member });
     const { kv, answered } = freezeUnderFirstGroup(member, 300);
     const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 700, leaveOutForTest });
@@ -131,7 +131,7 @@ describe('a group in flight on a frozen member', () => {
 describe('a leader that was replaced while its write was under way', () => {
   const ELECTION = '/gantry/elections/kube-scheduler';
 
-  /** Whether a write of an epoch lands that ended after the write was sent and before it arrived. */
+  /** Whether a write succeeds whose epoch ended after the write was sent and before it arrived. */
   const staleWriteLands = async (leaveOutForTest: readonly 'fence'[]): Promise<boolean> => {
     const key = freshPod();
     await putKey(etcd.kv, INCARNATION_KEY, 'one');
@@ -276,7 +276,7 @@ describe('a watch', () => {
   });
 });
 
-/** What befalls members, one after the other; the cluster recovers in between. */
+/** The faults of members, one after the other. The cluster recovers in between. */
 const FAULTS: readonly ((member: ClusterMember) => Promise<void>)[] = [
   async (member) => {
     await member.freeze();
@@ -298,7 +298,7 @@ const FAULTS: readonly ((member: ClusterMember) => Promise<void>)[] = [
   },
 ];
 
-/** Lets every member meet a fault, and two of them a second one. */
+/** Causes a fault of one member. Over all rounds every member has one, and two members have a second one. */
 async function disturb(round: number): Promise<void> {
   const member = cluster.members[round % cluster.members.length];
   const fault = FAULTS[round % FAULTS.length];
@@ -307,7 +307,7 @@ async function disturb(round: number): Promise<void> {
   await pause(500);
 }
 
-/** Creates, updates and deletes pods one after the other; the versions that were acknowledged. */
+/** Creates, updates and deletes pods sequentially. Returns the acknowledged versions. */
 async function churnUntil(store: ClosableObjectStore, stop: AbortSignal): Promise<readonly number[]> {
   const versions: number[] = [];
   while (!stop.aborted) {

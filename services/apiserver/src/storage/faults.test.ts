@@ -9,7 +9,7 @@ import { committed, create, pod, remove, update } from './testing/store-calls.ts
 const NAMESPACE = '/registry/namespaces/none';
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 
-/** A transaction that carries writes of objects: not the opening of a lane, not a read. */
+/** Whether a transaction contains writes of objects. The opening of a lane and a read do not. */
 function isGroup(transaction: Transaction): boolean {
   return transaction.success.some((operation) => operation.kind === 'transaction');
 }
@@ -184,7 +184,7 @@ describe('a group that fails as a whole', () => {
 
 describe('an etcd without space', () => {
   const noSpace = () => new EtcdError('no-space', 'database space exceeded');
-  /** Refuses every put from now on, until the returned function is called. */
+  /** Makes every put fail until the returned function is called. */
   const fill = (store: MemoryObjectStore): (() => void) => {
     let state: 'full' | 'free' = 'full';
     const puts = (operations: readonly Operation[]): boolean =>

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createMemoryObjectStore } from './testing/memory-store.ts';
 import { create, pod } from './testing/store-calls.ts';
 
-/** As many as may wait. */
+/** Maximum number of waiting writes. */
 const WAITING = 20_000;
 
 it('refuses writes beyond those that may wait', async () => {
@@ -38,7 +38,7 @@ it('never sends a write whose deadline passed while it waited', async () => {
     first.push(store.write(create(pod(name)), signal));
     await arrived.promise;
   }
-  // Both lanes are busy: this one is not sent.
+  // Both lanes are busy, so this write is not sent.
   const deadline = new AbortController();
   const late = store.write(create(pod('late')), deadline.signal);
   deadline.abort();

@@ -15,7 +15,7 @@ const writeOf = (key: string, change: Partial<GuardedWrite> = {}): IdentifiedWri
 });
 const FENCED = { name: 'test', fence: { electionKey: '/e', epoch: 1, incarnation: 'i' } };
 
-/** The keys of the first group, and of what is left. */
+/** The keys of the first group and of the remaining writes. */
 function take(waiting: readonly IdentifiedWrite[], limits: Partial<GroupLimits> = {}) {
   const group = chooseGroup(waiting, { ...GROUP_LIMITS, ...limits });
   const rest = waiting.filter((item) => !group.includes(item));

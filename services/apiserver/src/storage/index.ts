@@ -1,4 +1,4 @@
-/** Objects in etcd. Nothing outside this folder knows how they are stored. */
+/** Objects in etcd. Code outside this folder does not depend on the stored form. */
 export { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
 export { INCARNATION_KEY } from './keys.ts';
 export { createSealing, type Sealing, type SealingKey, type SealingKeys } from './sealing.ts';

@@ -52,7 +52,7 @@ describe('sealing', () => {
   });
 
   it('opens nothing of which a bit was changed, the header included', () => {
-    // All bytes but the format's own two, the header's length, and the length and the name of the key.
+    // All bytes except the first two bytes of the format, the length of the header, and the length and id of the key.
     const names = [0, 1, 4, 5];
     let opened = 0;
     for (let at = 0; at < stored.length; at++) {

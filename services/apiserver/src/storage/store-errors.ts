@@ -2,7 +2,7 @@ import { StatusError } from '@gantry/objects';
 import { DeadlineError } from '@gantry/base';
 import { StoreError } from './object-store.ts';
 
-/** What a failure of the store is to a client. Whatever is not of the store passes unchanged. */
+/** Converts an error of the store to a StatusError. Returns other errors unchanged. */
 export function toStatusError(error: unknown): unknown {
   if (error instanceof DeadlineError) return StatusError.timeout('the request did not end within its deadline');
   if (!(error instanceof StoreError)) return error;
@@ -20,7 +20,7 @@ export function toStatusError(error: unknown): unknown {
   }
 }
 
-/** Settles as `work` does, with the store's errors told as StatusErrors. */
+/** Settles like `work`, with errors of the store converted to StatusErrors. */
 export async function fromStore<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

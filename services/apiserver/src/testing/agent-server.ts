@@ -11,12 +11,12 @@ type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => voi
 /** The gRPC server of the agent of Node `node-a`. */
 export interface AgentServer extends AsyncDisposable {
   readonly port: number;
-  /** Material with which an API server calls it. */
+  /** The TLS material of an API server that calls the agent. */
   readonly client: TlsMaterial;
 }
 
 /**
- * Serves what an agent answers, on 127.0.0.1, until it is disposed of; `onUpgrade` takes requests for other protocols, which come over
+ * Starts the server of an agent on 127.0.0.1. It runs until it is disposed. `onUpgrade` handles requests for other protocols, which use
  * HTTP/1.1.
  */
 export async function startAgentServer(agent: GrpcService, onUpgrade?: OnUpgrade): Promise<AgentServer> {

@@ -28,7 +28,7 @@ const call = (method: string, path: string, body?: object, options: CallOptions 
     headers: { 'content-type': 'application/json', ...options.headers },
   });
 
-/** The last request for a path: the server is also asked how it is, at any time. */
+/** The last request for a path. Health requests may arrive at any time. */
 const lastAsked = (path: string) => extension.asked.findLast(({ url }) => url === path);
 
 function part<T>({ json }: Reply, field: string): T {
@@ -44,7 +44,7 @@ function service(name: string, port = 443): object {
   return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { ports: [{ port, name: 'https' }] } };
 }
 
-/** Endpoints may not be on the loopback; a name may stand for it. */
+/** A Service of type ExternalName for localhost, since endpoints must not have loopback addresses. */
 function loopback(name: string): object {
   const spec = { type: 'ExternalName', externalName: 'localhost' };
   return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec };

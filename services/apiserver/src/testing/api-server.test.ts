@@ -174,7 +174,7 @@ describe('authentication', () => {
       403,
       `configmaps ${anonymous} update resource "configmaps" in API group "" in the namespace "a"`,
     ]);
-    // Everyone who is known may ask who they are, in whatever version.
+    // Every authenticated user may create a SelfSubjectReview, in any version.
     const headers = { authorization: `Bearer ${server.bootstrapToken}` };
     const unserved = '/apis/authentication.k8s.io/v1alpha1/selfsubjectreviews';
     expect((await call('POST', unserved, { as: 'anonymous', headers })).code).toBe(404);

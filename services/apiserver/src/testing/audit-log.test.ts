@@ -50,7 +50,7 @@ beforeEach(() => {
   events = [];
 });
 
-/** Sends a request as the administrator unless `headers` name another, and reads the whole response. */
+/** Sends a request and reads the whole response. The user is the administrator unless `headers` name another. */
 function send(
   method: string,
   path: string,

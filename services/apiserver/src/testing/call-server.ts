@@ -8,22 +8,22 @@ import type { TestApiServer } from './start-api-server.ts';
 export interface Reply {
   readonly code: number;
   readonly headers: IncomingHttpHeaders;
-  /** As they came: compressed when the answer was. */
+  /** The bytes of the body as received. They are compressed if the response is. */
   readonly bytes: Buffer;
-  /** Read when first asked for; of a watch it cannot be. */
+  /** The body as JSON, parsed at the first use. Not available for a watch. */
   readonly json: Record<string, never> & { [key: string]: unknown };
 }
 
 export interface CallOptions {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;
-  /** The administrator when absent. */
+  /** The user of the request. Defaults to the administrator. */
   readonly as?: 'anonymous' | { readonly cert: Buffer; readonly key: Buffer };
-  /** Whose connections are used; a connection of its own when absent. */
+  /** The agent with the connections. By default the request has its own connection. */
   readonly agent?: https.Agent;
 }
 
-/** One request, and the whole answer. */
+/** Sends one request and reads the whole response. */
 export function callServer(
   server: TestApiServer,
   method: string,
@@ -76,7 +76,7 @@ function replyOf({ statusCode, headers }: IncomingMessage, bytes: Buffer): Reply
   };
 }
 
-/** The events of a watch of the administrator's, as they come; it ends when no more are taken. */
+/** Yields the events of a watch by the administrator. The watch ends when the caller stops the iteration. */
 export async function* watchServer(
   { admin, pki, restPort: port }: TestApiServer,
   path: string,

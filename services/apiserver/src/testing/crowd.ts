@@ -1,11 +1,11 @@
-/** A thread of clients: anonymous connections that stand open, and lists at the same time. Sent `list`, it lists; it reports the codes. */
+/** A worker thread with many clients: open anonymous connections, and concurrent lists. `list` starts the lists; it reports their codes. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What a crowd is started with. */
+/** The options of a crowd. */
 export interface CrowdData {
   readonly port: number;
   readonly ca: Uint8Array;
@@ -23,7 +23,7 @@ const known = createSecureContext({ ca: asBuffer(ca), cert: asBuffer(cert), key:
 
 function stand(): Promise<unknown> {
   const socket = connect({ host: '127.0.0.1', port, secureContext: anonymous });
-  socket.on('error', () => undefined); // That it is closed is the server's right.
+  socket.on('error', () => undefined); // The server may close the connection.
   return new Promise((resolve) => {
     socket.once('secureConnect', resolve);
     socket.once('close', resolve);

@@ -13,9 +13,9 @@ import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer } from './start-api-server.ts';
 
 /**
- * An API server over the memory store, to try kubectl and the golden answers with:
- * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file [etcd members]]]`. At
- * SIGUSR2 the memory store forgets its history. With the endpoints of an etcd without TLS it stores there, as production does.
+ * An API server with the memory store, for tests with kubectl and goldens:
+ * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file [etcd members]]]`.
+ * SIGUSR2 compacts the history of the memory store. If etcd endpoints without TLS are given, it uses that etcd as in production.
  */
 const [port, file, members] = process.argv.slice(2);
 const logger = createLogger({ service: 'apiserver', level: 'info' });

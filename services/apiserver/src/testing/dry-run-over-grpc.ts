@@ -18,8 +18,8 @@ type Call = (request: WriteRequest, callback: (error: ServiceError | null, reply
 const Constructor = makeGenericClientConstructor(serviceDefinition(ObjectService), 'ObjectService');
 
 /**
- * One write over gRPC as a dry run, which the services' client does not offer: resolves with the object as it would be stored, and
- * rejects with the StatusError with which the write would fail. The administrator writes when `as` is absent.
+ * Sends one write over gRPC as a dry run, which the services' client does not support. Resolves with the object that would be stored.
+ * Rejects with the StatusError of the write. `as` defaults to the administrator.
  */
 export async function dryRunOverGrpc(
   server: TestApiServer,

@@ -55,7 +55,7 @@ describe('a client certificate that has expired', () => {
     const { ca, cert, key } = server.admin;
     const statusOver = async (session: Buffer | undefined) => {
       const options = { port: server.restPort, host: '127.0.0.1', ca, maxVersion: version, minVersion: version };
-      // A resumed session stands for the certificate of the first one.
+      // A resumed TLS session has the certificate of the first session.
       const own = session === undefined ? { cert, key } : { session };
       const socket: TLSSocket = connect({ ...options, ...own });
       const next = once(socket, 'session') as Promise<[Buffer]>;

@@ -7,13 +7,13 @@ import { callServer, watchServer } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 /**
- * The operations that the official conformance tests ask of one kind after the other ("should support … API operations", "should run
- * through the lifecycle of …"), asked of each kind that is created by clients and of which a real Kubernetes has recorded an object.
+ * Tests the operations of the official conformance tests ("should support … API operations", "should run through the lifecycle of …") for
+ * each kind that clients create and that has a recorded object of a real Kubernetes.
  */
-/** Where the objects were recorded, some of which say so. */
+/** The namespace of the recorded objects. Some of them contain its name. */
 const NAMESPACE = 'codec';
 
-/** Kinds of which there are not any number under any name, whose other tests have these operations. */
+/** Kinds that limit the names or the number of their objects. Other tests cover these operations for them. */
 const OWN_TESTS = [
   'APIService',
   'CustomResourceDefinition',
@@ -30,7 +30,7 @@ interface Example {
   readonly body: KubeObject;
 }
 
-/** Kinds that the recording lacks. */
+/** Kinds that are missing in the recording. */
 const FURTHER = [
   { apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', spec: { spec: {} } },
   {
@@ -51,7 +51,7 @@ const FURTHER = [
   },
 ] as unknown as readonly KubeObject[];
 
-/** Without what the server chose when the object was recorded. */
+/** Removes the values that the server had chosen for the recorded object. */
 function withoutChoices({ status: _, ...object }: KubeObject & { status?: unknown }): KubeObject {
   const { spec } = object as { spec?: Record<string, unknown> & { template?: { metadata?: object } } };
   if (object.kind === 'Service') {
@@ -87,7 +87,7 @@ let server: TestApiServer;
 beforeAll(async () => {
   server = await startApiServer();
   await send('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-  // Pods wait for it.
+  // Creates of pods wait for this service account.
   await send('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, { metadata: { name: 'default' } });
 });
 
@@ -158,7 +158,7 @@ it.each(CASES)('$name is created, listed, watched, patched, updated and deleted'
     expect(status.metadata.uid).toBe(created.metadata.uid);
   }
 
-  // Finalizers of Kubernetes' own, which a controller would take away.
+  // Removes finalizers of Kubernetes, which a controller would remove.
   const free = async () => {
     for (const { metadata: left } of (await send('GET', `${own}?${selection}`)).items)
       if (left.finalizers !== undefined)

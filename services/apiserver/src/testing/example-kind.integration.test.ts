@@ -31,7 +31,7 @@ function start(args: readonly string[]): ChildProcess {
   return spawn(KUBECTL, args, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** Runs kubectl and returns what it printed. */
+/** Runs kubectl and returns its output. */
 async function kubectl(args: readonly string[], input = ''): Promise<string> {
   const child = start(args);
   let printed = '';

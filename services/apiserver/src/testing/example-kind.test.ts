@@ -13,7 +13,7 @@ const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
 let server: TestApiServer;
 
-// The kind is its file and this line.
+// The example kind needs only its file and this line.
 beforeAll(async () => {
   server = await startApiServer({ resources: [...resources, widgets] });
 });

@@ -69,7 +69,7 @@ it('heartbeats and leaders are served while 200 clients list everything and 1,00
   const text = (await callServer(server, 'GET', '/metrics')).bytes.toString();
   expect(text).toContain('apiserver_flowcontrol_dispatched_requests_total{priority_level="node-high"');
   expect(text).not.toMatch(/rejected_requests_total\{priority_level="(node-high|leader-election|workload-high)"/);
-  // The lists waited for seats: all at a time would have held up everybody else.
+  // The lists have waited for seats. Without flow control they would have delayed all other requests.
   expect(text).toMatch(
     /request_wait_duration_seconds_count\{priority_level="global-default",flow_schema="global-default"/,
   );

@@ -77,7 +77,7 @@ describe('flow control', () => {
     };
     expect((await call('POST', `${FLOW}/flowschemas`, schema)).code).toBe(201);
     const bob = await server.pki.issue('bob', ['everything']);
-    // One seat is the least that a level has: this request holds it while its body is awaited.
+    // A level has at least one seat. This request holds it while the server waits for its body.
     const held = connect({
       host: '127.0.0.1',
       port: server.restPort,

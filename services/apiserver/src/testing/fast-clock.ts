@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '@gantry/base';
 
-/** A clock that runs ahead of the machine's, and whose wall clock can be moved. */
+/** A clock that runs faster than the machine's clock. Its wall clock can be moved. */
 export interface FastClock extends Clock {
   /** Added to the wall clock, in milliseconds. */
   aheadMs: number;
 }
 
-/** What passes between two rounds of the event loop that are at least a millisecond apart. */
+/** The time that passes per round of the event loop. Rounds are at least one millisecond apart. */
 const STEP_MS = 100;
 
 interface Timer {
@@ -15,8 +15,8 @@ interface Timer {
 }
 
 /**
- * On a quiet machine a second passes in ten milliseconds. It passes in rounds of the event loop: where these take longer, as on a busy
- * machine, so does the second. What a client in the same process answers in a few rounds is thus never late.
+ * Creates the clock. On a quiet machine, one second of this clock takes ten milliseconds. Time passes per round of the event loop, so it
+ * is slower on a busy machine. A client in the same process that needs few rounds is thus never late.
  */
 export function createFastClock(): FastClock {
   const timers = new Set<Timer>();
@@ -29,7 +29,7 @@ export function createFastClock(): FastClock {
     isTicking = timers.size > 0;
     if (isTicking) nextTick();
   };
-  // A timer that is set in a timer's callback may fire in the same round.
+  // setImmediate first, since a timer that is set in the callback of a timer may fire in the same round.
   const nextTick = (): void => void setImmediate(() => setTimeout(tick, 1));
   const clock: FastClock = {
     aheadMs: 0,

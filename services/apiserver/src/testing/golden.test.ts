@@ -7,8 +7,8 @@ import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 /**
- * Every recorded conversation but those with controllers, against a whole API server in this process: the steps that are
- * answered otherwise are those that docs/golden-differences.md counts, no more and no fewer.
+ * Replays all goldens without controllers against a complete API server in this process. The steps with different responses must be
+ * exactly those that docs/golden-differences.md counts.
  */
 interface Scenario {
   readonly id: string;
@@ -55,7 +55,7 @@ let controllers: Promise<void>;
 
 beforeAll(async () => {
   golden = (await import(new URL('lib.mjs', FOLDER).href)) as Golden;
-  // Kinds of our own are no difference: the server that answers has those that Kubernetes publishes.
+  // Without Gantry's own kinds, so that they do not count as differences.
   server = await startApiServer({
     resources: resources.filter(({ publishedSchema }) => publishedSchema === undefined),
   });
@@ -88,7 +88,7 @@ function clientOf(agent: https.Agent): Call {
   return Object.assign(call, { watch: openWatch });
 }
 
-/** Resolves when the answer begins; events gather until it is stopped. */
+/** Opens a watch. Resolves when the response starts. Events are collected until the watch is stopped. */
 function openWatch(path: string, headers: Record<string, string> = {}): Promise<Watch> {
   const { admin, restPort: port } = server;
   const identity = { ca: server.pki.ca, cert: admin.cert, key: admin.key };
@@ -113,7 +113,7 @@ function openWatch(path: string, headers: Record<string, string> = {}): Promise<
   });
 }
 
-/** Steps that differ, by conversation, as the page counts them. */
+/** The number of different steps per golden, from the page. */
 function listed(): Record<string, number> {
   const page = readFileSync(new URL('docs/golden-differences.md', ROOT), 'utf8');
   const rows = [...page.matchAll(/^\| ([a-z]+\/[^ |]+) \| (\d+) \|/gm)];

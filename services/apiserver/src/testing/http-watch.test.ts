@@ -10,7 +10,7 @@ import { fixedTls } from '@gantry/tls';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTestPki } from './test-pki.ts';
 
-/** A client of a server that answers as it is told; the number is how often it was asked before. */
+/** Starts a server with the given responses, and a client for it. `asked` is the number of earlier requests. */
 async function startServer(answer: (asked: number, response: ServerResponse) => void) {
   const pki = await createTestPki(systemClock.now());
   const tls = await pki.issue('server', [], ['localhost']);
@@ -56,7 +56,7 @@ it('asks again after 5 s where a server does not begin to answer, and gives one 
   await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(150);
   await clock.advance(150);
   const end = await ending.promise;
-  // Only the deadline of the whole response is left.
+  // Only the timer for the whole response is left.
   await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(30_000);
   await clock.advance(20_000);
   end();
@@ -66,7 +66,7 @@ it('asks again after 5 s where a server does not begin to answer, and gives one 
 
 it('refused connections do not lengthen how long a read waits for a response to begin', async () => {
   const { client, clock, asked } = await startServer((before, response) => {
-    // A load balancer without servers ends connections.
+    // A load balancer without servers closes connections.
     if (before < 2) response.socket?.destroy();
     else if (before === 3)
       response.writeHead(200).end('{"kind":"PodList","items":[],"metadata":{"resourceVersion":"7"}}');

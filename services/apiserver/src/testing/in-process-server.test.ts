@@ -4,7 +4,7 @@ import { startInProcessServer } from './in-process-server.ts';
 describeObjectClient('the client of a server in process', async () => {
   const server = await startInProcessServer();
   const client = server.client({ fieldManager: 'contract' });
-  // Its clock moves only while something waits for it.
+  // The clock of the server must be advanced while something waits for it.
   let moving = true;
   const move = async (): Promise<void> => {
     while (moving) await server.clock.advance(1);

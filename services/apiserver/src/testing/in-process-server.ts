@@ -20,43 +20,43 @@ import type { DeleteBody, RequestContext, Target, WriteOptions } from '../regist
 import { ADMIN, createHarness, type Harness, jsonBody } from '../registry/testing.ts';
 import { resourceRootOf } from '../storage/keys.ts';
 
-/** Who uses an `InProcessServer`. */
+/** A user of an `InProcessServer`. */
 export interface InProcessUser {
   readonly fieldManager: string;
-  /** The administrator when absent. */
+  /** Defaults to the administrator. */
   readonly user?: User;
-  /** The leader's fence of every write; none when absent. */
+  /** The leader's fence of every write. Writes have no fence by default. */
   readonly fence?: () => Fence | undefined;
 }
 
 /** One change of the store. */
 export interface StoredChange {
   readonly resource: GroupResource;
-  /** The name, behind the namespace and a slash where it has one. */
+  /** `namespace/name`, or the name alone for cluster scope. */
   readonly name: string;
   readonly resourceVersion: number;
-  /** Undefined when it is gone. Never change it: it is shared. */
+  /** Undefined after a deletion. The object is shared, so callers must not change it. */
   readonly object: KubeObject | undefined;
 }
 
 /**
- * The registry with its write pipeline, watch cache and store, over a model of etcd, on a manual clock and without a socket: the same
- * requests in the same order give the same revisions. Rights are not checked. It begins with the namespaces `default` and `n`.
+ * The registry with its write pipeline, watch cache and store. It uses a model of etcd and a manual clock, and no socket. The same
+ * requests in the same order give the same revisions. Rights are not checked. The namespaces `default` and `n` exist at the start.
  */
 export interface InProcessServer {
   readonly clock: ManualClock;
   readonly etcd: MemoryEtcd;
-  /** Names this life of the store, for fences. */
+  /** The incarnation of the store, for fences. */
   readonly incarnation: string;
   client(user: InProcessUser): ObjectClient;
-  /** Reads a subresource, as the administrator. */
+  /** Reads a subresource as administrator. */
   readSubresource(resource: Resource, key: SubresourceKey, signal: AbortSignal): Promise<KubeObject>;
-  /** Every change after a revision, in the order of the store. */
+  /** All changes after a revision, in the order of the store. */
   changes(revision: number, signal: AbortSignal): AsyncIterable<readonly StoredChange[]>;
   stop(): Promise<void>;
 }
 
-/** Starts one. `seed` decides on the suffixes of generated names. */
+/** Starts a server. `seed` determines the suffixes of generated names. */
 export async function startInProcessServer(seed = 1): Promise<InProcessServer> {
   const harness = await createHarness({ seed });
   const { clock, store } = harness;
@@ -96,7 +96,7 @@ async function* changesOf(
   }
 }
 
-/** A client whose requests are calls of the registry; what it returns are copies. */
+/** A client that calls the registry directly. It returns copies. */
 function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClient {
   const { registry } = harness;
   const contextOf = (signal: AbortSignal): RequestContext =>

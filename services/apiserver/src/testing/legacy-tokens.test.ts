@@ -48,7 +48,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** As the account, which may do nothing but this. */
+/** Sends a review as the service account, which has no other rights. */
 function review(): Promise<Reply> {
   events = [];
   const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {} };
@@ -61,7 +61,7 @@ function review(): Promise<Reply> {
 
 const annotation = (what: string) => events[0]?.annotations?.[`authentication.k8s.io/legacy-token-${what}`];
 
-/** Waits until the Secret is as wanted. */
+/** Waits until the Secret fulfils `wanted`. */
 async function until(wanted: (secret: Secret) => boolean): Promise<Secret> {
   const options = { fieldSelector: `metadata.name=${KEY.name}`, sendInitialEvents: true };
   for await (const batch of client.watch(SECRETS, options, signal)) {

@@ -11,7 +11,7 @@ const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
 let server: TestApiServer;
 let store: ReturnType<typeof createMemoryObjectStore>;
-/** Version of the list before `e` was made, and of the one after it. */
+/** Versions of the list before and after the creation of `e`. */
 let before: string;
 let after: string;
 
@@ -220,7 +220,7 @@ describe('a deletion of many', () => {
     ['?labelSelector=odd%3D1&dryRun=All', '', 'bd', 'abcde'],
     ['?labelSelector=none', '', '', 'abcde'],
     ['?resourceVersion=0&labelSelector=odd%3D0', '{"gracePeriodSeconds":0}', 'ace', 'bd'],
-    // What the body says counts alone.
+    // If there is a body, options in the query are ignored.
     ['?dryRun=All&labelSelector=odd%3D1', '{"propagationPolicy":"Background"}', 'bd', 'ace'],
   ])('with %s and the body %j answers with %s, and leaves %s', async (query, body, gone, rest) => {
     const reply = await del(query, body);

@@ -25,7 +25,7 @@ it('leaves nothing of a Secret readable in the store, its history or the log, wh
   expect((await call('POST', secrets, secret('a'))).code).toBe(201);
   expect((await call('POST', secrets, secret('a'))).code).toBe(409);
   expect((await call('PUT', `${secrets}/a`, secret('a', { key: MARKER, more: MARKER }))).code).toBe(200);
-  // Refused by validation: the key of the data is not valid.
+  // Validation rejects the invalid key in `data`.
   expect((await call('POST', secrets, secret('b', { 'not a key': MARKER }))).code).toBe(422);
   const read = await call('GET', `${secrets}/a`);
   expect(JSON.stringify(read.json)).toContain(Buffer.from(MARKER).toString('base64'));

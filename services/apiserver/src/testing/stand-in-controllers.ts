@@ -14,8 +14,8 @@ const CONTROLLER: User = {
 const OPTIONS = { dryRun: false, fieldManager: 'kube-controller-manager', fieldValidation: 'Strict' } as const;
 
 /**
- * Gives every namespace its default service account and the root CA, as the controller-manager does, for a development
- * server that runs without one.
+ * Creates the default service account and the root CA ConfigMap in every namespace, as the controller-manager does. For development
+ * servers without a controller-manager.
  */
 export async function runStandInControllers(registry: Registry, ca: string, signal: AbortSignal): Promise<void> {
   const context: RequestContext = {
@@ -58,7 +58,7 @@ async function ensure(
   try {
     await registry.create(context, target, body, OPTIONS);
   } catch (error) {
-    // The namespace may have gone again meanwhile.
+    // The namespace may have been deleted meanwhile.
     if (!isReason(error, 'AlreadyExists') && !isReason(error, 'NotFound') && !isReason(error, 'Forbidden')) throw error;
   }
 }

@@ -21,7 +21,7 @@ import { type ApiServerOptions, createApiServer } from '../server.ts';
 import { createMemoryObjectStore } from '../storage/testing/memory-store.ts';
 import { createTestPki, type TestPki } from './test-pki.ts';
 
-/** An API server in this process, over the memory store unless told otherwise, with a certificate authority of its own. */
+/** An API server in this process, with its own CA. It uses the memory store by default. */
 export interface TestApiServer extends AsyncDisposable {
   readonly url: string;
   readonly restPort: number;
@@ -29,9 +29,9 @@ export interface TestApiServer extends AsyncDisposable {
   readonly pki: TestPki;
   readonly admin: TlsMaterial;
   readonly registry: Registry;
-  /** The bootstrap token that is valid. */
+  /** The valid bootstrap token. */
   readonly bootstrapToken: string;
-  /** A kubeconfig of the administrator, as a text. */
+  /** The kubeconfig of the administrator as text. */
   readonly kubeconfig: string;
   /** Resolves when the server has stopped. */
   readonly ended: Promise<GroupOutcome>;
@@ -39,12 +39,12 @@ export interface TestApiServer extends AsyncDisposable {
 }
 
 export interface TestApiServerOptions {
-  /** What agents measure; they know nothing when absent. */
+  /** The usage that agents report. By default they report none. */
   readonly usage?: UsageSource;
-  /** Calls agents; they are called at their nodes' addresses when absent, as for logs. */
+  /** Calls agents. By default they are called at the addresses of their nodes. The same is true for `agentLogs`. */
   readonly agentStreams?: AgentStreams;
   readonly agentLogs?: AgentLogs;
-  /** The built-in resources; those of @gantry/kinds when absent. */
+  /** The built-in resources. Defaults to those of @gantry/kinds. */
   readonly resources?: ApiServerOptions['resources'];
   readonly store?: ApiServerOptions['store'];
   readonly clock?: Clock;
@@ -54,13 +54,13 @@ export interface TestApiServerOptions {
   readonly unreadyMs?: number;
   readonly pki?: TestPki;
   readonly peers?: ApiServerOptions['peers'];
-  /** The policy of the audit log and where its lines go; nothing is logged when absent. */
+  /** The audit policy, and a function that gets the lines of the audit log. By default nothing is logged. */
   readonly audit?: { readonly policy: AuditPolicy; readonly append: (line: string) => void };
 }
 
 const LOGS_NOTHING: AuditPolicy = { rules: [], omitStages: [], omitManagedFields: false };
 
-/** Starts one and waits until it is ready, and has written what it writes by itself. */
+/** Starts a server. Waits until it is ready and has written its own objects. */
 export async function startApiServer(options: TestApiServerOptions = {}): Promise<TestApiServer> {
   const clock = options.clock ?? systemClock;
   const logger = options.logger ?? silentLogger;
@@ -151,14 +151,14 @@ async function createStore(clock: Clock): Promise<ApiServerOptions['store']> {
   return store;
 }
 
-/** Emits once, in a later turn of the event loop. */
+/** An emitter that emits once, in a later turn of the event loop. */
 function nextTurn(): EventEmitter {
   const emitter = new EventEmitter();
   setImmediate(() => emitter.emit('turn'));
   return emitter;
 }
 
-/** A kubeconfig with everything inside. JSON is YAML. */
+/** A kubeconfig with embedded certificates. It is JSON, which is also valid YAML. */
 export function kubeconfigOf(server: string, { ca, cert, key }: TlsMaterial): string {
   const base64 = (bytes: Buffer): string => bytes.toString('base64');
   return JSON.stringify({

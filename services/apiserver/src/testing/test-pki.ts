@@ -12,9 +12,9 @@ x509.cryptoProvider.set(webcrypto);
 /** A certificate authority for one test run. */
 export interface TestPki {
   readonly ca: string;
-  /** A certificate that serves and asks, good for loopback names and `names`. */
+  /** A server and client certificate, valid for loopback names and `names`. */
   issue(commonName: string, organizations: readonly string[], names?: readonly string[]): Promise<TlsMaterial>;
-  /** The certificate by which extension servers know apiservers, of an authority of its own. */
+  /** The client certificate of the front proxy, which has its own CA. */
   issueFrontProxy(): Promise<TlsMaterial>;
   /** A private key (PEM) that signs service account tokens. */
   readonly serviceAccountKey: string;

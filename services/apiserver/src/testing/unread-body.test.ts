@@ -15,7 +15,7 @@ describe('an unauthorised request whose body never comes', () => {
     await server.stop();
   });
 
-  /** The status line of the response to headers alone, from a client without a certificate. */
+  /** The status line of the response to a request without its body, from a client without a certificate. */
   const statusLine = async (method: string, path: string, contentType = 'application/json'): Promise<string> => {
     const socket = connect({ host: '127.0.0.1', port: server.restPort, ca: server.pki.ca });
     try {

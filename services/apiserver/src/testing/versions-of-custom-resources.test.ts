@@ -129,7 +129,7 @@ it('fields are selected in the version of the request, by lists and by watches',
   expect(await selected('v2', 'host=host1,port=80')).toEqual(['one']);
   expect(await selected('v1', 'hostPort=host1:80')).toEqual(['one']);
 
-  // One that stops matching is deleted for the watch.
+  // An object that no longer matches is DELETED in the watch.
   const events = watchServer(
     server,
     `${things('v2')}?watch=true&fieldSelector=${encodeURIComponent('host=host1,port=8080')}`,

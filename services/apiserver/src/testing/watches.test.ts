@@ -14,7 +14,7 @@ interface Event {
   readonly object: KubeObject & { readonly code?: number; readonly rows?: readonly { readonly object: KubeObject }[] };
 }
 
-/** A watch that ends by itself after a second, and its events. */
+/** Opens a watch that ends after one second, and returns its events. */
 async function watch(path: string, accept = 'application/json'): Promise<readonly Event[]> {
   const reply = await callServer(server, 'GET', `${path}&timeoutSeconds=1`, { headers: { accept } });
   expect(reply.code, reply.bytes.toString()).toBe(200);
@@ -25,7 +25,7 @@ async function watch(path: string, accept = 'application/json'): Promise<readonl
     .map((line) => JSON.parse(line) as Event);
 }
 
-/** `+a` for each object that is there at the beginning, `|` for the bookmark that ends these. */
+/** Formats events: `+a` for an added object, `|` for the bookmark after the initial objects. */
 function told(events: readonly Event[]): string {
   return events
     .map(({ type, object }) => {
@@ -38,7 +38,7 @@ function told(events: readonly Event[]): string {
 
 beforeAll(async () => {
   server = await startApiServer();
-  // Not in the order of their names.
+  // Create them in another order than that of their names.
   for (const name of ['c', 'a', 'b']) {
     const labels = { letter: name };
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels } });
@@ -59,7 +59,7 @@ describe('a watch', () => {
   const NO_LIST = 'sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
 
   it('whose time is over before it is open ends without events', async () => {
-    // A version that the cache has not reached: opening waits longer than the watch may last.
+    // The cache has not reached this version, so opening the watch takes longer than its timeout.
     const ahead = Number(version) + 256 * 1000;
     expect(await watch(`${PATH}?watch=1&${LIST}&resourceVersion=${ahead}`)).toEqual([]);
   });

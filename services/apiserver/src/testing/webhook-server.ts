@@ -3,29 +3,29 @@ import type { AddressInfo } from 'node:net';
 import { must } from '@gantry/base';
 import { createTestPki } from './test-pki.ts';
 
-/** What a webhook answers: fields of an AdmissionResponse, or a whole body with a code. */
+/** The response of a webhook: fields of an AdmissionResponse, or a whole body with a status code. */
 export type WebhookAnswer = { readonly allowed?: boolean; readonly raw?: string; readonly code?: number } & Record<
   string,
   unknown
 >;
 
-/** An AdmissionReview as a webhook gets it. */
+/** An AdmissionReview that a webhook receives. */
 export interface Review {
   readonly request: Record<string, unknown> & { readonly uid: string; readonly operation: string };
 }
 
 /** Admission webhooks on 127.0.0.1. */
 export interface WebhookServer {
-  /** What they were asked, the oldest first; a test may empty it. */
+  /** The received requests, oldest first. A test may empty the array. */
   readonly asked: { readonly path: string; readonly query: string; readonly review: Review }[];
   readonly port: number;
   readonly caBundle: string;
-  /** An entry of a webhook configuration for the webhook at a path: for all writes of ConfigMaps unless `extra` says otherwise. */
+  /** An entry of a webhook configuration for the webhook at a path. It matches all writes of ConfigMaps unless `extra` changes that. */
   webhook(path: string, extra?: object): object;
   close(): void;
 }
 
-/** Starts a server whose webhooks answer by path; it allows what an answer does not refuse. */
+/** Starts a server with a webhook per path. Requests are allowed unless the response denies them. */
 export async function startWebhooks(
   answers: Readonly<Record<string, (review: Review) => WebhookAnswer | Promise<WebhookAnswer>>>,
 ): Promise<WebhookServer> {

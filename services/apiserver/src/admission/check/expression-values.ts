@@ -6,7 +6,7 @@ import type { User } from '../../auth/user.ts';
 import type { Access, AdmissionReader, AdmissionRequest } from './admission-check.ts';
 import { convertObject, namespaceOf } from './request-matching.ts';
 
-/** What expressions see of a request, in the version `as` that the rule names. */
+/** The variables of expressions for a request, in the version `as` of the matching rule. */
 export async function expressionValues(
   request: AdmissionRequest,
   as: ResourceDefinition,
@@ -57,7 +57,7 @@ function requestFields(request: AdmissionRequest, as: ResourceDefinition, own: b
   };
 }
 
-/** Whether the user, or the service account that is asked about, has a right. */
+/** Whether the user, or the service account in the expression, has a right. */
 function decideOn(access: Access, user: User, right: AskedRight, verb: string): Decision {
   const { serviceAccount, path, group = '', resource = '', subresource = '', namespace = '', name = '' } = right;
   const who = serviceAccount === undefined ? user : accountUser(serviceAccount);

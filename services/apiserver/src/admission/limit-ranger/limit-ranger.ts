@@ -14,7 +14,7 @@ import { enforce, maximum, maximumRatio, maximumRequest, minimum, type Usage } f
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
-/** Containers, pods and claims stay within what their namespace's LimitRanges say; containers get what they leave out. */
+/** Checks containers, pods and claims against the LimitRanges of their namespace, and sets the defaults of containers. */
 export const limitRanger: AdmissionCheck = {
   name: 'LimitRanger',
   mutate: async (request, reader) => {
@@ -58,7 +58,7 @@ function setDefaults(pod: Pod, range: LimitRange): void {
   pod.metadata.annotations = { ...pod.metadata.annotations, [ANNOTATION]: text };
 }
 
-/** Sets what a container leaves out, and tells what that was. */
+/** Sets the missing requests and limits of a container. Returns a description of each. */
 function fillIn(container: Container, defaults: Usage, kind: string): string[] {
   return (['requests', 'limits'] as const).flatMap((of) => {
     const present = container.resources?.[of] ?? {};

@@ -5,7 +5,7 @@ import { userOfIdentity } from '../../auth/authn/identity.ts';
 import { createRegistry } from '../../registry/create-registry.ts';
 import { createHarness, type Harness, jsonBody, patchBody, WRITE } from '../../registry/testing.ts';
 
-/** An agent of engine `one`, and the objects around it. Rights are those of everybody: these tests are about content. */
+/** An agent of engine `one` and related objects. All rights are granted, since these tests are about content. */
 describe('NodeRestriction', () => {
   let h: Harness;
   let own: KubeObject;
@@ -295,7 +295,7 @@ describe('NodeRestriction', () => {
       await askBy('aws', ['aws']);
     });
 
-    /** Asks where roles allow one audience. */
+    /** Requests a token while roles allow one audience. */
     async function askBy(allowed: string, audiences: readonly string[]) {
       const decide = (_: object, { target }: { target: { definition: { resource: string } } }) => ({
         allowed: target.definition.resource === allowed,

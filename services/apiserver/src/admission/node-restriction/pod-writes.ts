@@ -2,7 +2,7 @@ import { apiReferenceOf, equalJson, MIRROR_ANNOTATION, type Node, NODES, type Po
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 
-/** An agent writes pods that are bound to its node: mirrors of its own, status, deletion, eviction. Messages as in Kubernetes. */
+/** Checks that an agent writes only pods of its node: mirror pods, status, deletes, evictions. Messages are those of Kubernetes. */
 export async function checkPodWrite(agent: AgentRequest): Promise<void> {
   const { request, node } = agent;
   switch (`${request.operation} ${request.subresource}`) {
@@ -17,7 +17,7 @@ export async function checkPodWrite(agent: AgentRequest): Promise<void> {
       return;
     case 'create eviction': {
       const pod = await agent.reader.find<Pod>(PODS, request.namespace, writtenName(request));
-      // The eviction of a pod that does not exist ends in NotFound.
+      // The eviction of a pod that does not exist fails with NotFound later.
       if (pod === undefined || isBoundHere(agent, pod)) return;
       throw refuse(request, `node ${node} can only evict pods with spec.nodeName set to itself`);
     }

@@ -52,7 +52,7 @@ describe('quotas', () => {
   describe('while their controller counts', () => {
     const MANAGER = '/gantry/elections/kube-controller-manager';
     const signal = new AbortController().signal;
-    /** The controller writes what it has counted. */
+    /** Writes the usage that the quota controller has counted. */
     const count = async (amounts: Record<string, string>): Promise<void> => {
       const put = (key: string) => ({ kind: 'put', key, value: Buffer.from('i') }) as const;
       const { etcd } = h.store;

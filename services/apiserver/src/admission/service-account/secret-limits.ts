@@ -8,12 +8,12 @@ import {
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 
-/** Whether pods of the account may use no secrets but its own. */
+/** Whether pods of the service account may use only the Secrets that it lists. */
 export function isLimited({ metadata }: ServiceAccount): boolean {
   return TRUE.includes(metadata.annotations?.[MOUNTABLE_SECRETS_ANNOTATION] ?? '');
 }
 
-/** Why a new pod uses a secret that its account does not name; undefined when it uses none. */
+/** The message for a new pod that uses a Secret outside the list of its service account; undefined if it uses none. */
 export function foreignSecret(pod: Pod, account: ServiceAccount): string | undefined {
   const name = account.metadata.name ?? '';
   const own = namesOf(account.secrets);
@@ -32,7 +32,7 @@ export function foreignSecret(pod: Pod, account: ServiceAccount): string | undef
   return `imagePullSecrets[${at}].name="${pod.spec?.imagePullSecrets?.[at]?.name ?? ''}" ${suffix} imagePullSecret`;
 }
 
-/** The same for containers that join a pod later. */
+/** The same for ephemeral containers. */
 export function foreignSecretOfEphemeral(pod: Pod, account: ServiceAccount): string | undefined {
   const suffix = `is not allowed because service account ${account.metadata.name ?? ''} does not reference that`;
   return foreignIn(pod.spec?.ephemeralContainers, 'ephemeral container', namesOf(account.secrets), suffix);

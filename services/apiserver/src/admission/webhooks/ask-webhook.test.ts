@@ -8,7 +8,7 @@ import { askWebhook } from './ask-webhook.ts';
 const CONFIG_MAPS = must(findResource({ group: '', version: 'v1', resource: 'configmaps' }), 'configmaps');
 const KIND = { group: '', version: 'v1', kind: 'ConfigMap' };
 
-/** Asks a webhook with these side effects; returns how often it was called, and the error. */
+/** Calls a webhook with these side effects. Returns the number of calls and the error. */
 async function ask(sideEffects: string, dryRun: boolean) {
   let calls = 0;
   const webhook = {

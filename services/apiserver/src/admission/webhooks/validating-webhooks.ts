@@ -11,7 +11,7 @@ const CONFIGURATIONS = {
   resource: 'validatingwebhookconfigurations',
 };
 
-/** Webhooks that may refuse what is admitted, all asked at once. The first refusal to come is the answer. */
+/** The check of validating webhooks. They are called concurrently. The first denial that arrives is the error. */
 export function validatingWebhooks(dependencies: WebhookDependencies): AdmissionCheck {
   return {
     name: 'ValidatingAdmissionWebhook',
@@ -23,7 +23,7 @@ export function validatingWebhooks(dependencies: WebhookDependencies): Admission
         const as = await wanted(hook, request, reader, dependencies.access);
         if (as !== undefined) relevant.push({ hook, as });
       }
-      // Every webhook is waited for: none is left talking about a request that is over.
+      // Wait for all webhooks, so that no call continues after the end of the request.
       let first: { readonly error: unknown } | undefined;
       await Promise.all(
         relevant.map(async ({ hook, as }, index) => {

@@ -15,7 +15,7 @@ describe('webhooks', () => {
   let server: TestApiServer;
   let hooks: WebhookServer;
   const late = Promise.withResolvers<WebhookAnswer>();
-  /** Lines of the audit log. */
+  /** The lines of the audit log. */
   const logged: string[] = [];
 
   beforeAll(async () => {
@@ -52,7 +52,7 @@ rules:
     const { code, headers, json } = await callServer(server, method, path, options);
     return { code, warnings: [headers['warning'] ?? ''].flat(), body: json as Record<string, unknown> };
   };
-  /** With these webhooks in place. */
+  /** Runs `work` with these webhooks. */
   async function withHooks<T>(type: 'validating' | 'mutating', list: object[], work: () => Promise<T>): Promise<T> {
     const base = `/apis/admissionregistration.k8s.io/v1/${type}webhookconfigurations`;
     const kind = `${type === 'validating' ? 'Validating' : 'Mutating'}WebhookConfiguration`;
@@ -117,7 +117,7 @@ rules:
     hooks.asked.length = 0;
     const denied = await withHooks('validating', [hook('/deny', { rules })], () => call('POST', reviews, review));
     expect(denied.code).toBe(418);
-    // The server's own loops write, too.
+    // The loops of the server also write.
     const kinds = hooks.asked.map(({ review: { request } }) => request['kind']);
     expect(kinds).toContainEqual(expect.objectContaining({ kind: 'SelfSubjectAccessReview' }));
   });

@@ -5,12 +5,12 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { TlsMaterial } from '@gantry/tls';
 
-/** What an extension server was asked. */
+/** A request that an extension server has received. */
 export interface Asked {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
-  /** The common name in the certificate that was shown. */
+  /** The common name of the client certificate. */
   readonly shown: string;
   readonly body: string;
 }
@@ -18,9 +18,9 @@ export interface Asked {
 export interface ExtensionServer extends AsyncDisposable {
   readonly port: number;
   readonly asked: Asked[];
-  /** Closes the connections that idle. */
+  /** Closes the idle connections. */
   closeConnections(): void;
-  /** Serves a path; what is not served is 404. */
+  /** Handlers by path. Other paths are 404. */
   readonly routes: Map<string, (request: IncomingMessage, response: ServerResponse, body: string) => void>;
 }
 
@@ -30,7 +30,7 @@ const RESOURCES = [
   { name: 'flunders/status', singularName: '', namespaced: true, kind: 'Flunder', verbs: ['get', 'update'] },
 ];
 
-/** An API server of a test's own on 127.0.0.1, with discovery of `wardle.example.com/v1` and whatever routes it is given. */
+/** Starts an extension server for a test on 127.0.0.1, with discovery of `wardle.example.com/v1` and the given routes. */
 export async function startExtensionServer(tls: TlsMaterial, clientCa: Buffer | string): Promise<ExtensionServer> {
   const asked: Asked[] = [];
   const routes: ExtensionServer['routes'] = new Map();

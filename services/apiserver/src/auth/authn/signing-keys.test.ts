@@ -49,7 +49,7 @@ describe('keys of service account tokens', () => {
     await writeFile(join(folder, 'sa.key'), key);
   }
 
-  /** What one apiserver has. */
+  /** Creates the keys and the authenticator of one apiserver. */
   async function open() {
     const source = new SigningKeyFolder(folder, await readSigningKeys(folder), { clock, logger: silentLogger });
     opened.push(source);
@@ -74,7 +74,7 @@ describe('keys of service account tokens', () => {
       (await jsonWebKeySet(source.current())).keys.map(({ kid }) => kid);
     expect(new Set(await published(one)).size).toBe(2);
     expect(one.source.current().signing.keyId).toBe(first);
-    // Read by time since then.
+    // The keys are read at intervals from then on.
     for (let seconds = 0; seconds < 30; seconds += 10) {
       await clock.advance(10_000);
       await Promise.all([one.source.refresh(), other.source.refresh()]);
@@ -126,7 +126,7 @@ describe('keys of service account tokens', () => {
     expect(await server.knows(unknown.token)).toBeUndefined();
     expect(await server.knows(known.token)).toBe(USER);
     await put(next.key, next.pub);
-    // Read less than a second ago.
+    // The keys were read less than a second ago, so they are not read again.
     expect(await server.knows(unknown.token)).toBeUndefined();
     await clock.advance(1000);
     expect(await server.knows(unknown.token)).toBe(USER);

@@ -24,7 +24,7 @@ describe('the authenticator of service account tokens', () => {
   let objects: Map<string, string>;
   let tokens: TokenAuthenticator;
   let accepted: SigningKeys;
-  /** Of all objects. */
+  /** The deletion time of all objects. */
   let deletionTimestamp: string | undefined;
   let more: Partial<Record<LookupResource, object>>;
   let used: string[];

@@ -40,7 +40,7 @@ const pod = (name: string, nodeName: string, secret: string): KubeObject =>
   }) as KubeObject;
 
 const NOW = '2026-01-01T00:10:00Z';
-/** Without a Lease: one whose Lease was removed long ago, and one that was registered again just now. */
+/** Nodes without a Lease: the Lease of one was removed long ago, the other was registered again just now. */
 const withoutLease = [registered('a-4', '2026-01-01T00:09:50Z'), registered('a-5', '2026-01-01T00:09:51Z')];
 const nodes = [
   ...withoutLease,
@@ -124,9 +124,9 @@ const authorizer = createAuthorizer(lookup, bootstrapPolicy());
 
 const admin = userOfIdentity('kubernetes-admin', ['system:masters']);
 const agent = userOfIdentity('system:node:a-1', ['system:nodes'], ['gantry:engine:one']);
-/** An agent of the same engine that does not hold the custodian's Lease. */
+/** An agent of the same engine that does not hold the custodian Lease. */
 const neighbour = userOfIdentity('system:node:a-3', ['system:nodes'], ['gantry:engine:one']);
-/** Says by its label that it is of engine `two`, and by its certificate nothing. */
+/** An agent whose Node has the label of engine `two`, but whose certificate names no engine. */
 const withoutEngine = userOfIdentity('system:node:b-1', ['system:nodes']);
 const scheduler = userOfIdentity('system:kube-scheduler', ['gantry:services']);
 const proxy = userOfIdentity('system:kube-proxy', ['gantry:services']);
@@ -356,7 +356,7 @@ describe('others', () => {
     expect(allows(scheduler, 'get', { path: 'pods default mine exec' })).toBe(false);
     expect(allows(scheduler, 'get', { path: 'nodes - a-1 proxy' })).toBe(false);
     expect(allows(scheduler, 'create', { path: 'pods default -' })).toBe(false);
-    // Preemption: it nominates, marks and deletes pods, and looks at their budgets.
+    // For preemption, the scheduler nominates, marks and deletes pods, and reads their budgets.
     expect(allows(scheduler, 'patch', { path: 'pods default mine status' })).toBe(true);
     expect(allows(scheduler, 'delete', { path: 'pods default mine' })).toBe(true);
     expect(allows(scheduler, 'deletecollection', { path: 'pods default -' })).toBe(false);

@@ -15,7 +15,7 @@ const GROUPS: Readonly<Record<LookupResource, string>> = {
   serviceaccounts: '',
 };
 
-/** Reads what authentication and authorisation need from the watch cache, without waiting for anything. */
+/** Creates the lookups of authentication and authorisation in the watch cache. They never wait. */
 export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup {
   const definitions = new Map<LookupResource, ResourceDefinition>();
   const definitionOf = (resource: LookupResource): ResourceDefinition => {
@@ -49,7 +49,7 @@ export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup
   };
 }
 
-/** When a Lease runs out; a Lease that says neither when it was renewed nor for how long has run out. */
+/** The end of a Lease. A Lease without a renewal time or duration counts as expired. */
 function leaseEnd(lease: Lease | undefined): Instant {
   const { renewTime = '', leaseDurationSeconds = 0 } = lease?.spec ?? {};
   const renewedAt = Date.parse(renewTime);

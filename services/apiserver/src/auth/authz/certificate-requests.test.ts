@@ -15,7 +15,7 @@ const JANE = authenticated('jane', ['developers'], { uid: 'u', extra: { 'example
 describe('certificate requests', () => {
   let h: Harness;
   let registry: Registry;
-  /** The rights on signers that everybody has, as `verb signer`. */
+  /** The rights of all users on signers, as `verb signer`. */
   let rights: readonly string[];
   beforeEach(async () => {
     h = await createHarness();

@@ -4,7 +4,7 @@ import { unlimitedGroupIn } from './escalation-check.ts';
 const NAME = 'system:masters';
 const ORGANIZATION = [0x06, 0x03, 0x55, 0x04, 0x0a];
 
-/** So much of a request's DER as names an organisation. */
+/** The part of a certificate request's DER that contains an organisation. */
 function pem(tag: number, value: Buffer, length: readonly number[] = [value.length]): string {
   const der = Buffer.from([0x30, 0x40, ...ORGANIZATION, tag, ...length, ...value]);
   return `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;

@@ -15,7 +15,7 @@ const SECRETS: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['secr
 const CLIENT = 'kubernetes.io/kube-apiserver-client';
 
 describe('the escalation check', () => {
-  /** The rights of bob that allow more than his rules, as `verb resource name`. */
+  /** Rights of bob beyond his rules, as `verb resource name`. */
   let allowed: Set<string>;
   let held: PolicyRule[];
   beforeEach(() => {

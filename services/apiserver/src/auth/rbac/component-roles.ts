@@ -1,6 +1,6 @@
 import type { RoleTable } from './rules.ts';
 
-/** The rules of the ClusterRoles for the parts of a cluster: nodes, the scheduler, the controller manager, add-ons. */
+/** The rules of the ClusterRoles for components: nodes, the scheduler, the controller manager, add-ons. */
 export const COMPONENT_ROLES: RoleTable = {
   'system:heapster': ['get,list,watch core events,namespaces,nodes,pods', 'get,list,watch extensions deployments'],
   'system:kube-aggregator': ['get,list,watch core endpoints,services'],

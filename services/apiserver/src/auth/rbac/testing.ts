@@ -7,7 +7,7 @@ import {
 } from './bootstrap-policy.ts';
 import { createRoleIndex, type RoleIndex } from './role-index.ts';
 
-/** The roles and bindings of every cluster, and further ones: no store, no cache. */
+/** A role index with the default roles and bindings and with `more`, without store and cache. */
 export function bootstrapPolicy(
   more: {
     readonly roles?: readonly (ClusterRole | Role)[];

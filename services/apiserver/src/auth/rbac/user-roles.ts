@@ -1,6 +1,6 @@
 import type { RoleTable } from './rules.ts';
 
-/** The rules of the ClusterRoles for people, and of those that everybody has. Verbs, groups, resources and names of each. */
+/** The rules of the ClusterRoles for human users, and of those for all users. */
 export const USER_ROLES: RoleTable = {
   'cluster-admin': ['* * *', '* paths:*'],
   'system:aggregate-to-admin': [

@@ -4,9 +4,9 @@ import type { Served } from './served-groups.ts';
 import type { ApiServiceIndex } from '../../aggregation/api-service-index.ts';
 import type { RemoteDirectory } from '../../aggregation/remote-documents.ts';
 
-/** Everything that clients are told is served, here and by extension servers. */
+/** All APIs in discovery and OpenAPI: those of this server and of extension servers. */
 export interface PublishedApis {
-  /** Rises with every change. */
+  /** Increases with every change. */
   readonly generation: number;
   served(): Served;
   /** The OpenAPI documents of extension servers, by path below `/openapi/v3/`. */

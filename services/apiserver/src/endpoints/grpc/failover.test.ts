@@ -13,7 +13,7 @@ import { createTestPki } from '../../testing/test-pki.ts';
 
 const { signal } = new AbortController();
 
-/** A client that knows both servers; they share a certificate authority, not their objects. */
+/** Starts two servers with the same CA. They do not share their objects. */
 async function twoServers(): Promise<readonly [TestApiServer, TestApiServer]> {
   const pki = await createTestPki(systemClock.now());
   return [await startApiServer({ pki }), await startApiServer({ pki })];
@@ -65,7 +65,7 @@ describe('a gRPC client with several servers', () => {
     expect((await read()).metadata.uid).toBe(made.metadata.uid);
     await holder.stop();
     const began = performance.now();
-    // The other server has never heard of it: its answer shows who was asked.
+    // The other server does not have the object, so NotFound shows that it has responded.
     await expect(read()).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
     expect(performance.now() - began).toBeLessThan(5000);
     await create('after');
@@ -101,7 +101,7 @@ describe('a gRPC client with several servers', () => {
     using client = clientOf(server.grpcPort, server);
     const events = watchOf(client);
     await events.next();
-    // During the first stall the ping falls due, then the second stall: both follow in one turn.
+    // The ping becomes due during the first stall, and the second stall follows in the same turn.
     setTimeout(() => stall(1100), 50);
     setTimeout(() => stall(900), 1100);
     await delay(1200);

@@ -29,12 +29,12 @@ it('asks every client for a certificate of the authority, and shows the one that
   const stop = new AbortController();
   const running = server.run(stop.signal);
   const port = await listening.promise;
-  /** The server's name where it lets a client in, which it says by its first frame. */
+  /** Resolves with the server's name when the server accepts the client, which its first frame shows. */
   const greeted = (own: ConnectionOptions): Promise<string> => {
     const options = { port, host: '127.0.0.1', servername: 'apiserver', ALPNProtocols: ['h2'], ca: client.ca, ...own };
     const socket: TLSSocket = connect(options);
     socket.once('secureConnect', () => socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
-    socket.on('error', () => undefined); // How it is refused differs with the moment; that it is closed does not.
+    socket.on('error', () => undefined); // The error of the rejection varies, so only the close is checked.
     return new Promise((resolve) => {
       socket.once('close', () => resolve('refused'));
       socket.once('data', () => {

@@ -9,14 +9,14 @@ import { fixedTls } from '@gantry/tls';
 import { expect, it } from 'vitest';
 import { createTestPki } from '../../testing/test-pki.ts';
 
-/** Rounds in which a call in this process has long arrived. */
+/** Number of rounds that is more than enough for a call in this process to arrive. */
 const ROUNDS = 500;
 const never = new AbortController().signal;
 
 it('users take turns with their calls, whatever the number of these', async () => {
   const pki = await createTestPki(systemClock.now());
   const begun: string[] = [];
-  /** What each look at the clock takes: 0 leaves time in every round, 20 leaves none. */
+  /** Milliseconds that pass at each read of the clock: with 0 every round has time left, with 20 none has. */
   let [now, look] = [0, 0];
   const listening = Promise.withResolvers<number>();
   const handle = async ({ name }: GetRequest) => {

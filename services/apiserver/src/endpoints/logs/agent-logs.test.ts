@@ -9,12 +9,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentServer, startAgentServer } from '../../testing/agent-server.ts';
 import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
 
-/** Resolved when the agent has heard that an "endless" log is not wanted any more. */
+/** Resolves when the call of an "endless" log was cancelled at the agent. */
 let endlessEnded = Promise.withResolvers<void>();
 
 const FLOOD = Buffer.alloc(2 ** 19);
 
-/** An agent that answers "missing" as an error, "flood" without an end and "giant" with one large message, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
+/**
+ * An agent whose response depends on the container. "missing" is an error, "flood" sends chunks without an end, "giant" sends one large
+ * message, "endless" starts and never ends. Others respond with the received request in two chunks.
+ */
 const agent: GrpcService = {
   descriptor: AgentService,
   handlers: {
@@ -58,7 +61,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Carries bytes to `port` and back until it is frozen. */
+/** A relay that forwards bytes to `port` and back until it is frozen. */
 async function startRelay(port: number) {
   const sockets: Socket[] = [];
   const server = createServer((near) => {

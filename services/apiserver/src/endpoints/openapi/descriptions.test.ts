@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createDescribe } from './descriptions.ts';
 import { OpenApiDocuments } from './openapi-documents.ts';
 
-// The example of docs/extending.md must pass what a listed kind must.
+// The example of docs/extending.md must pass the same tests as the listed kinds.
 const resources = [...listed, widgets];
 const describeField = createDescribe(resources);
 
@@ -68,7 +68,7 @@ interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
 }
 
-/** Operations of a document by method and path, with the parameters of their path. */
+/** The operations of a document with method and path, including the parameters of the path. */
 function operationsOf(document: unknown): readonly (Operation & { readonly id: string })[] {
   const { paths } = document as { paths: Record<string, Record<string, unknown>> };
   return Object.entries(paths).flatMap(([path, { parameters: shared = [], ...methods }]) =>

@@ -7,7 +7,7 @@ const CHANGED = 'apis/apps/v1';
 const NONE = new Map();
 const forms = ['index', 'v2', 'v2Json'] as const;
 
-/** Documents of all resources, and how many texts were read to build them. */
+/** Documents of all resources, and the number of descriptions that were read to build them. */
 function createCounted(): { documents: OpenApiDocuments; texts: () => number } {
   let texts = 0;
   const describe = (): string => {

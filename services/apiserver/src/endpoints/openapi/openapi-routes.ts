@@ -6,10 +6,10 @@ import type { PublishedApis } from '../discovery/published-apis.ts';
 import type { DocumentOptions } from './group-version-documents.ts';
 import { OpenApiDocuments } from './openapi-documents.ts';
 
-/** The protobuf form of v2: what kubectl before 1.28 asks for. */
+/** The protobuf form of OpenAPI v2, which kubectl before 1.28 requests. */
 const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+protobuf/;
 
-/** The OpenAPI v3 index and its documents, and v2. They follow what is served. */
+/** Routes of the OpenAPI v3 index, its documents, and OpenAPI v2. The documents change with the served resources. */
 export function openApiRoutes(now: PublishedApis, options: DocumentOptions): Router {
   const router = Router(PAGE_ROUTING);
   let documents = OpenApiDocuments.create(options);
@@ -31,7 +31,7 @@ export function openApiRoutes(now: PublishedApis, options: DocumentOptions): Rou
       const document = current().get(exchange.path.slice('/openapi/v3/'.length));
       if (document === undefined) return 'next';
       const { query, res } = exchange;
-      // A URL that names the hash of what it gives may be kept for ever.
+      // A URL with the hash of its document may be cached forever.
       if (query.get('hash') === document.hash) res.setHeader('cache-control', 'public, immutable, max-age=31536000');
       return sendKept(exchange, 'application/json', document);
     }),
@@ -39,7 +39,7 @@ export function openApiRoutes(now: PublishedApis, options: DocumentOptions): Rou
   router.all(
     '/openapi/v2',
     page(async (exchange) => {
-      // Version 2, whole: as protobuf for clients that ask for it, as JSON for all others.
+      // The whole document of version 2: as protobuf for clients that request it, as JSON for all others.
       const isProtobuf = V2_TYPES.test(header(exchange.req, 'accept') ?? '');
       const document = await (isProtobuf ? current().v2() : current().v2Json());
       return sendKept(exchange, isProtobuf ? 'application/octet-stream' : 'application/json', document);

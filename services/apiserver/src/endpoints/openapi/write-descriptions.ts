@@ -4,8 +4,8 @@ import { schemasOf } from './descriptions.ts';
 import { extractDescriptions } from './extract-descriptions.ts';
 
 /**
- * Writes the sentences about the served resources to the file that it is given, for the build to put beside the bundle:
- * `node --conditions=gantry-source services/apiserver/src/openapi/write-descriptions.ts FILE`.
+ * Writes the descriptions of the served resources to a file, which the build puts next to the bundle:
+ * `node --conditions=gantry-source services/apiserver/src/endpoints/openapi/write-descriptions.ts FILE`.
  */
 const [, , file = 'descriptions.json'] = process.argv;
 writeFileSync(file, JSON.stringify(extractDescriptions(schemasOf(resources))));

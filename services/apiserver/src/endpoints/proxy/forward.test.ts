@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Exchange } from '../../http/exchange.ts';
 import { forward, UnreachableError } from './forward.ts';
 
-/** What the backend understood, as `METHOD path body`. */
+/** The requests that the backend has parsed, as `METHOD path body`. */
 const seen: string[] = [];
 
 const backend = http.createServer((request, response) => {
@@ -49,7 +49,7 @@ afterAll(() => {
 });
 beforeEach(() => seen.splice(0));
 
-/** Sends the text on a connection of its own, and gives all that comes back. */
+/** Sends the text on a new connection and returns the whole response. */
 function exchangeText(text: string): Promise<string> {
   const { port } = front.address() as AddressInfo;
   return new Promise((resolve, reject) => {

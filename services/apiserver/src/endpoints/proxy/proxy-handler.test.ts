@@ -20,7 +20,7 @@ const DEFINITIONS = ['pods', 'services', 'endpoints', 'nodes'].map((resource) =>
 );
 const NAMESPACE = '/api/v1/namespaces/n';
 
-/** Every object there is, by resource and name. */
+/** All objects, by resource and name. */
 const objects = new Map<string, object>();
 const connected: string[] = [];
 

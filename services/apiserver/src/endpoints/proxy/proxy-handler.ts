@@ -16,7 +16,7 @@ import { forward, UnreachableError } from './forward.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import { upgradeOf } from '@gantry/streams';
 
-/** Serves the proxies of pods, services and nodes, with all that is behind them. */
+/** Serves the proxy subresources of pods, services and nodes. */
 export type ProxyHandler = (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>;
 
 interface ProxyOptions extends BackendOptions {
@@ -55,14 +55,14 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
   };
 }
 
-/** What stands behind `…/proxy`, made clean: nothing in it leads above its own root. */
+/** The cleaned path after `…/proxy`. It cannot lead above its root. */
 function pathBehind(path: string, depth: number): string {
   const rest = path.replace(/\/$/, '').split('/').slice(depth).join('/');
   if (rest === '') return path.endsWith('/') ? '/' : '';
   return posix.normalize(`/${rest}${path.endsWith('/') ? '/' : ''}`);
 }
 
-/** Pages link to each other relative to the root, which ends with a slash. */
+/** Redirects to the root with a slash at its end, so that relative links in pages work. */
 function redirect(exchange: Exchange, location: string): void {
   const { res } = exchange;
   res.statusCode = 301;

@@ -6,7 +6,7 @@ import type { RawDeleteOptions } from './delete-options.ts';
 /** Decodes protobuf bodies of kinds that are not resources. */
 export type DecodeProtobuf = (bytes: Uint8Array) => unknown;
 
-/** Kinds that can be read wherever options are. */
+/** Kinds that are accepted in the body of every request with options. */
 const SHARED_KINDS: ReadonlySet<string> = new Set([
   'CreateOptions',
   'GetOptions',
@@ -20,13 +20,13 @@ const SHARED_KINDS: ReadonlySet<string> = new Set([
   'PartialObjectMetadata',
 ]);
 
-/** DeleteOptions out of a request body. */
+/** Decodes DeleteOptions from a request body. */
 export function decodeDeleteOptions(
   bytes: Uint8Array,
   mediaType: MediaType,
   decodeProtobuf: DecodeProtobuf,
 ): RawDeleteOptions {
-  // Nothing, written out, is no option.
+  // A body `null` means no options.
   const value = decode(bytes, mediaType, decodeProtobuf) ?? {};
   if (typeof value !== 'object' || Array.isArray(value)) throw unrecognized('not an object', bytes);
   const body = value as Record<string, unknown>;

@@ -4,7 +4,7 @@ import { parseBoolean, parseInt64 } from '../../http/query.ts';
 import type { DeleteOptions } from '../../registry/index.ts';
 import { dryRunErrors } from './write-options.ts';
 
-/** What a delete was asked, in the body or in the query, before it is checked. */
+/** DeleteOptions from the body or the query, not validated. */
 export interface RawDeleteOptions {
   readonly gracePeriodSeconds?: number | null;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | null;
@@ -13,7 +13,7 @@ export interface RawDeleteOptions {
   readonly dryRun?: readonly string[] | null;
 }
 
-/** DeleteOptions from the query, for requests without a body. */
+/** Parses DeleteOptions from the query, for requests without a body. */
 export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
   const grace = parseInt64(query, 'gracePeriodSeconds');
   const orphan = parseBoolean(query, 'orphanDependents');
@@ -28,7 +28,7 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
 
-/** Checks DeleteOptions, in Kubernetes' words. */
+/** Validates DeleteOptions, with Kubernetes' messages. */
 export function checkDeleteOptions(raw: RawDeleteOptions): { options: DeleteOptions; dryRun: boolean } {
   const errors: FieldError[] = [];
   const policy = raw.propagationPolicy ?? undefined;

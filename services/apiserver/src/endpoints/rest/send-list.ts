@@ -12,7 +12,7 @@ import { sendPieces } from '../../http/send-pieces.ts';
 import { sharedBareItems, sharedItems, withoutType } from './shared-items.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
-/** Sends a list in the form that was asked for, item by item. */
+/** Sends a list in the requested form, item by item. */
 export async function sendList(
   exchange: Exchange,
   list: ListResponse,
@@ -68,7 +68,7 @@ function piecesOf(
         return listPieces(apiVersion, kind, protobufMeta(list), items);
       }
       const metadata = listMeta(list);
-      // Lists of custom resources say that there is no more.
+      // As in Kubernetes, lists of custom resources always have `continue`.
       const head = { kind, apiVersion, metadata: isCustom ? { continue: '', ...metadata } : metadata };
       if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
         return isCustom ? sharedItems(head, list.items) : sharedBareItems(head, list.items, definition);
@@ -100,7 +100,7 @@ function protobufMeta(list: ListResponse): {
   };
 }
 
-/** Writes `head` with one more member, an array that is made item by item. */
+/** Writes `head` with one more member: an array whose items are produced one by one. */
 type ListWriter = (
   head: JsonObject,
   member: string,

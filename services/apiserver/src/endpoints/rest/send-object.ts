@@ -7,7 +7,7 @@ import { isJsonOnly, noProtobuf, partialFrameOf } from './protobuf-frame.ts';
 import { encodeJson, sendBytes, wantsPretty } from '../../http/respond.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
-/** How an object is sent. */
+/** Options for sending an object. */
 export interface ObjectOutput {
   readonly code: number;
   readonly form: OutputForm;
@@ -15,7 +15,7 @@ export interface ObjectOutput {
   readonly tables: Tables;
 }
 
-/** Sends one object in the form that was asked for; its shared bytes as they are where the form allows. */
+/** Sends one object in the requested form. Uses its shared bytes if the form allows it. */
 export async function sendObject(
   exchange: Exchange,
   response: ObjectResponse,

@@ -6,7 +6,7 @@ const COMMA = Buffer.from(',');
 const OPEN = Buffer.from('{');
 const NEXT_OPEN = Buffer.from(',{');
 
-/** A list's JSON from its items' shared bytes. */
+/** The JSON of a list, from the shared bytes of its items. */
 export function* sharedItems(head: JsonObject, items: readonly ObjectResponse[]): Generator<Uint8Array> {
   yield opening(head);
   for (const [index, item] of items.entries()) {
@@ -16,7 +16,7 @@ export function* sharedItems(head: JsonObject, items: readonly ObjectResponse[])
   yield Buffer.from(']}\n');
 }
 
-/** The same without kind and apiVersion, with which each item begins: they are cut off unread. */
+/** Like `sharedItems`, without kind and apiVersion of the items. Each item begins with them, so they are removed without parsing. */
 export function* sharedBareItems(
   head: JsonObject,
   items: readonly ObjectResponse[],
@@ -38,7 +38,7 @@ export function* sharedBareItems(
   yield Buffer.from(']}\n');
 }
 
-/** The object as it stands in a list. */
+/** The object as an item of a list, without kind and apiVersion. */
 export function withoutType(object: KubeObject): JsonObject {
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
   return rest as JsonObject;
@@ -48,7 +48,7 @@ function opening(head: JsonObject): Uint8Array {
   return Buffer.from(`${goJson(head).slice(0, -1)},"items":[`);
 }
 
-/** Byte by byte: a native comparison costs more to call than these few bytes take. */
+/** Compares byte by byte: for few bytes, a native comparison is slower because of its call. */
 function beginsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   for (let at = 0; at < start.length; at++) if (bytes[at] !== start[at]) return false;
   return true;

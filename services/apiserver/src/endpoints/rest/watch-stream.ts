@@ -19,7 +19,7 @@ interface StreamOptions {
   readonly logger: Logger;
 }
 
-/** Writes a watch to the client until it ends, is aborted, or the client stalls. Errors on the way become an ERROR event. */
+/** Writes a watch to the client until it ends, is aborted, or the client stalls. An error becomes an ERROR event. */
 export async function sendWatch(
   exchange: AuthenticatedExchange,
   items: AsyncIterable<readonly WatchItem[]>,

@@ -5,7 +5,7 @@ import type { WriteOptions } from '../../registry/index.ts';
 
 const MANAGER_MAX = 128;
 
-/** Reads and checks the options of a create, update or patch. `patchType` is '' for the first two. */
+/** Parses and validates the options of a create, update or patch. `patchType` is '' for create and update. */
 export function parseWriteOptions(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
@@ -37,7 +37,7 @@ export function parseWriteOptions(
   };
 }
 
-/** What was made of a User-Agent: clients send the same with each request. */
+/** Field managers by User-Agent. A cache, since clients send the same User-Agent with each request. */
 const managers = new Map<string, string>();
 const MAX_MANAGERS = 1000;
 const MAX_KNOWN_AGENT = 256;
@@ -86,7 +86,7 @@ function isPrintable(character: string): boolean {
   return character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character);
 }
 
-/** A dry run is asked for by "All" only. */
+/** The errors of `dryRun`. Its only valid value is "All". */
 export function dryRunErrors(dryRun: readonly string[]): readonly FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
 }

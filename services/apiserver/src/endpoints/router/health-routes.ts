@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { page, PAGE_ROUTING } from '../../http/page.ts';
 import { PAGE_NOT_FOUND, sendText } from '../../http/respond.ts';
 
-/** The checks behind each endpoint, by its name. `ping` is always among them. */
+/** The checks of each endpoint, by name of the endpoint. `ping` is always included. */
 export interface HealthChecks {
   readonly livez: readonly HealthCheck[];
   readonly readyz: readonly HealthCheck[];

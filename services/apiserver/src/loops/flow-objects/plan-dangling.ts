@@ -2,8 +2,8 @@ import { formatTime, type Instant } from '@gantry/base';
 import type { FlowSchema, FlowSchemaCondition } from '@gantry/objects';
 
 /**
- * The schema's status with the condition that says whether its priority level exists, in Kubernetes' words; undefined when it says so
- * already. `levels` are the names of those that exist.
+ * The status of a schema with the condition Dangling, which says whether its priority level does not exist. Undefined when the condition
+ * is already correct. `levels` are the names of the existing levels. The messages are those of Kubernetes.
  */
 export function withDangling(
   { spec, status }: FlowSchema,

@@ -40,7 +40,7 @@ function textOf(action: AddressAction): string {
 
 const isInRange = (text: string) => text.startsWith('10.96.');
 
-/** Kubernetes' cases (ipallocator/controller/repairip_test.go), but for the times that its requests take. */
+/** Kubernetes' cases (ipallocator/controller/repairip_test.go), except those about the duration of requests. */
 const CASES: readonly (readonly [says: string, Service[], StoredAddress[], expected: string[]])[] = [
   [
     'makes one for each address',
@@ -120,7 +120,7 @@ describe('the plan of addresses', () => {
     const deleted = new Set(actions.flatMap((one) => (one.kind === 'delete' ? [one.object] : [])));
     const created = actions.flatMap((one) => (one.kind === 'create' ? [one.object] : []));
     const after = [...stored.filter((one) => !deleted.has(one)), ...created];
-    // What lies outside of the ranges stays so until its owner changes it.
+    // An address outside the ranges stays until the owner of the Service changes it.
     const again = planAddresses({ services, stored: after, isInRange }, NOW);
     expect(again.filter(({ kind }) => kind !== 'warn')).toEqual([]);
   });

@@ -6,14 +6,14 @@ import { ALLOCATOR, MANAGED_BY, type StoredAddress } from './plan-addresses.ts';
 export type StoredRange = ServiceCIDR & KubeObject;
 
 export const PROTECTION = 'networking.k8s.io/service-cidr-finalizer';
-/** After this long no apiserver takes an address of a range that is being deleted any more. */
+/** After this time, no apiserver allocates addresses of a terminating range any more. */
 const GRACE_MS = 10_000;
 
 export type RangeAction =
   | { readonly kind: 'update'; readonly object: StoredRange; readonly subresource: '' | 'status' }
   | { readonly kind: 'look-again'; readonly at: Instant };
 
-/** Keeps each range until all of its used addresses are in another range. */
+/** Plans the finalizers of ranges: a range is kept until all its used addresses are also in another range. */
 export function planRanges(
   ranges: readonly StoredRange[],
   addresses: readonly StoredAddress[],
@@ -55,7 +55,7 @@ function withFinalizers(range: StoredRange, finalizers: string[]): RangeAction {
   return { kind: 'update', object, subresource: '' };
 }
 
-/** The range with its condition; undefined when it says so already. A range that was ready from the first stays as it was told. */
+/** The range with its condition Ready; undefined when the condition is already correct. */
 function told(
   range: StoredRange,
   { status, reason, message }: { readonly status: string; readonly reason: string; readonly message: string },
@@ -73,7 +73,7 @@ function told(
   };
 }
 
-/** Whether each used address of the range is also in another range. */
+/** Whether every used address of the range is also in another range. */
 function isDispensable(range: StoredRange, all: readonly StoredRange[], given: readonly StoredAddress[]): boolean {
   const others = all.filter((one) => one !== range);
   return given.every(

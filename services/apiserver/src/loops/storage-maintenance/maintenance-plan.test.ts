@@ -99,7 +99,7 @@ describe('maintenance', () => {
 });
 
 describe('rounds', () => {
-  /** The times of rounds, in seconds, of looks every half minute; etcd is full at the times that `isFull` says. */
+  /** The times of rounds in seconds, with a check every 30 seconds. `isFull` says at which times etcd is full. */
   const rounds = (untilS: number, isFull: (atS: number) => boolean): readonly number[] => {
     const schedule = new RoundSchedule(300_000, 30_000, 0);
     const looks = Array.from({ length: untilS / 30 }, (_, i) => 30 * (i + 1));

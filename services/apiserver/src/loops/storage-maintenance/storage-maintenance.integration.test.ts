@@ -14,7 +14,7 @@ const QUOTA_BYTES = 16 * 1024 * 1024;
 const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
 const base = { clock: systemClock, random: systemRandom, log: silentLogger };
 
-/** Writes values of so many bytes until there is no space left. History of many small ones takes a member a while to remove. */
+/** Writes values of `bytes` bytes until there is no space left. A member needs some time to remove the history of many small values. */
 async function fill(etcd: Etcd, bytes = 500): Promise<void> {
   const success = Array.from(
     { length: Math.min(100, QUOTA_BYTES / 16 / bytes) },
@@ -26,7 +26,7 @@ async function fill(etcd: Etcd, bytes = 500): Promise<void> {
   await expect(write()).rejects.toMatchObject({ code: 'no-space' });
 }
 
-/** The files of these members hold little more than what is stored: history was removed before they were defragmented. */
+/** Expects small files of these members, which means that history was removed before the defragmentation. */
 async function expectSmall(etcd: Etcd, members: readonly number[]): Promise<void> {
   for (const member of members) {
     const { dbSizeBytes } = await etcd.maintenance.status({ signal: signal(), member });
@@ -99,9 +99,9 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
   await putKey(etcd.kv, '/gantry/commit/mine/alive', '');
   await fill(etcd);
-  // The one that is called first.
+  // Kill the member that is called first.
   await cluster.members[0]?.kill();
-  // It may have been the leader: its calls fail until the others have elected one, which is not what is tested here.
+  // The killed member may have been the leader. Wait for a new leader, since the election is not tested here.
   await etcd.kv.range({ key: pod('a') }, { signal: signal(), timeoutMs: 30_000 });
   const reported: string[] = [];
   const options = { ...base, etcd, process: 'mine', onError: (reason: string) => reported.push(reason) };
@@ -143,14 +143,14 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
 it('frees an etcd that fills up between the rounds of its owner', async () => {
   await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  // Without it no term lasts.
+  // A term needs the incarnation.
   await putKey(etcd.kv, '/gantry/incarnation', 'one');
   const stop = new AbortController();
   const options = { ...base, etcd, process: 'mine', intervalMs: 600_000, fullCheckMs: 200 };
   const running = runStorageMaintenance(options, stop.signal);
   const owner = { key: electionKeyOf('etcd-maintenance') };
   await expect.poll(async () => (await etcd.kv.range(owner, { signal: signal() })).count).toBe(1);
-  // At once: the owner keeps its lease.
+  // Large values fill etcd at once, so that the owner keeps its lease.
   await fill(etcd, 1_000_000);
   const write = (): Promise<boolean> =>
     putKey(etcd.kv, '/more', '').then(

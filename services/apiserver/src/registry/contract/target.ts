@@ -2,12 +2,12 @@ import type { ResourceDefinition, SubresourceDefinition } from '@gantry/apimachi
 import { type GroupResource, StatusError } from '@gantry/objects';
 import type { Target } from './registry.ts';
 
-/** Group and plural, as errors name them. */
+/** Group and plural name of a resource, for errors. */
 export function groupResource(definition: ResourceDefinition): GroupResource {
   return { group: definition.group, resource: definition.resource };
 }
 
-/** The target's subresource, undefined for the object itself; 404 or 405 when there is none with this verb. */
+/** The definition of the target's subresource; undefined for the object itself. Throws 404 or 405 when it does not support the verb. */
 export function requireSubresource(target: Target, verb: string): SubresourceDefinition | undefined {
   if (target.subresource === '') return undefined;
   const found = target.definition.subresources.find((one) => one.name === target.subresource);

@@ -11,13 +11,13 @@ import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
 
 export interface Post {
   readonly object: KubeObject;
-  /** The kind of the object, where it is a subresource's; undefined when the resource itself is posted. */
+  /** The kind of the object of a subresource; undefined for the resource itself. */
   readonly kind?: AdmissionRequest['kind'];
-  /** Does what was asked, once it is admitted, and makes the response. */
+  /** Executes the admitted request and returns the response. */
   readonly respond: (lookups: Lookups) => Promise<KubeObject>;
 }
 
-/** An object that is posted and answered, and not stored: reviews, evictions, token requests. */
+/** The draft of a posted object that is not stored: reviews, evictions, token requests. */
 export class PostedObject implements Draft {
   readonly object: KubeObject;
   readonly #parts: WriteParts;
@@ -71,7 +71,7 @@ export class PostedObject implements Draft {
       (work) => turns.run(work, context.signal),
       validateNewInTurns(definition, this.object),
     );
-    // Kubernetes names no kind here.
+    // As in Kubernetes, the error has no kind.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
   }
 

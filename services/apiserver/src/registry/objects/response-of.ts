@@ -2,12 +2,12 @@ import { encodeProtobuf as encodeObject } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import { SharedResponse } from '../../cache/index.ts';
 
-/** The bytes of an object, envelope included. */
+/** Encodes an object as protobuf, with the envelope. */
 export function encodeProtobuf(object: KubeObject): Uint8Array {
   return encodeObject(object);
 }
 
-/** A response that only one request sees. */
+/** A response for a single request. */
 export function responseOf(object: KubeObject): SharedResponse {
   return new SharedResponse(object, encodeProtobuf);
 }

@@ -15,7 +15,7 @@ export interface ComponentStatusOptions {
   readonly storeHealth: StoreHealth;
 }
 
-/** Component to the Lease that its leader renews. */
+/** The Lease of the leader of each component. */
 const ELECTED = { 'controller-manager': 'kube-controller-manager', scheduler: 'kube-scheduler' } as const;
 
 /** Whether a request is for ComponentStatuses, which are not stored. */
@@ -23,7 +23,7 @@ export function isComponentStatus({ group, resource }: Target['definition']): bo
   return group === '' && resource === 'componentstatuses';
 }
 
-/** ComponentStatuses: an elected service is healthy while a leader renews its Lease; the store's members are asked. */
+/** Creates ComponentStatuses. An elected service is healthy while a leader renews its Lease. Members of the store are checked. */
 export class ComponentStatuses {
   readonly #options: ComponentStatusOptions;
 

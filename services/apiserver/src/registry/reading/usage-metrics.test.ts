@@ -16,7 +16,7 @@ const [NODES, PODS] = ['nodes', 'pods'].map((resource) =>
 
 let harness: Harness;
 let metrics: UsageMetrics;
-/** Agents that were asked, by request. */
+/** The called agents of each read. */
 let asked: string[][];
 let answers: Map<string, NodeUsage>;
 let uids: Map<string, string>;
@@ -56,7 +56,7 @@ const podOf = (metadata: object, nodeName: string, phase = 'Running') => ({
   status: { phase },
 });
 
-/** Creates an object with its status; its uid. */
+/** Creates an object with its status. Returns its uid. */
 async function put(resource: string, name: string, object: object): Promise<string> {
   const { kind } = must(findResource({ group: '', version: 'v1', resource }), resource);
   const created = await harness.create(resource, { apiVersion: 'v1', kind, ...object });

@@ -18,7 +18,7 @@ import type { AdmissionReader } from '../../admission/index.ts';
 import { ISSUER } from '../../auth/authn/service-account-claims.ts';
 import type { BoundObject, TokenIssuer } from '../../auth/authn/token-issuer.ts';
 
-/** Short name of the schema of the token subresource. */
+/** The short name of the schema of the token subresource. */
 export const TOKEN_REQUEST_SCHEMA = 'authentication.v1.TokenRequest';
 
 const DEFAULT_SECONDS = 3600;
@@ -31,7 +31,7 @@ const BINDABLE: Readonly<Record<string, ResourceRef>> = {
   Node: NODES,
 };
 
-/** The response to a TokenRequest for a service account: the request with its token. */
+/** Issues a token for a service account. Returns the TokenRequest with the token. */
 export async function issueToken(
   account: ServiceAccount,
   request: TokenRequest,
@@ -59,7 +59,7 @@ export async function issueToken(
   };
 }
 
-/** A request that names an account must name that of the path. */
+/** Throws when the body names another service account than the path. */
 function checkMetadata(account: ServiceAccount, { metadata }: TokenRequest & KubeObject): void {
   const { name = '', namespace = '', uid = '' } = account.metadata;
   for (const [field, value] of Object.entries({ name, namespace })) {
@@ -124,7 +124,7 @@ async function nodeOf(pod: Pod, reader: AdmissionReader): Promise<{ node?: { nam
   return { node: { name: nodeName, uid: node?.metadata.uid ?? '' } };
 }
 
-/** NotFound for a missing account. */
+/** The error NotFound for a missing service account. */
 export function accountMissing(name: string): StatusError {
   return StatusError.notFound(SERVICE_ACCOUNTS, name);
 }

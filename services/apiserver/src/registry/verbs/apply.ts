@@ -7,7 +7,7 @@ import type { Patch } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 import { checkPatched } from './patch.ts';
 
-/** Server-side apply. It records the managers itself, and creates the object where there is none. */
+/** Server-side apply. It records the field managers itself, and creates a missing object. */
 export const apply: WriteVerb<Patch, Application> = {
   right: 'patch',
   startsFrom: 'stored',

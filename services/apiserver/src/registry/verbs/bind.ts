@@ -15,7 +15,7 @@ export function success(): KubeObject {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } as KubeObject;
 }
 
-/** POST of a Binding, which assigns a pod to a node. Admission judges the Binding. Without a name in the path, the body has it. */
+/** POST of a Binding, which assigns a pod to a node. Admission checks the Binding. If the path has no name, the body has it. */
 export const bind: WriteVerb<Body, Binding & KubeObject> = {
   right: 'create',
   startsFrom: 'stored',
@@ -61,7 +61,7 @@ export const bind: WriteVerb<Body, Binding & KubeObject> = {
   respond: () => responseOf(success()),
 };
 
-/** The pod assigned to the node that a Binding names. Pure; throws Conflict when the pod cannot be assigned any more. */
+/** Assigns a pod to the node of a Binding and returns the new pod. Throws Conflict when the pod cannot be assigned any more. Pure. */
 export function bindPod(pod: Pod, binding: Binding, pods: ResourceDefinition, now: Instant): Pod {
   const { name = '' } = pod.metadata;
   const refuse = (why: string) => StatusError.conflict({ group: '', resource: 'pods/binding' }, name, why);
@@ -76,7 +76,7 @@ export function bindPod(pod: Pod, binding: Binding, pods: ResourceDefinition, no
   bound.spec = { ...bound.spec, containers: bound.spec?.containers ?? [], nodeName: binding.target.name ?? '' };
   const annotations = { ...bound.metadata.annotations, ...binding.metadata.annotations };
   if (Object.keys(annotations).length > 0) bound.metadata.annotations = annotations;
-  // Labels come from admission: those of the node that say where it is.
+  // The labels come from admission, which copies the topology labels of the node.
   if (Object.keys(binding.metadata.labels ?? {}).length > 0) {
     bound.metadata.labels = { ...bound.metadata.labels, ...binding.metadata.labels };
   }

@@ -19,7 +19,7 @@ async function setStatus(resource: string, object: KubeObject, status: object): 
   return (await harness.settle(work)).response.object;
 }
 
-/** A pod on a node, running and ready or not. */
+/** Creates a pod on a node, with the condition Ready and a phase. */
 async function makePod(name: string, ready: 'True' | 'False', phase = 'Running'): Promise<void> {
   const made = await harness.create('pods', {
     apiVersion: 'v1',

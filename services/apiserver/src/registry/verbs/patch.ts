@@ -7,11 +7,11 @@ import type { Patch, Target } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
 interface SentPatch extends PatchBytes {
-  /** Warnings that were given: an attempt that is repeated warns once. */
+  /** The warnings so far. Repeated attempts send each warning once. */
   readonly warned: Set<string>;
 }
 
-/** PATCH of an object, or of the part of it that a subresource writes, by all types of patches but apply. */
+/** PATCH of an object or a subresource, with all types of patches except apply. */
 export const patch: WriteVerb<Patch, SentPatch> = {
   right: 'patch',
   startsFrom: 'stored',
@@ -30,7 +30,7 @@ export const patch: WriteVerb<Patch, SentPatch> = {
   },
 };
 
-/** Refuses a patch that makes another object of it, or one of another version than the stored one. */
+/** Throws when a patch changes the identity of the object, or sets another resourceVersion than the stored one. */
 export function checkPatched(target: Target, object: KubeObject, stored: KubeObject): void {
   const { definition } = target;
   checkName(target, object.metadata);

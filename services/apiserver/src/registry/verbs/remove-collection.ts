@@ -14,7 +14,7 @@ import type { ObjectResponse } from '../../cache/object-response.ts';
 import type { WriteParts } from '../writing/write.ts';
 import { remove } from './remove.ts';
 
-/** Deletions of a collection that run at the same time. */
+/** Maximum number of concurrent deletes of a collection. */
 const PARALLEL = 16;
 
 interface Collection {
@@ -23,7 +23,7 @@ interface Collection {
   readonly list: ListRequest;
 }
 
-/** DELETE of a collection: one right for all, then each object by itself. Returns the list as it was before. */
+/** DELETE of a collection: one authorisation check, then one delete per object. Returns the objects as they were before. */
 export async function removeCollection(
   parts: WriteParts,
   collection: Collection,
@@ -43,7 +43,7 @@ export async function removeCollection(
   return listed;
 }
 
-/** One object of a collection; it may have been deleted since it was listed. */
+/** Deletes one object of a collection. It may have been deleted since it was listed. */
 async function removeListed(
   parts: WriteParts,
   { context, definition }: Collection,

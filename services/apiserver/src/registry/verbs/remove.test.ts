@@ -11,7 +11,7 @@ afterEach(async () => {
   await harness?.stop();
 });
 
-/** A registry with a pod, and what is done before each removal of an object. */
+/** A registry with a pod. `before` is called before each removal of an object. */
 async function createRacing(before: (write: GuardedWrite, store: ObjectStore) => Promise<unknown>): Promise<Racing> {
   const h = (harness = await createHarness());
   const { store } = h;

@@ -5,7 +5,7 @@ import { checkNamespace } from '../objects/metadata.ts';
 import type { Body } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
-/** POST of a kind that is only answered: reviews of access and of tokens. */
+/** POST of an access review or a token review, which is not stored. */
 export const review: WriteVerb<Body, KubeObject> = {
   right: 'create',
   startsFrom: 'not-stored',

@@ -8,7 +8,7 @@ import type { Body } from '../contract/registry.ts';
 import { groupResource } from '../contract/target.ts';
 import type { Attempt, WriteVerb } from '../writing/write.ts';
 
-/** PUT of an object, or of the part of it that a subresource writes. Some kinds are created where there is none. */
+/** PUT of an object or a subresource. For some kinds it creates a missing object. */
 export const update: WriteVerb<Body, KubeObject> = {
   right: 'update',
   startsFrom: 'stored',
@@ -31,7 +31,7 @@ export const update: WriteVerb<Body, KubeObject> = {
   },
 };
 
-/** Whether an object that does not exist is created. Throws Conflict for one that the client has seen. */
+/** Whether the update creates a missing object. Throws Conflict when the client has a version of it, which means that it was deleted. */
 function createsMissing({ target, subresource, sent }: Attempt<KubeObject>): boolean {
   const { definition, name } = target;
   if (definition.strategy.allowCreateOnUpdate !== true || subresource !== undefined) return false;

@@ -16,7 +16,7 @@ const OLD = entryAt(256);
 const NEW = entryAt(512);
 const refused = StatusError.forbidden({ group: '', resource: 'configmaps' }, 'a', 'not in this state');
 
-/** Attempts with the outcome of each state; returns the versions that were attempted. */
+/** Runs attempts with an outcome per state. Returns the versions of the attempts. */
 async function run(first: State, outcomeOf: (entry: Entry | undefined) => Outcome | StatusError, stored = NEW) {
   const tried: (number | undefined)[] = [];
   const decided = await attemptUntilDecided(first, {

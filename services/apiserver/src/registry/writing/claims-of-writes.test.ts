@@ -15,7 +15,7 @@ describe('the claims of a write', () => {
     await h.stop();
   });
 
-  /** Creates a Service whose own write ends in this way, after its claims. */
+  /** Creates a Service. `end` determines how its write ends after the claims. */
   const createWith = (end: (store: ObjectStore, write: () => ReturnType<ObjectStore['write']>) => Promise<never>) => {
     const store: ObjectStore = {
       get: (key, signal) => h.store.get(key, signal),
@@ -47,7 +47,7 @@ describe('the claims of a write', () => {
     };
     await expect(createWith(unknown)).rejects.toMatchObject({ reason: 'Timeout' });
     expect(await claims()).toBe(1);
-    // The copy that was under way arrives: its address is still its own.
+    // The late copy of the write arrives. The Service still has its address.
     await h.settle(Promise.resolve(late[0]?.()));
     const stored = await h.settle(h.store.get('/registry/services/n/s', never));
     expect(stored?.object).toMatchObject({ spec: { clusterIP: expect.any(String) } });

@@ -33,7 +33,7 @@ describe('the fence of a write', () => {
   it('is required of services that write only as the leader', () => {
     expect(() => ask(MANAGER, undefined)).toThrow('may write only as the leader: the request carries no fence');
     expect(() => ask('system:kube-scheduler', undefined)).toThrow('the request carries no fence');
-    // A standby requests its own certificate; it may not change one.
+    // A standby may create a request for its own certificate, but may not change one.
     expect(ask(MANAGER, undefined, 'create', 'certificatesigningrequests')).toBeUndefined();
     expect(() => ask(MANAGER, undefined, 'update', 'certificatesigningrequests')).toThrow('carries no fence');
   });

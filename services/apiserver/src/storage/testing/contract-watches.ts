@@ -92,7 +92,7 @@ export function describeWatches(context: Context): void {
   });
 }
 
-/** Creates, updates and deletes `count` objects, many at a time, and resolves with the versions in the order of the answers. */
+/** Creates, updates and deletes `count` objects concurrently. Resolves with the versions in the order of the responses. */
 async function churn(store: ClosableObjectStore, count: number): Promise<readonly ResourceVersion[]> {
   const versions: ResourceVersion[] = [];
   await Promise.all(

@@ -76,7 +76,7 @@ export function describeWrites(context: Context): void {
     expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
     await committed(store.write(remove(NAMESPACE, version), signal()));
     await committed(store.write(write, signal()));
-    // It is the object itself that is in the way, not what was absent.
+    // The conflict is with the object itself, not with the key that must be absent.
     expect(await store.write(write, signal())).toMatchObject({ kind: 'conflict', current: { key: pod('a') } });
   });
 

@@ -3,18 +3,18 @@ import { MemoryEtcd } from '@gantry/etcd/testing';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from '../etcd-object-store.ts';
 import { createSealing, fixedKeys } from '../sealing.ts';
 
-/** Seals Secrets, as etcd's store does; a store in memory needs no secret key. */
+/** Seals Secrets, as the store in etcd does. A store in memory needs no secret key. */
 const SEALING = createSealing(fixedKeys([{ id: 'memory', secret: new Uint8Array(32) }]), ['secrets']);
 
-/** An object store over a model of etcd in memory, whose faults a test can script. */
+/** An object store with an in-memory model of etcd. Tests can script faults of the model. */
 export interface MemoryObjectStore extends ClosableObjectStore {
-  /** Faults, history and compaction: see MemoryEtcd. */
+  /** The model of etcd, for faults, history and compaction. */
   readonly etcd: MemoryEtcd;
 }
 
 /**
- * The real store over an in-memory etcd: groups, lanes, envelope and numbering are the very code that runs on etcd. Several
- * stores may share one etcd, as apiservers do.
+ * Creates the real store with an in-memory etcd. Groups, lanes, envelope and numbering use the same code as with etcd. Several stores may
+ * share one etcd, as apiservers do.
  */
 export function createMemoryObjectStore(
   options: Partial<Omit<EtcdObjectStoreOptions, 'etcd'>> & {

@@ -1,4 +1,4 @@
-/** Keys, writes and reads that tests of the store make. */
+/** Keys, writes and reads for tests of the store. */
 import { append } from '@gantry/base';
 import type { KeyValueStore } from '@gantry/etcd';
 import type { JsonObject } from '@gantry/objects';
@@ -7,7 +7,7 @@ import type { ClosableObjectStore } from '../etcd-object-store.ts';
 import type { GuardedWrite, ResourceVersion, StoreEvent, StoreWatchItem, WriteOutcome } from '../object-store.ts';
 import { revisionOf } from '../keys.ts';
 
-/** Bounds one call. */
+/** A timeout for one call. */
 export const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 /** The key of a pod. */
@@ -20,17 +20,17 @@ export function map(name: string): string {
   return `/registry/configmaps/ns/${name}`;
 }
 
-/** A creation by the administrator. */
+/** A create by the administrator. */
 export function create(key: string, fields: JsonObject = {}): GuardedWrite {
   return { key, expected: 'absent', value: bytes(key, fields), writer: { name: 'admin' } };
 }
 
-/** An update of one version. */
+/** An update of the version `expected`. */
 export function update(key: string, expected: ResourceVersion, fields: JsonObject = {}): GuardedWrite {
   return { key, expected, value: bytes(key, fields), writer: { name: 'admin' } };
 }
 
-/** A deletion of one version. */
+/** A delete of the version `expected`. */
 export function remove(key: string, expected: ResourceVersion): GuardedWrite {
   return { key, expected, value: null, writer: { name: 'admin' } };
 }
@@ -39,14 +39,14 @@ function bytes(key: string, fields: JsonObject): Uint8Array {
   return Buffer.from(JSON.stringify({ ...fields, metadata: { name: key.slice(key.lastIndexOf('/') + 1) } }));
 }
 
-/** The version of a write that must have been committed. */
+/** The version of a write. Fails unless the write was committed. */
 export async function committed(outcome: Promise<WriteOutcome>): Promise<ResourceVersion> {
   const known = await outcome;
   expect(known).toMatchObject({ kind: 'committed' });
   return known.kind === 'committed' ? known.resourceVersion : 0;
 }
 
-/** Everything that a watch after `revision` delivers up to `version`. */
+/** All items of a watch after `revision`, up to `version`. */
 export async function collect(
   store: ClosableObjectStore,
   revision: number,
@@ -63,7 +63,7 @@ export async function collect(
   return { events, items };
 }
 
-/** No revision's events are in two items. */
+/** Expects that the events of each revision are in one item. */
 export function expectWholeRevisions(items: readonly StoreWatchItem[]): void {
   let last = 0;
   for (const item of items) {
@@ -75,13 +75,13 @@ export function expectWholeRevisions(items: readonly StoreWatchItem[]): void {
   }
 }
 
-/** Puts a key that is no object; gives the revision. */
+/** Puts a key that is not an object. Returns the revision. */
 export async function putKey(kv: KeyValueStore, key: string, value: string): Promise<number> {
   const put = { kind: 'put', key, value: Buffer.from(value) } as const;
   return (await kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() })).revision;
 }
 
-/** Removes a key that is no object. */
+/** Removes a key that is not an object. */
 export async function removeKey(kv: KeyValueStore, key: string): Promise<void> {
   await kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, { signal: signal() });
 }

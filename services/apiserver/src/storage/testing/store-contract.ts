@@ -6,7 +6,7 @@ import { describeWatches } from './contract-watches.ts';
 import { describeWrites } from './contract-writes.ts';
 import type { StoreFixture } from './store-fixture.ts';
 
-/** What every object store promises. Run against the in-memory model and against a real cluster. */
+/** The contract of every object store. It runs with the in-memory model and with a real cluster. */
 export function describeObjectStore(name: string, createFixture: () => Promise<StoreFixture>): void {
   describe(name, () => {
     let fixture: StoreFixture;

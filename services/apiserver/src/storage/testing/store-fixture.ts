@@ -1,14 +1,14 @@
 import type { KeyValueStore } from '@gantry/etcd';
 import type { ClosableObjectStore, EtcdObjectStoreOptions } from '../etcd-object-store.ts';
 
-/** One cluster (real or a model of it), empty at first, and stores over it. */
+/** One etcd cluster (real or a model), empty at the start, and stores that use it. */
 export interface StoreFixture {
   createStore(options?: Partial<Omit<EtcdObjectStoreOptions, 'etcd'>>): ClosableObjectStore;
-  /** The keys beside the objects: election keys, incarnation. */
+  /** Access to keys that are not objects: election keys, incarnation. */
   readonly kv: KeyValueStore;
   compact(revision: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What a test of the contract works on. */
+/** The fixture and the store of a contract test. */
 export type Context = () => { readonly fixture: StoreFixture; readonly store: ClosableObjectStore };

@@ -1,6 +1,6 @@
 import { createSealing, fixedKeys, type Sealing } from '../sealing.ts';
 
-/** Seals Secrets, as production does, with a key that is no secret. */
+/** Seals Secrets as in production, with a fixed test key. */
 export const TEST_SEALING: Sealing = createSealing(fixedKeys([{ id: 'test', secret: Buffer.alloc(32, 7) }]), [
   'secrets',
 ]);

@@ -4,5 +4,5 @@ import { fieldCases } from './field-cases.ts';
 import type { ParserCase } from './parser-case.ts';
 import { valueCases } from './value-cases.ts';
 
-/** Every parser of what clients send, with every shape of input. */
+/** All parsers of client data, with all shapes of input. */
 export const allCases: readonly ParserCase[] = [...bodyCases, ...valueCases, ...fieldCases, ...expressionCases];

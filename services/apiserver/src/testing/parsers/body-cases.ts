@@ -14,9 +14,9 @@ import { decodeDeleteOptions } from '../../endpoints/rest/delete-options-body.ts
 import { formatYaml } from '../../http/go-yaml.ts';
 import { casesOf, numbered, type ParserCase, type Shape, times } from './parser-case.ts';
 
-/** Objects are written as YAML one by one; this holds more keys than real ones have. */
+/** Maximum size of objects in YAML. They are written one by one, and this size has more keys than real objects. */
 const MAX_WRITTEN = 400_000;
-/** The longest body of a request. */
+/** Maximum size of a request body. */
 const MAX_BODY = 3 * 1024 * 1024;
 
 const JSON_TEXTS: Readonly<Record<string, Shape>> = {
@@ -114,7 +114,7 @@ const POD = kindOf('', 'v1', 'Pod');
 const STORED: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'b' } };
 const RUNNING = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', namespace: 'b' } } as KubeObject;
 
-/** Objects that are taken, of which the last part grows. */
+/** Valid objects whose last part grows. */
 const OBJECTS: Readonly<Record<string, Shape>> = {
   'one long value': (size) => `{"data":{"a":"${times('a', size)}"}}`,
   'long values': (size) => `{"data":{${numbered(size, (i) => `"k${i}":"${'a'.repeat(1000)}"`, ',')}}}`,

@@ -26,7 +26,7 @@ function nested(levels: number, others: number): object {
   return schema;
 }
 
-/** Schemas by their size, with the largest whose expressions are accepted, and sizes that are refused. */
+/** Shapes of schemas, with the largest size whose expressions are accepted. */
 const SCHEMAS: readonly (readonly [shape: string, largest: number, schemaOf: (size: number) => object])[] = [
   ['rules on each level', 490, (size) => nested(size, 0)],
   ['rules on each level of wide objects', 120, (size) => nested(size, 40)],
@@ -84,7 +84,7 @@ function policyWith(size: number, expression: (i: number) => string): KubeObject
   };
 }
 
-/** Whole objects with expressions: each expression has its bounds, and all of them together have. */
+/** Cases for whole objects with expressions. Each expression has limits, and all expressions together have limits. */
 export const expressionCases: readonly ParserCase[] = [
   ...SCHEMAS.map(
     ([shape, largest, schemaOf]): ParserCase => ({

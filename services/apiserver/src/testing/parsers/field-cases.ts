@@ -9,7 +9,7 @@ import { createSigningKeys, fixedSigningKeys } from '../../auth/authn/signing-ke
 import { createServiceAccountAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './parser-case.ts';
 
-/** Texts in bodies, as for other values: this much shows whatever is steeper than linear. */
+/** Maximum length of texts in bodies. It is enough to show more than linear growth. */
 const MAX_TEXT = 128 * 1024;
 
 const SCHEDULES: Readonly<Record<string, Shape>> = {
@@ -27,7 +27,7 @@ const SCHEDULES: Readonly<Record<string, Shape>> = {
 
 const NOW = Date.UTC(2026, 0, 1);
 
-/** The rarest schedules of a time zone, each looked for once, and among those that were missed. */
+/** The rarest schedules with time zones. Each is searched for its next time and for missed times. */
 const RARE: readonly string[] = [
   ', * * * *',
   '* , * * *',
@@ -113,7 +113,7 @@ const addressCases: readonly ParserCase[] = [
   },
 ];
 
-/** Base64 of what is and is not a request for a certificate, in DER and in PEM. */
+/** Base64 of valid and invalid certificate requests, in DER and in PEM. */
 const REQUESTS: Readonly<Record<string, Shape>> = {
   ...TEXTS,
   'open sequences': (size) => pem(Buffer.alloc(Math.ceil(size / 2), Buffer.from([0x30, 0x80]))),
@@ -160,7 +160,7 @@ const authenticator = createServiceAccountAuthenticator(fixedSigningKeys(keys), 
   note: () => undefined,
 });
 
-/** Until the signature is checked, which Node.js does in another thread. */
+/** Measures the parsing up to the check of the signature, which Node.js does in another thread. */
 const tokenCases = casesOf('apiserver/createServiceAccountAuthenticator', MAX_TEXT, TOKENS, (token) => () => {
   void authenticator.authenticate(token);
 });
@@ -208,7 +208,7 @@ const pathCases = casesOf('custom-resources/parseJsonPath', MAX_TEXT, PATHS, (js
   };
 });
 
-/** Schemas of schemas, so deep or so wide. */
+/** Structural schemas of a given depth or width. */
 const SCHEMAS: Readonly<Record<string, (size: number) => object>> = {
   'deep properties': (size) => nested(size, (inner) => ({ type: 'object', properties: { a: inner } })),
   'deep items': (size) => nested(size, (inner) => ({ type: 'array', items: inner })),
@@ -229,7 +229,7 @@ function nested(size: number, around: (inner: object) => object): object {
   return schema;
 }
 
-/** Bodies nest up to a thousand levels, and a level of a schema has two. */
+/** Bodies may have 1000 levels, and one level of a schema needs two of them. */
 const DEEPEST = 450;
 const WIDEST = 5000;
 
@@ -245,7 +245,7 @@ const schemaCases = Object.entries(SCHEMAS).map(
   }),
 );
 
-/** Fields of kinds whose texts have a grammar of their own. */
+/** Cases for fields whose texts have their own grammar. */
 export const fieldCases: readonly ParserCase[] = [
   ...scheduleCases,
   ...addressCases,

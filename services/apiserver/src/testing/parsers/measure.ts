@@ -1,23 +1,23 @@
 import { performance } from 'node:perf_hooks';
 import type { ParserCase } from './parser-case.ts';
 
-/** What the largest input may take, in milliseconds of the thread's CPU, at the speed at which REFERENCE takes REFERENCE_MS. */
+/** Maximum CPU time of the thread for the largest input, in milliseconds, at the speed at which REFERENCE takes REFERENCE_MS. */
 const MAX_MS = 50;
-/** Work whose time tells how fast this machine is now: other processes slow a thread down, and their share changes. */
+/** Work that measures the current speed of this machine, which depends on other processes. */
 const REFERENCE = JSON.stringify(
   Array.from({ length: 30_000 }, (_, n) => ({ name: `name-${n}`, text: 'x'.repeat(20), n })),
 );
 const REFERENCE_MS = 7.3;
-/** Times below this are not compared: they are within the noise of the runtime. */
+/** Times below this are not compared, since they are noise. */
 const COMPARED_MS = 25;
-/** Of an input four times as long; a quadratic parser takes sixteen times as long. */
+/** Maximum growth of the time when the input is four times as long. For a quadratic parser it would be 16. */
 const MAX_GROWTH = 9;
 const QUARTER = 4;
 
-/** How a case went: undefined when it is fine. */
+/** The problem of a case; undefined if there is none. */
 type Verdict = string | undefined;
 
-/** Errors that a parser documents: anything else is a fault in it, which a server would answer with 500. */
+/** Errors that parsers document. Any other error is a bug, which a server would report as 500. */
 const DOCUMENTED: ReadonlySet<string> = new Set([
   'StatusError',
   'JsonSyntaxError',
@@ -27,7 +27,7 @@ const DOCUMENTED: ReadonlySet<string> = new Set([
   'PatchConflict',
 ]);
 
-/** Measures a case at its largest size, and where that takes long, at a quarter of it. */
+/** Measures a case at its largest size. If that is slow, measures it also at a quarter of that size. */
 export function measure({ largest, prepare }: ParserCase): Verdict {
   const run = prepare(largest);
   const fault = faultOf(run);
@@ -38,7 +38,7 @@ export function measure({ largest, prepare }: ParserCase): Verdict {
     return `takes ${ms.toFixed(1)} ms at its largest size, ${largest}, on a machine that is ${slowness.toFixed(1)} times as slow as the reference`;
   }
   const quarter = cheapest(prepare(Math.floor(largest / QUARTER)), 0);
-  // The machine may have been faster at one of the two.
+  // The speed of the machine may have changed between the two.
   const [before, after] = [quarter.ms / quarter.slowness, ms / slowness];
   const growth = after / Math.max(before, 0.1);
   return after <= COMPARED_MS || growth <= MAX_GROWTH
@@ -57,12 +57,12 @@ function faultOf(run: () => unknown): Verdict {
 }
 
 const RUNS = 7;
-/** Of one that seems too slow: beside other processes V8 compiles it late, in threads that wait for their turn. */
+/** Maximum runs of a case that seems too slow. On a busy machine V8 compiles it late, since its compiler threads must wait. */
 const MAX_RUNS = 28;
 
 /**
- * The least time of several runs: it depends least on what else the machine does. Ends early below `enough`. `slowness`, at least 1,
- * is how many times as long as on a quiet machine the reference took between the runs, by the median.
+ * The minimum time of several runs, which depends least on other processes. Stops early below `enough`. `slowness` is the median time of
+ * the reference between the runs, relative to that on a quiet machine; at least 1.
  */
 function cheapest(run: () => unknown, enough: number): { readonly ms: number; readonly slowness: number } {
   let ms = Number.POSITIVE_INFINITY;
@@ -78,7 +78,7 @@ function cheapest(run: () => unknown, enough: number): { readonly ms: number; re
   return { ms, slowness };
 }
 
-/** The thread's CPU time of one run, or the wall clock where that is less: some systems count CPU in coarse ticks. */
+/** The CPU time of one run, or the wall clock time if that is less: some systems count CPU time in coarse ticks. */
 function timed(run: () => unknown): number {
   const cpu = process.threadCpuUsage();
   const start = performance.now();
@@ -86,9 +86,9 @@ function timed(run: () => unknown): number {
   const wall = performance.now() - start;
   const used = process.threadCpuUsage(cpu);
   const ms = (used.user + used.system) / 1000;
-  // Less than a few ticks says only that it is less; the wall clock counts what else the machine does.
+  // A CPU time of few ticks is not exact. The wall clock time includes other processes.
   return Math.min(wall, Math.max(ms, TICK_MS));
 }
 
-/** The coarsest unit in which systems count the CPU time of threads. */
+/** The coarsest tick in which systems count the CPU time of threads. */
 const TICK_MS = 10;

@@ -1,18 +1,18 @@
 /** One parser with input of one shape. */
 export interface ParserCase {
-  /** The export that is fed: `package/export`. */
+  /** The tested export: `package/export`. */
   readonly parser: string;
   readonly shape: string;
-  /** The largest size that is accepted, in characters or items; larger ones are refused before they are looked at. */
+  /** The largest accepted size, in characters or items. Larger inputs are rejected before they are parsed. */
   readonly largest: number;
-  /** Makes an input of a size; what it returns feeds it to the parser. Throws nothing but what the parser documents. */
+  /** Creates an input of a size. The returned function parses it, and throws only errors that the parser documents. */
   readonly prepare: (size: number) => () => unknown;
 }
 
-/** A text of about so many characters. */
+/** Creates a text of about `size` characters. */
 export type Shape = (size: number) => string;
 
-/** Texts of many shapes, fed to one parser. */
+/** Cases for one parser, with texts of several shapes. */
 export function casesOf(
   parser: string,
   largest: number,
@@ -39,7 +39,7 @@ export const numbered = (size: number, each: (i: number) => string, separator: s
   return parts.join(separator);
 };
 
-/** Texts that patterns, splits and number conversions trip over, whatever they read. */
+/** Texts that are difficult for patterns, splits and number conversions of any parser. */
 export const TEXTS: Readonly<Record<string, Shape>> = {
   'one letter': (size) => times('a', size),
   'one digit': (size) => times('1', size),

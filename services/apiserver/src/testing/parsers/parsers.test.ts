@@ -4,7 +4,7 @@ import * as objects from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { allCases } from './all-cases.ts';
 
-/** Far longer than any case takes, on any machine: what hangs is stopped and reported. */
+/** Much longer than any case takes. A case that hangs is stopped and reported. */
 const DEADLINE_MS = 30_000;
 
 interface Report {
@@ -13,7 +13,7 @@ interface Report {
   readonly verdict?: string;
 }
 
-/** Measures the cases from `first` on in a thread of their own; where it has to be stopped, at that case. */
+/** Measures the cases from `first` on in a worker thread. If a case hangs, stops the thread and returns the next case. */
 async function measureFrom(first: number, onVerdict: (index: number, verdict: string) => void): Promise<number> {
   const worker = new Worker(new URL('./measure-worker.ts', import.meta.url), {
     execArgv: ['--conditions=gantry-source'],
@@ -56,20 +56,20 @@ it('every parser takes linear time, and at most 50 ms for the largest input that
   expect(found).toEqual([]);
 }, 600_000);
 
-/** Parsers that the cases reach through others, or that read only what this project wrote. */
+/** Parsers that the cases call through other parsers, or that parse only data of this project. */
 const REACHED_OTHERWISE: ReadonlySet<string> = new Set([
-  // By canonicalQuantity.
+  // Called by canonicalQuantity.
   'parseQuantity',
-  // By decodeObject.
+  // Called by decodeObject.
   'decodeAs',
   'decodeStruct',
-  // By validateLabels and validateAnnotations.
+  // Called by validateLabels and validateAnnotations.
   'validateLabelRequirement',
-  // Lists of a few items in definitions of webhooks, by their own rules.
+  // Short lists in webhook configurations, which have their own limits.
   'validateReviewVersions',
   'validateAdmissionClient',
   'validateWebhookService',
-  // Whole objects: what their parts take is measured part by part.
+  // Whole objects, whose parts are measured separately.
   'validateObjectMeta',
   'validateNew',
   'validateNewInTurns',

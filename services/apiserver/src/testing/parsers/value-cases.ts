@@ -49,14 +49,14 @@ import { parseBoolean, parseInt64 } from '../../http/query.ts';
 import { parseResourceVersion } from '../../registry/reading/filter.ts';
 import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './parser-case.ts';
 
-/** A text in a body has up to 3 MiB. This much shows whatever is steeper than linear, within a fraction of the time. */
+/** Maximum length of test texts. A text in a body may have 3 MiB, but this length shows more than linear growth in less time. */
 const MAX_TEXT = 128 * 1024;
-/** What Node.js accepts of a request's line and headers together. */
+/** Node.js' limit of the request line and headers together. */
 const MAX_HEAD = 16 * 1024;
-/** The longest text of an expression. */
+/** Maximum length of an expression. */
 const MAX_EXPRESSION = 99_900;
 
-/** Every check and parser of a short text in a body, fed with a long one. */
+/** All validators and parsers of short texts in bodies. They are tested with long texts. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'objects/canonicalQuantity': canonicalQuantity,
   'objects/parseAmounts': (text) => parseAmounts({ cpu: text, memory: text }),
@@ -91,7 +91,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
 
 const pods = must(findKind('', 'v1', 'Pod'), 'pods');
 
-/** What comes in a request's line and headers. */
+/** Parsers of the request line and of headers. */
 const HEAD_READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'apiserver/parseContinueToken': parseContinueToken,
   'apiserver/parseTarget': (text) => parseTarget(`/api/v1/pods?${text}`),
@@ -157,7 +157,7 @@ const EXPRESSIONS: Readonly<Record<string, Shape>> = {
   address: (size) => `ip('${times('1:', size)}').family() == 4`,
 };
 
-/** The largest sizes, where the bounds for tokens, parts and depth come before that for the length of the text. */
+/** The largest sizes of expressions for which limits of tokens, parts or depth are reached before the limit of length. */
 const LARGEST_EXPRESSIONS: Readonly<Record<string, number>> = {
   terms: 13_990,
   sums: 490,
@@ -193,7 +193,7 @@ function compileAndEvaluate(text: string): unknown {
   return compiled.ok ? compiled.program.evaluate({ a: valueOfJson({ b: 'c' }) }) : compiled.issues;
 }
 
-/** A list of items of a schema, its values counted as a request counts them. */
+/** A definition with a list whose items have a schema. Values count towards the limits as in a request. */
 function customDefinition(schema: object): ReturnType<typeof customDefinitions>[number] {
   const crd = {
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -8,7 +8,7 @@ import { HANDSHAKE, PODS, SPDY, streamServer, targetOf } from './stream-server.t
 const served = streamServer();
 
 describe('logs over a WebSocket', () => {
-  /** Opens one, and takes down its messages as texts. */
+  /** Opens a log and collects its messages as text. */
   async function openLog(query: string, ...protocols: string[]) {
     return await openLogOf('c', query, ...protocols);
   }

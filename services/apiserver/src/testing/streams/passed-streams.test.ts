@@ -7,7 +7,7 @@ import { exec, HANDSHAKE, PODS, SPDY, streamServer, targetOf, V4 } from './strea
 
 const served = streamServer();
 
-/** The client's connection, in the protocol that the agent speaks. */
+/** Opens the client's connection with the protocol of the agent. */
 async function open(path: string, headers: Readonly<Record<string, string>> = SPDY): Promise<Duplex> {
   const upgraded = await upgrade(targetOf(served.server), 'POST', path, headers);
   if (!('socket' in upgraded)) throw new Error(`${upgraded.code} ${upgraded.text}`);
@@ -36,7 +36,7 @@ describe('a stream', () => {
         value: { command: ['sh', '-c', 'x y'], container: 'c', stdin: true, stdout: true, stderr: true },
       },
     ],
-    // A terminal has one output.
+    // A terminal has only one output.
     ['a terminal', exec(['sh'], 'stdout=1&stderr=1&tty=1'), { case: 'exec', value: { tty: true, stderr: false } }],
     ['attach', `${PODS}/p/attach?stdout=1`, { case: 'attach', value: { command: [], container: 'c', tty: false } }],
     ['attach to a terminal', `${PODS}/terminal/attach?stdout=1`, { case: 'attach', value: { tty: true } }],

@@ -13,14 +13,14 @@ import {
 } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
 
-/** What the agent was asked for, and what became of it. */
+/** Records the requests to the agent and their ends. */
 export interface AgentNotes {
   readonly starts: StreamStart[];
-  /** The clients' requests, as they were passed on. */
+  /** The forwarded requests of clients. */
   readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** Names of the calls that were cancelled: containers, or `log`. */
+  /** Names of the cancelled calls: the container, or `log`. */
   readonly cancelled: string[];
-  /** Connections of clients that have closed. */
+  /** Number of closed client connections. */
   closed: number;
   /** Resolves at the next cancellation. */
   nextCancelled(): Promise<void>;
@@ -33,9 +33,9 @@ export interface ScriptedAgent {
 }
 
 /**
- * The agent of a node. The container says what becomes of a stream: `gone` is refused, `v9` refuses the protocol, `lost` breaks the call off
- * once the stream runs, `stubborn` goes on whatever the API server says. Others echo in capitals; when the API server ends them, they say
- * `ended` and close the connection.
+ * The agent of a node. The name of the container determines the behaviour of a stream: `gone` rejects the stream, `v9` rejects the
+ * protocol, `lost` aborts the call when the stream runs, `stubborn` ignores that the API server ends the stream. Other streams echo in
+ * capitals. When the API server ends them, they send `ended` and close the connection.
  */
 export function scriptedAgent(): ScriptedAgent {
   const waiting: (() => void)[] = [];

@@ -10,7 +10,7 @@ import { callServer } from '../call-server.ts';
 import { startApiServer, type TestApiServer } from '../start-api-server.ts';
 import { type AgentNotes, scriptedAgent } from './scripted-agent.ts';
 
-/** The path of the pods' list. */
+/** The path of the list of pods. */
 export const PODS = '/api/v1/namespaces/default/pods';
 export const V4 = 'v4.channel.k8s.io';
 /** Headers of an upgrade to SPDY. */
@@ -28,12 +28,12 @@ interface AuditedStage {
   readonly responseStatus?: { readonly code: number };
 }
 
-/** As its administrator asks it. */
+/** The server as target of requests by the administrator. */
 export function targetOf({ restPort: port, pki: { ca }, admin: { cert, key } }: TestApiServer): StreamTarget {
   return { port, ca, cert, key };
 }
 
-/** An API server with a scripted agent behind it, and pods on the agent's node. */
+/** An API server with a scripted agent and with pods on the agent's node. */
 export interface StreamServer {
   readonly server: TestApiServer;
   readonly notes: AgentNotes;
@@ -48,8 +48,8 @@ export function exec(command: readonly string[], options: string, pod = 'p'): st
 }
 
 /**
- * A server for all tests of a file, which starts before them and stops after them. It has the pods `p`, `terminal`, `two`, `waiting`
- * (without a node) and `logging` (whose containers run).
+ * A server for all tests of a file. It starts before them and stops after them. It has the pods `p`, `terminal`, `two`, `waiting`
+ * (without a node) and `logging` (with running containers).
  */
 export function streamServer(): StreamServer {
   let started: Awaited<ReturnType<typeof startStreamServer>>;
