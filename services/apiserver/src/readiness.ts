@@ -14,7 +14,7 @@ class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
-/** The conditions of `/livez` and `/readyz`. */
+/** The checks of `/livez` and `/readyz`. */
 export function healthChecks(state: ServerState, cache: WatchCache, further: readonly HealthCheck[]): HealthChecks {
   const check = (name: string, holds: () => boolean, reason: string): HealthCheck => ({
     name,

@@ -108,7 +108,7 @@ export class Claims {
     return released;
   }
 
-  /** Every claim under `prefix`. */
+  /** All claims under `prefix`. */
   async all(prefix: string, signal: AbortSignal): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
     let startKey: string | undefined;
@@ -152,7 +152,7 @@ export class Claims {
   }
 }
 
-/** The object that a claim was made for. */
+/** The object for which a claim was made. */
 export function ownerOf(claim: StoredObject): Owner {
   const { namespace = '', name = '', uid = '' } = (claim.object as JsonObject & { claim?: Partial<Owner> }).claim ?? {};
   return { namespace, name, uid };

@@ -83,7 +83,7 @@ export const UNLOGGED: AuditedExchange = {
 const MAX_BODY = 1024 * 1024;
 const TOO_LARGE = 'audit.gantry.dev/omitted';
 
-/** Writes each event as one line of JSON, `audit.k8s.io/v1` Event, to `append`. */
+/** Creates an audit trail. It passes each event to `append` as one line of JSON, an `audit.k8s.io/v1` Event. */
 export function createAuditTrail(options: {
   readonly policy: AuditPolicy;
   readonly clock: Clock;
@@ -109,7 +109,7 @@ class LoggedExchange implements AuditedExchange {
   readonly #annotations = new Map<string, string>();
   #object: Parameters<RequestAudit['describe']>[0] = {};
   #requestObject: unknown;
-  /** As JSON on one line. */
+  /** The response body as JSON on one line. */
   #responseObject: string | undefined;
   #isCompleted = false;
 

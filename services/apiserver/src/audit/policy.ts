@@ -32,7 +32,7 @@ export interface AuditRule {
   readonly omitManagedFields: boolean | undefined;
 }
 
-/** Which requests are logged, and how much of each: `audit.k8s.io/v1` Policy. */
+/** An `audit.k8s.io/v1` Policy: which requests are logged, and at which level. */
 export interface AuditPolicy {
   readonly rules: readonly AuditRule[];
   readonly omitStages: readonly Stage[];

@@ -39,7 +39,7 @@ export class SortedEntries {
   }
 }
 
-/** Index of the first entry whose key is not below `key`. */
+/** The index of the first entry with a key equal to or after `key`. */
 export function firstAtOrAfter(entries: readonly Entry[], key: string): number {
   let low = 0;
   let high = entries.length;
@@ -52,7 +52,7 @@ export function firstAtOrAfter(entries: readonly Entry[], key: string): number {
   return low;
 }
 
-/** Bounds [from, to) of the entries whose keys begin with `prefix` and are not below `startKey`. */
+/** The range [from, to) of the entries whose keys begin with `prefix` and are equal to or after `startKey`. */
 export function prefixBounds(entries: readonly Entry[], prefix: string, startKey = prefix): [number, number] {
   const from = firstAtOrAfter(entries, startKey > prefix ? startKey : prefix);
   const to = firstAtOrAfter(entries, `${prefix}\uffff`);

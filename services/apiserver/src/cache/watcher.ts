@@ -19,7 +19,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly #onClose: (watcher: Watcher) => void;
   /** The watch skips events up to this version. */
   readonly #after: ResourceVersion;
-  /** The version up to which the client has all events: the start version, or a later one that was queued. */
+  /** The version up to which all selected events are queued. Initially the start version. */
   #reached: ResourceVersion;
   #queue: WatchItem[] = [];
   /** Number of initial items in the queue, which do not count towards the limit. */

@@ -66,7 +66,7 @@ function whyNotAnswered(
   return whyNoReview(review, asked.version) ?? whyNoResponse(review, asked);
 }
 
-/** Why an object is not a ConversionReview of the version. As in Kubernetes, v1beta1 is not checked. */
+/** Why an object is not a ConversionReview of the version. Reviews of v1beta1 are not checked. */
 function whyNoReview({ apiVersion = '', kind = '' }: Review, version: ReviewVersion): string | undefined {
   const wanted = `${GROUP}/${version}`;
   if ((apiVersion === wanted && kind === KIND) || version === 'v1beta1') return undefined;

@@ -3,10 +3,10 @@ import { Tally } from '@gantry/service';
 import { Demand, type DemandOfPeriod } from './borrowing.ts';
 import { dealHand, hashFlow } from './shuffle-sharding.ts';
 
-/** Why a request was refused. */
+/** The reason for the rejection of a request. */
 export type Rejection = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled';
 
-/** A request was refused by flow control. */
+/** Flow control has rejected a request. */
 export class RejectedError extends Error {
   override readonly name = 'RejectedError';
   readonly reason: Rejection;
@@ -17,7 +17,7 @@ export class RejectedError extends Error {
   }
 }
 
-/** How a priority level treats requests. */
+/** The settings of a priority level. */
 export interface LevelSettings {
   readonly name: string;
   readonly uid: string;
@@ -61,7 +61,7 @@ interface Queue {
   executing: number;
   /** Seats of the waiting requests. */
   demanded: number;
-  /** Virtual time at which its next request starts. */
+  /** Virtual time at which the next request of the queue starts. */
   nextStart: number;
 }
 
@@ -92,7 +92,7 @@ const ESTIMATE_S = 0.003;
 export class PriorityLevel {
   readonly #clock: Clock;
   readonly #demand: Demand;
-  /** Queues with requests that wait or execute. */
+  /** Queues with waiting or executing requests. */
   readonly #active = new Set<Queue>();
   readonly #loads = new Map<string, SchemaLoad>();
   #settings: LevelSettings;
@@ -335,7 +335,7 @@ export class PriorityLevel {
     }
   }
 
-  /** The queue whose first request would end first in virtual time. */
+  /** The queue whose first request would be the first to end in virtual time. */
   #next(): Queue | undefined {
     let best: Queue | undefined;
     let bestEnd = Infinity;

@@ -26,7 +26,7 @@ export interface HttpsServerOptions {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** Bounds the connections and requests that begin in one round of the event loop. */
+  /** Limits the connections and requests that start in one round of the event loop. */
   readonly starts: Starts;
   readonly logger: Logger;
   /** Defaults to the limits below. */

@@ -46,7 +46,7 @@ function parsePayload(key: string, payload: Uint8Array): JsonObject {
  * | 1 + n | writer's name, UTF-8 |
  * | 1 + n | writer's election key, UTF-8, empty without a fence |
  * | 1 + n | writer's incarnation, UTF-8, empty without a fence |
- * | rest | the object in its storage version as JSON, without `metadata.resourceVersion`; sealed when the second byte says so |
+ * | rest | the object in its storage version as JSON, without `metadata.resourceVersion`; sealed if the second byte is 1 |
  */
 export interface Envelope {
   readonly index: number;

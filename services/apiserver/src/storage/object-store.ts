@@ -27,7 +27,7 @@ export interface Unchanged {
 
 /** One guarded write. */
 export interface GuardedWrite {
-  /** `/registry/<group>/<resource>/<namespace>/<name>`, empty segments left out. */
+  /** `/registry/<group>/<resource>/<namespace>/<name>`, without empty segments. */
   readonly key: string;
   /** 'absent' for a create; otherwise the version that was read. */
   readonly expected: 'absent' | ResourceVersion;
@@ -70,7 +70,7 @@ export type StoreWatchItem =
   /** etcd has compacted events that this watch needs. The watch ends; the caller must list again. */
   | { readonly kind: 'compacted'; readonly compactRevision: number };
 
-/** A consistent page of a range. */
+/** One page of a range of keys, consistent at `revision`. */
 export interface StorePage {
   readonly revision: number;
   readonly objects: readonly StoredObject[];
@@ -97,9 +97,9 @@ export class StoreError extends Error {
   }
 }
 
-/** Reads what is stored. */
+/** Reads stored objects. */
 export interface ObjectReader {
-  /** Linearizable. */
+  /** Reads one object, linearizable; null when it does not exist. */
   get(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** A page of the keys under `prefix`, from `startKey` on. Without `revision` the read is linearizable. */
   list(

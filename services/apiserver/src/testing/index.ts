@@ -1,4 +1,4 @@
-/** The API server for tests of other workspaces: in process, over the memory store. */
+/** The API server for tests of other workspaces: in process, with the memory store. */
 export { type ExtensionServer, startExtensionServer } from '../aggregation/testing/extension-server.ts';
 export {
   type InProcessServer,

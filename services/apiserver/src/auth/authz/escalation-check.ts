@@ -24,13 +24,13 @@ export interface GuardedChange {
   readonly namespace: string;
   readonly subresource: string;
   readonly object: KubeObject;
-  /** Undefined for a creation. */
+  /** The stored object; undefined for a create. */
   readonly old: KubeObject | undefined;
 }
 
 /** Rejects writes whose content the user may not write, although verb and resource are allowed. */
 export interface EscalationCheck {
-  /** Throws StatusError. */
+  /** Throws a StatusError if the write is not allowed. */
   check(change: GuardedChange): void;
 }
 

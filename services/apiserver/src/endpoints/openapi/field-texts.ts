@@ -237,7 +237,7 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
   // Runtime classes
   overhead: 'What each pod of the class costs beyond its containers.',
   scheduling: 'The nodes that support the class.',
-  // Requests and answers
+  // Requests and responses
   boundObjectRef: 'The object that the token lives with: it is not valid any longer when that is gone.',
   deleteOptions: 'How the pod is deleted.',
   details: 'Further data about the reason.',

@@ -68,7 +68,7 @@ function piecesOf(
         return listPieces(apiVersion, kind, protobufMeta(list), items);
       }
       const metadata = listMeta(list);
-      // As in Kubernetes, lists of custom resources always have `continue`.
+      // Lists of custom resources have `continue` also on the last page, where it is empty.
       const head = { kind, apiVersion, metadata: isCustom ? { continue: '', ...metadata } : metadata };
       if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
         return isCustom ? sharedItems(head, list.items) : sharedBareItems(head, list.items, definition);

@@ -256,7 +256,7 @@ async function answerResource(
   return dependencies.resources.handle(exchange, route, verb);
 }
 
-/** Sends an error as a Status. Logs the error unless it is a StatusError or the request was aborted. */
+/** Sends the response of a failed request. Logs only unexpected errors: no StatusErrors, rejections of flow control or aborted requests. */
 async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<Status | undefined> {
   const { res } = exchange;
   if (res.destroyed || res.writableEnded) return undefined;

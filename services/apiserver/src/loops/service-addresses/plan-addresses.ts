@@ -5,7 +5,7 @@ import type { ServiceWarning } from '../service-event.ts';
 export type StoredAddress = IPAddress & KubeObject;
 type StoredService = Service & KubeObject;
 
-/** The label that marks addresses as managed by this loop only. */
+/** The label of IPAddresses that only this loop manages. */
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 export const ALLOCATOR = 'ipallocator.k8s.io';
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';

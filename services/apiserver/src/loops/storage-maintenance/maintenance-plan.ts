@@ -6,7 +6,7 @@ export interface ObservedStore {
   readonly revision: number;
   /** The revision of the previous round; undefined in the first round of an owner. */
   readonly previousRevision: number | undefined;
-  /** By the member's index; undefined for one that does not respond. */
+  /** The status by index of the member; undefined for a member that does not respond. */
   readonly members: readonly (MemberStatus | undefined)[];
   /** Keys under the commit root, without values. */
   readonly commitKeys: readonly KeyValue[];

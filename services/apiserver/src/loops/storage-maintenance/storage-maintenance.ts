@@ -30,7 +30,7 @@ export interface MaintenanceOptions {
   readonly onError?: (reason: string) => void;
 }
 
-/** Names the election. */
+/** The name of the election. */
 const OWNER = 'etcd-maintenance';
 const INTERVAL_MS = 300_000;
 const FULL_CHECK_MS = 30_000;

@@ -28,7 +28,7 @@ export type StoreHealth = (signal: AbortSignal) => Promise<readonly ComponentHea
 export interface RegistrySettings {
   /** Range of Service addresses, such as `10.96.0.0/16`. */
   readonly serviceCidr: string;
-  /** Seconds that pods without tolerations of their own tolerate a node that is not ready or unreachable. */
+  /** How many seconds pods without own tolerations stay on a node that is not ready or unreachable. */
   readonly defaultTolerationSeconds: number;
   readonly podSecurityExemptions: PodSecurityExemptions;
 }

@@ -43,11 +43,11 @@ export interface WriteOptions {
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
   /** `fieldManager` and `fieldValidation` as the client sent them, for admission. Absent: admission sees the values above. */
   readonly sent?: { readonly fieldManager?: string; readonly fieldValidation?: string };
-  /** Whether an apply takes over fields of other managers. */
+  /** Whether an apply takes over fields of other field managers. */
   readonly force?: boolean;
 }
 
-/** The write options of a deletion, of which only the dry run matters. */
+/** The write options of a delete, which uses only `dryRun`. */
 export const NO_WRITE_OPTIONS: WriteOptions = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
 
 /**
@@ -124,7 +124,7 @@ export interface WatchRequest {
   readonly faults?: readonly FieldError[];
 }
 
-/** DeleteOptions of metav1, decoded and checked. */
+/** Decoded and validated DeleteOptions of metav1. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds: number | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };

@@ -67,7 +67,7 @@ function copyField(to: ObjectMeta, from: ObjectMeta, field: keyof ObjectMeta): v
   else Object.assign(to, { [field]: value });
 }
 
-/** Raises the generation of an object whose desired state has changed. */
+/** Increases the generation of an object whose desired state has changed. */
 export function raiseGeneration(
   object: KubeObject,
   old: KubeObject,
@@ -93,7 +93,7 @@ function desired(object: KubeObject): object {
   return rest;
 }
 
-/** Whether storing `object` over `old` would change nothing but times of managed fields. */
+/** Whether `object` and `old` differ at most in times of managed fields. */
 export function isUnchanged(object: KubeObject, old: KubeObject): boolean {
   return equalJson(withoutTimes(object), withoutTimes(old));
 }

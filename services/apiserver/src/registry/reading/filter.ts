@@ -20,7 +20,7 @@ export function filterOf(
   const labels = parseLabelSelector(request.labelSelector);
   const { faults = [] } = request;
   if (faults.length > 0) {
-    // As in Kubernetes, the syntax of the selector is checked before `faults`, and its fields after them.
+    // The syntax of the selector is checked before `faults` are reported, and its fields only after them.
     parseFieldSelector(request.fieldSelector, ANY_FIELD);
     throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', faults);
   }

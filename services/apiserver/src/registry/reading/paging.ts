@@ -11,7 +11,7 @@ export interface Page {
   readonly remaining: number;
 }
 
-/** Up to `limit` (0: all) matching entries under `prefix` from `startKey` on. */
+/** The matching entries under `prefix` from `startKey` on, at most `limit`; 0 means all. */
 export function pageOf(
   entries: readonly Entry[],
   prefix: string,

@@ -13,7 +13,7 @@ const GENERATE_TRIES = 8;
 export type Outcome =
   /** The object was stored or removed. In a dry run: it could have been. */
   | { readonly kind: 'committed'; readonly response: ObjectResponse; readonly effect: Effect }
-  /** Nothing had to be stored. */
+  /** The object has not changed, so nothing was stored. */
   | { readonly kind: 'unchanged'; readonly response: ObjectResponse }
   /** The object does not exist, and the verb does not create it. */
   | { readonly kind: 'absent' }
@@ -51,7 +51,8 @@ export interface Attempts {
 /**
  * Attempts a write until its outcome is final:
  * - After a conflict, it tries again from the state that was found.
- * - A negative outcome from cached state is final only if the store has the same state. Else it tries again from the store's state.
+ * - An outcome without a write, decided from cached state, is final only if the store has the same state. Else it tries again from the
+ *   store's state.
  * - If a generated name is in use, it generates another one.
  * - If claims are lost, it makes them again. The same is true for a quota charge that a recount has given back.
  * - An unknown outcome (Timeout) is never tried again: the write may have taken effect.

@@ -26,7 +26,7 @@ export interface Decoded<Sent> {
   readonly sent: Sent;
   /** The object that the body names, for resources that support only create. */
   readonly target?: Target;
-  /** For deletions: DeleteOptions may ask for a dry run. */
+  /** For deletes: the body (DeleteOptions) may request a dry run. */
   readonly options?: WriteOptions;
   /** The resourceVersion that the client has read. The write waits a short time until the cache has reached it. */
   readonly seenVersion?: string;
@@ -50,7 +50,7 @@ export interface StoredState {
   readonly object: KubeObject;
 }
 
-/** One attempt at a write. */
+/** One attempt of a write. */
 export interface Attempt<Sent = unknown> extends Write<Sent> {
   /** Undefined when there is no object. */
   readonly stored: StoredState | undefined;
