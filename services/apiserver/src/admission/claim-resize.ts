@@ -7,7 +7,7 @@ const UNBOUND = 'Only bound persistent volume claims can be expanded';
 const UNSUPPORTED =
   'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
 
-/** Rejects the growth of a claim unless its storage class allows volume expansion. */
+/** Rejects the growth of a claim unless it is bound and its storage class allows volume expansion. */
 export const claimResize: AdmissionCheck = {
   name: 'PersistentVolumeClaimResize',
   validate: async (request, reader) => {

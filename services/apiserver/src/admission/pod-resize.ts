@@ -11,7 +11,7 @@ import {
 import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
 
-/** Rejects a resize of a running pod beyond the allocatable resources of its node. */
+/** Rejects the resize of a pod if its node does not support it or does not have enough allocatable resources. */
 export const podResize: AdmissionCheck = {
   name: 'PodResizeValidator',
   validate: async (request, reader) => {

@@ -7,8 +7,8 @@ import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 /**
- * Replays all goldens without controllers against a complete API server in this process. The steps with different responses must be
- * exactly those that docs/golden-differences.md counts.
+ * Replays all goldens, except those with controllers, against a complete API server in this process. The steps with different responses
+ * must be exactly those that docs/golden-differences.md counts.
  */
 interface Scenario {
   readonly id: string;

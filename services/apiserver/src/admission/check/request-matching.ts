@@ -91,7 +91,7 @@ function isInScope(scope: string | undefined, { definition }: AdmissionRequest):
   return scope !== 'Cluster' || !definition.namespaced;
 }
 
-/** Whether the selector matches the labels of the request's namespace. Cluster-scoped requests always match. */
+/** Whether the selector matches the labels of the request's namespace. Cluster-scoped requests match, except those of Namespaces. */
 export async function matchNamespace(
   selector: LabelSelector | undefined,
   request: AdmissionRequest,

@@ -6,7 +6,7 @@ import type { RawDeleteOptions } from './delete-options.ts';
 /** Decodes protobuf bodies of kinds that are not resources. */
 export type DecodeProtobuf = (bytes: Uint8Array) => unknown;
 
-/** Kinds that are accepted in the body of every request with options. */
+/** Kinds that Kubernetes' decoder of options knows. As a body of a delete, they cause another error message than unknown kinds. */
 const SHARED_KINDS: ReadonlySet<string> = new Set([
   'CreateOptions',
   'GetOptions',
