@@ -6,21 +6,24 @@ import { type CancelTimer, type Clock, errorMessage, type NewUid, onAbort, syste
 import type { Logger } from '@gantry/service';
 import type { PullProgress, PullReport } from '../runtime/images.ts';
 
-/** A leader says how far it is at least this often: an engine has no news of a download while it verifies and extracts layers. */
+/** The leader sends its progress at least this often, because an engine reports nothing while it verifies and extracts layers. */
 const REPEAT_MS = 30_000;
-/** An agent that says nothing for this long is stuck, whatever its engine does: five of its messages are missing. */
+/** A follower gives up a leader that sends nothing for this long: five messages in a row are missing. */
 const SILENCE_MS = 150_000;
-/** Of a pull whose engine has reported nothing yet. Agents of earlier versions understand it; no Event follows from it. */
+/** Progress of a pull before the engine's first report. Agents of earlier versions understand it; no Event is emitted for it. */
 const NOTHING_YET: PullProgress = { bytes: 0, totalBytes: 1 };
-/** Of the hash of a key: the path of a socket has at most 107 bytes. */
+/** Characters of the key's hash in a socket's name. The path of a Unix socket has at most 107 bytes. */
 const NAME_LENGTH = 24;
 
-/** How a pull ended. `tookMs` is the time of the engine, in milliseconds; `message` says why the registry refused it. */
+/** How a pull ended. `tookMs` is how long the engine took, in milliseconds; `message` says why the registry refused the pull. */
 export type PullEnd =
   | { readonly kind: 'pulled'; readonly tookMs: number }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Who hears of a pull in this process. `arrive` and `leave` are called as other agents begin to wait for it and end. */
+/**
+ * The receiver of a pull's progress in this process. `arrive` and `leave` are called when another agent starts or stops following
+ * the pull.
+ */
 export interface PullAudience {
   readonly report: PullReport;
   readonly arrive: () => void;
@@ -28,8 +31,9 @@ export interface PullAudience {
 }
 
 /**
- * This agent asks the engine, and tells the others, with or without news, until `end`: the engine's own deadline ends a pull that it makes
- * no progress with. `end` is to be called once, and does not reject; `given up` lets another agent ask.
+ * This agent runs the pull and sends the progress to its followers until it calls `end`, also while there is no news. The
+ * engine's own deadline ends a pull without progress. Call `end` once; it does not reject. `given up` lets another agent run the
+ * pull.
  */
 export interface LedPull {
   readonly kind: 'led';
@@ -40,21 +44,21 @@ export interface LedPull {
 /** Joins pulls of several agents. */
 export interface PullSharing {
   /**
-   * Leads the pull of a key, or waits for that of another agent and returns its end. The key must say everything that the registry's
-   * response depends on: the reference and the credentials.
+   * Leads the pull of a key, or follows another agent's pull and returns its result. The key must contain everything that the
+   * registry's response depends on: the reference and the credentials.
    */
   join(key: string, audience: PullAudience, signal: AbortSignal): Promise<LedPull | PullEnd>;
 }
 
 const UNSHARED: LedPull = { kind: 'led', report: () => undefined, end: async () => undefined };
 
-/** For a process whose engine no other agent uses. */
+/** For an engine that only this agent uses. */
 export const unsharedPulls: PullSharing = { join: async () => UNSHARED };
 
 type Message = { readonly progress: PullProgress } | PullEnd;
 
 export interface HostPullsOptions {
-  /** The agents of the host share it. It is made when it is needed. */
+  /** Shared by the agents of the host. Created when it is first needed. */
   readonly folder: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -62,15 +66,18 @@ export interface HostPullsOptions {
 }
 
 /**
- * One pull for all agents of a host that need the same image with the same credentials at once. The agent that comes first listens on a
- * Unix socket in a folder that they share and asks the engine; the others connect and hear the progress and the end. The kernel closes the
- * connections of an agent that is killed, and one of the others takes its place: nothing has to be released, and no time has to pass.
+ * One pull for all agents of a host that need the same image with the same credentials at the same time. The first agent leads:
+ * it listens on a Unix socket in a shared folder and asks the engine. The other agents connect to the socket and receive the
+ * progress and the result. When the leader is killed, the kernel closes its connections and a follower takes over, without a
+ * release or a timeout.
  *
- * What may stay in the folder: the socket of an agent that was killed, until the next pull of the same key finds that it is refused and
- * removes it, and one without a key, for good, where the agent was killed between making it and naming it. Both are empty.
+ * Two kinds of files may stay in the folder, both empty: the socket of a killed agent, until the next pull of the same key is
+ * refused there and removes it; and a socket without a key's name, for good, of an agent that was killed before it named the
+ * socket.
  *
- * It saves requests and decides nothing: who may use the image is in the records of pulls. Where sockets cannot be made each agent
- * pulls for itself. Agents that find the socket of a killed one at the same instant may both lead; the engine joins their downloads.
+ * Sharing only saves requests. Who may use the image is decided by the pull records. Where sockets cannot be created, each agent
+ * pulls for itself. Agents that find the socket of a killed agent at the same time may both lead; the engine joins their
+ * downloads.
  */
 export class HostPulls implements PullSharing {
   readonly #options: HostPullsOptions;
@@ -101,7 +108,10 @@ export class HostPulls implements PullSharing {
     }
   }
 
-  /** The end of another agent's pull. `refused` when the agent that made the socket has ended, `lost` when it ends now or gives up. */
+  /**
+   * The result of another agent's pull. `refused`: the agent of the socket had already ended; `lost`: it ends or gives up during
+   * the pull.
+   */
   async #follow(
     path: string,
     report: PullReport,
@@ -138,7 +148,7 @@ export class HostPulls implements PullSharing {
     }
   }
 
-  /** The socket has its name only when it listens, so that no other agent takes it for that of one that was killed. */
+  /** The socket gets its name only when it listens. Otherwise another agent could take it for the socket of a killed agent. */
   async #lead(path: string, audience: PullAudience): Promise<LedPull | 'taken'> {
     const { folder, newUid = systemUid } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -153,7 +163,7 @@ export class HostPulls implements PullSharing {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'taken';
       throw error;
     }
-    // A link is a name of its own.
+    // The hard link `path` remains.
     await this.#remove(own);
     const { report, stop } = this.#tell(followers);
     return {
@@ -161,7 +171,7 @@ export class HostPulls implements PullSharing {
       report,
       end: async (end) => {
         stop();
-        // Its name goes first: once it is refused, another agent may give the name to a socket of its own.
+        // Remove the name before closing: another agent may reuse a name whose socket refuses connections.
         await this.#remove(path);
         server.close();
         for (const socket of followers) {
@@ -172,12 +182,12 @@ export class HostPulls implements PullSharing {
     };
   }
 
-  /** Tells the followers how far the pull is: when there is news, and at intervals until `stop`. */
+  /** Sends the progress to the followers: on each report, and at intervals until `stop`. */
   #tell(followers: ReadonlySet<Socket>): { readonly report: PullReport; readonly stop: () => void } {
     let progress = NOTHING_YET;
     let cancel: CancelTimer;
     const tell = () => {
-      // One that reads slowly gets a later number.
+      // Skip a follower that reads slowly; it gets a later report.
       for (const socket of followers) if (socket.writableLength === 0) send(socket, { progress });
     };
     const repeat = () => {
@@ -192,7 +202,7 @@ export class HostPulls implements PullSharing {
     return { report, stop: () => cancel() };
   }
 
-  /** A socket that stays is refused when its agent has closed it: no pull fails for it. */
+  /** Only logs a failure: a socket that remains refuses connections once it is closed, so no later pull fails because of it. */
   async #remove(path: string): Promise<void> {
     try {
       await rm(path, { force: true });
@@ -206,7 +216,7 @@ export class HostPulls implements PullSharing {
 function welcome(socket: Socket, followers: Set<Socket>, { arrive, leave }: PullAudience): void {
   followers.add(socket);
   arrive();
-  // It is followed by `close`: the other agent has ended.
+  // `close` follows: the other agent has ended.
   socket.on('error', () => undefined);
   socket.once('close', () => {
     followers.delete(socket);
@@ -238,7 +248,7 @@ function readMessages(socket: Socket, onMessage: (message: Message) => void, onE
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     try {
-      // Only agents write below their folder; they may be of another version.
+      // Only agents can write to the folder; they may be of another version.
       for (const line of lines) onMessage(JSON.parse(line) as Message);
     } catch (error) {
       onError(error);

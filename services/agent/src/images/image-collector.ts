@@ -16,7 +16,7 @@ import type { PulledImages } from './pulled-images.ts';
 import { nodeReference } from '../spec/pod-names.ts';
 import type { HostMeter } from '../runtime/stats.ts';
 
-/** As often as the kubelet. */
+/** The kubelet's interval. */
 const EVERY_MS = 300_000;
 
 export interface ImageCollectorOptions extends CollectionPolicy {
@@ -24,7 +24,7 @@ export interface ImageCollectorOptions extends CollectionPolicy {
   readonly images: Pick<ImageRuntime, 'listImages' | 'usedImages' | 'inspectImage' | 'removeImage'>;
   readonly pulled: Pick<PulledImages, 'recordsOf' | 'recordNames' | 'lastUsedOf' | 'isPulling' | 'touch' | 'forget'>;
   readonly meter: Pick<HostMeter, 'read'>;
-  /** Every pod needs it: it is never removed. */
+  /** Never removed, because every pod needs it. */
   readonly sandboxImage: string;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -32,8 +32,8 @@ export interface ImageCollectorOptions extends CollectionPolicy {
 }
 
 /**
- * Removes images from a host whose disk fills, as the kubelet's image manager does: those that no container of the engine uses. Only those
- * that this cluster has pulled are ever removed, and only by the one agent of the host that leads.
+ * Removes images when the host's disk fills, like the kubelet's image manager. Removes only images that this cluster has pulled
+ * and that no container of the engine uses, and only on the one agent of the host that leads.
  */
 export class ImageCollector {
   readonly #options: ImageCollectorOptions;
@@ -90,15 +90,13 @@ export class ImageCollector {
     throw new AgentError('Runtime', message);
   }
 
-  /**
-   * Removes every unused image, for a node that is short of disk. Returns the bytes that this freed: none on an agent that does not lead.
-   */
+  /** Removes every unused image, for a node that is short of disk. Returns the freed bytes; 0 on an agent that does not lead. */
   async deleteUnused(signal: AbortSignal): Promise<number> {
     if (this.#role === 'waits') return 0;
     return await this.#free(await this.#findUnused(signal), Infinity, signal);
   }
 
-  /** The cluster's images that no container uses; the others are noted as used now. */
+  /** The cluster's images that no container uses. Marks the other images as used now. */
   async #findUnused(signal: AbortSignal): Promise<readonly UnusedImage[]> {
     const { images, pulled, sandboxImage, clock } = this.#options;
     const sandbox = await images.inspectImage(sandboxImage, signal);
@@ -136,17 +134,17 @@ export class ImageCollector {
   }
 
   /**
-   * By its names, tags first: with the last of them the engine removes it, unless a container has come to use it. Says whether the host
-   * has lost it. Its records stay while it may be there: without them, every pod could use it.
+   * Removes the image's names, tags first. The engine removes the image with its last name, unless a container uses it by then.
+   * Returns whether the image is gone. Its records stay while the image may exist: without records, every pod could use it.
    */
   async #remove({ id, names, lastUsed }: UnusedImage, signal: AbortSignal): Promise<boolean> {
     const { images, pulled } = this.#options;
-    // Pulled or used since it was listed: others may have been removed for minutes.
+    // The image was pulled or used after the list was made; earlier removals may have taken minutes.
     if ((await pulled.lastUsedOf(id)) !== lastUsed) return false;
     const tags = names.filter((name) => !name.includes('@'));
     for (const name of [...tags, ...names.filter((other) => other.includes('@'))])
       await images.removeImage(name, signal);
-    // Asked for before the list of images: a pull that is recorded later is of an image that has come back, and its record stays.
+    // Read before the list of images: a record that is written later belongs to a new pull of the image and must stay.
     const records = await pulled.recordNames(id);
     const isPulling = await pulled.isPulling();
     const isThere = (await images.listImages(signal)).some((image) => image.id === id);
@@ -158,7 +156,7 @@ export class ImageCollector {
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** As the kubelet writes sizes: `251.0 GiB`. */
+/** The kubelet's format of sizes: `251.0 GiB`. */
 function formatSize(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
   return `${(bytes / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${UNITS[power] ?? ''}`;

@@ -1,6 +1,6 @@
 const DEFAULT_HOST = 'docker.io';
 
-/** The full name of an image's repository, without tag and digest: `nginx:1.27` is of `docker.io/library/nginx`. */
+/** The full name of an image's repository, without tag and digest: `docker.io/library/nginx` for `nginx:1.27`. */
 export function repositoryOf(image: string): string {
   const name = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
   const [first = '', ...rest] = name.split('/');
@@ -10,7 +10,7 @@ export function repositoryOf(image: string): string {
   return host === DEFAULT_HOST && !path.includes('/') ? `${host}/library/${path}` : `${host}/${path}`;
 }
 
-/** The tag of an image's name: `latest` where it has none. */
+/** The tag of an image's name; `latest` without one. */
 export function tagOf(reference: string): string {
   return /:([^/:]*)$/.exec(reference.replace(/@.*$/, ''))?.[1] ?? 'latest';
 }

@@ -14,21 +14,21 @@ export interface Pull {
 interface Flight {
   readonly done: Promise<Pull>;
   readonly abort: AbortController;
-  /** Pods of this agent, and other agents. */
+  /** Counts pods of this agent and other agents that follow. */
   waiters: number;
   readonly reports: Set<PullReport>;
 }
 
-/** What the registry answered: to the credential that it took, or to each. */
+/** The image and the credential that the registry accepted, or the registry's refusal of each credential. */
 type PullResult =
   | { readonly image: ImageInfo; readonly credential: PullCredential | 'anonymous' }
   | { readonly failures: readonly string[] };
 
-/** A pull as its first pod asks for it. */
+/** A pull as the first pod requests it. */
 interface Wanted {
   readonly reference: string;
   readonly credentials: readonly PullCredential[];
-  /** Of the two: what the registry's response depends on. */
+  /** Identifies the pull. Contains what the registry's response depends on: the reference and the credentials. */
   readonly key: string;
 }
 
@@ -40,9 +40,9 @@ export interface ImagePullerOptions {
 }
 
 /**
- * Pulls images, different ones at the same time. Pods that ask for the same image with the same credentials at once share one pull,
- * those of the host's other agents too; it goes on as long as one of them waits. With other credentials a pod has a pull of its own,
- * in which the registry decides about them; the engine then joins the downloads of layers.
+ * Pulls images, different ones concurrently. Pods that request the same image with the same credentials at the same time share
+ * one pull, also pods of the host's other agents. The pull continues while one of them waits. A pod with other credentials gets
+ * its own pull, so that the registry checks them; the engine joins the downloads of layers.
  */
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
@@ -53,8 +53,8 @@ export class ImagePuller {
   }
 
   /**
-   * Tries the credentials in their order, or none. `report` gets the progress. AgentError 'ErrImagePull' with what the registry answered
-   * to each.
+   * Tries the credentials in order; pulls anonymously without any. `report` receives the progress. AgentError 'ErrImagePull' with
+   * the registry's message for each credential.
    */
   async pull(
     reference: string,
@@ -88,7 +88,7 @@ export class ImagePuller {
     const done = this.#fly(wanted, audience, abort.signal);
     const flight: Flight = { done, abort, waiters: 0, reports };
     const end = () => this.#forget(key, flight);
-    // Its waiters report its failure; there may be none any more.
+    // Failures are reported to the waiters through `done`; there may be no waiter left.
     void done.then(end, end);
     this.#flights.set(key, flight);
     return flight;
@@ -101,7 +101,7 @@ export class ImagePuller {
     this.#forget(key, flight);
   }
 
-  /** No pod joins it any more: one that was given up would fail for another pod's sake. */
+  /** New pods do not join this pull any more: one that was aborted would fail for them, too. */
   #forget(key: string, flight: Flight): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
@@ -113,14 +113,14 @@ export class ImagePuller {
     if (joined.kind === 'led') return await this.#lead(joined, wanted, audience, signal);
     if (joined.kind === 'failed') throw new AgentError('ErrImagePull', joined.message);
     const image = await images.inspectImage(reference, signal);
-    // Who may use it is in the records, whatever the other agent says.
+    // The records decide who may use the image, not the other agent.
     if (image !== undefined && (await records.mayUse(image.id, reference, async () => credentials))) {
       return { image, tookMs: joined.tookMs };
     }
     return await this.#ask(wanted, audience.report, signal);
   }
 
-  /** For this agent, and for those that join. */
+  /** Runs the pull for this agent and for its followers. */
   async #lead(led: LedPull, wanted: Wanted, audience: PullAudience, signal: AbortSignal): Promise<Pull> {
     const report: PullReport = (progress) => {
       audience.report(progress);
@@ -139,7 +139,7 @@ export class ImagePuller {
     }
   }
 
-  /** Asks the engine, and writes down with which credential it pulled. */
+  /** Asks the engine to pull, and records the credential that the registry accepted. */
   async #ask(wanted: Wanted, report: PullReport, signal: AbortSignal): Promise<Pull> {
     const { images, records, clock } = this.#options;
     const { reference } = wanted;
@@ -166,7 +166,10 @@ export class ImagePuller {
     return { image, tookMs: clock.monotonicMs() - startMs };
   }
 
-  /** The registry's answer. It rejects for a pull that is aborted, and for one that cannot be told: it may have brought an image. */
+  /**
+   * Rejects when the pull is aborted, or when the image is missing after its pull. The pull may have brought an image in both
+   * cases.
+   */
   async #tryEach({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<PullResult> {
     const { images } = this.#options;
     const failures: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Which credentials are tried for an image: the rules of kubelet's keyring (pkg/credentialprovider/keyring.go), with its order, its
- * wildcards in host names and its prefixes of paths.
+ * Selects the credentials for an image by the kubelet's rules (pkg/credentialprovider/keyring.go): order, wildcards in host names
+ * and path prefixes.
  */
 import { createHash } from 'node:crypto';
 import { DOCKER_CONFIG_SECRET, OLD_DOCKER_CONFIG_SECRET, type Secret } from '@gantry/objects';
@@ -11,12 +11,12 @@ import { repositoryOf } from './image-name.ts';
 /** A credential, and the Secret that it comes from. */
 export interface PullCredential extends RegistryCredential {
   readonly secret: { readonly uid: string; readonly namespace: string; readonly name: string };
-  /** Equal for equal credentials; says nothing of them. */
+  /** Equal for equal credentials; does not reveal them. */
   readonly hash: string;
 }
 
 interface Entry {
-  /** A host, perhaps with wildcards and a port, and the beginning of a path. */
+  /** A host, perhaps with wildcards and a port, and a path prefix. */
   readonly key: string;
   readonly credential: PullCredential;
 }
@@ -28,8 +28,8 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The credentials for an image, in the order in which they are tried; empty without any. AgentError 'ErrImagePull' for a Secret
- * that cannot be read. It never contains anything of the Secret's content.
+ * The credentials for an image, in the order in which to try them; empty without any. AgentError 'ErrImagePull' for a Secret that
+ * cannot be read; the message contains nothing of the Secret's content.
  */
 export function credentialsFor(image: string, secrets: readonly Secret[]): readonly PullCredential[] {
   const repository = repositoryOf(image);
@@ -64,7 +64,7 @@ function entriesOf(secret: Secret): readonly Entry[] {
   });
 }
 
-/** `auth` is base64 of `user:password`, and stands before the other two fields. */
+/** `auth` is base64 of `user:password`, and takes precedence over the other two fields. */
 function loginOf(value: Readonly<Record<string, unknown>>, unreadable: () => AgentError): readonly [string, string] {
   const text = (field: string) => {
     const found = value[field] ?? '';
@@ -79,7 +79,7 @@ function loginOf(value: Readonly<Record<string, unknown>>, unreadable: () => Age
   return [decoded[1] ?? '', (decoded[2] ?? '').replace(/\0+$/, '')];
 }
 
-/** `https://host/v1/` and `host` are one; a path stays. */
+/** `https://host/v1/` and `host` are the same; any other path is kept. */
 function keyOf(location: string): string {
   const [host = '', path = ''] = splitHost(location.replace(/^https?:\/\//, ''));
   const rest = /^\/v[12]\//.test(path) ? path.slice(3) : path;
@@ -108,7 +108,8 @@ function globMatches(glob: string, part: string): boolean {
   while (from < part.length) {
     if (at < glob.length && glob[at] === '*') [star, resume] = [at++, from];
     else if (at < glob.length && (glob[at] === '?' || glob[at] === part[from])) [at, from] = [at + 1, from + 1];
-    // The last `*` takes one more character: what stood before it matched already, so no other way needs to be tried.
+    // Let the last `*` take one more character. Backtracking to an earlier `*` is not needed, since everything before the last
+    // one has matched.
     else if (star >= 0) [at, resume, from] = [star + 1, resume + 1, resume + 1];
     else return false;
   }
@@ -123,7 +124,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Reported by the caller, without a word of the text.
+    // The caller reports the failure without quoting the text.
     return undefined;
   }
 }

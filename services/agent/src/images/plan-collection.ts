@@ -3,13 +3,13 @@ import type { ListedImage } from '../runtime/images.ts';
 import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullRecord } from './pulled-images.ts';
 
-/** When images are collected: percentages of the disk that is in use. */
+/** When images are collected, as percentages of the disk in use. */
 export interface CollectionPolicy {
-  /** From here on images are removed; 100 for never. */
+  /** Images are removed from this percentage on; 100: never. */
   readonly highPercent: number;
-  /** Down to here. */
+  /** Images are removed until this percentage is reached. */
   readonly lowPercent: number;
-  /** An image that was used within this time stays: a container may be about to use it. */
+  /** Images used within this time are kept: a container may be about to use them. */
   readonly minAgeMs: number;
 }
 
@@ -19,8 +19,8 @@ export interface UnusedImage extends ListedImage {
 }
 
 /**
- * Whether this cluster has brought an image to its host and nothing else claims it: it was not there before any of the pulls, and has no name but
- * theirs. A name is a tag that was pulled, or a digest in a repository from which was pulled.
+ * Whether this cluster brought the image to the host and nothing else claims it: no pull found the image already there, and it
+ * has no other names than those of the pulls. A name is a pulled tag, or a digest in a repository of a pull.
  */
 export function isBrought({ names }: Pick<ListedImage, 'names'>, records: readonly PullRecord[]): boolean {
   if (records.length === 0 || records.some(({ origin }) => origin !== 'pulled')) return false;
@@ -33,7 +33,7 @@ function tagged(reference: string): string {
   return `${repositoryOf(reference)}:${reference.includes('@') ? '' : tagOf(reference)}`;
 }
 
-/** How many bytes are to be freed; 0 below the high threshold (kubelet's `GarbageCollect`). */
+/** The number of bytes to free; 0 below the high threshold (kubelet's `GarbageCollect`). */
 export function bytesToFree(
   { highPercent, lowPercent }: Omit<CollectionPolicy, 'minAgeMs'>,
   { availableBytes, capacityBytes }: { readonly availableBytes: number; readonly capacityBytes: number },
@@ -42,12 +42,12 @@ export function bytesToFree(
   return Math.max(0, Math.floor((capacityBytes * (100 - lowPercent)) / 100) - availableBytes);
 }
 
-/** In whole percent, as the kubelet counts it. */
+/** The used share of the disk in whole percent, rounded like the kubelet's. */
 export function usedPercent(disk: { readonly availableBytes: number; readonly capacityBytes: number }): number {
   return 100 - Math.floor((Math.min(disk.availableBytes, disk.capacityBytes) * 100) / disk.capacityBytes);
 }
 
-/** The images to try, those that were used the longest time ago first. */
+/** The images to remove, least recently used first. */
 export function planCollection(
   images: readonly UnusedImage[],
   { minAgeMs }: Pick<CollectionPolicy, 'minAgeMs'>,

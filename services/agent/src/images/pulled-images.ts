@@ -7,10 +7,10 @@ import { isThere, namesIn, readIfThere } from '../files/if-there.ts';
 import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullCredential } from './keyring.ts';
 
-/** How an image came to this host: `anyone`'s pull, or one with a credential of a Secret. */
+/** Who may use a pulled image: `anyone` after an anonymous pull, otherwise owners of the Secret's credential. */
 export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret']; readonly hash: string };
 
-/** Of the hash of an agent's name, which may have dots. */
+/** Characters of the hash of an agent's name in the names of intents. The agent's name itself may contain dots. */
 const AGENT_LENGTH = 16;
 
 type FindImage = () => Promise<string | undefined>;
@@ -20,33 +20,38 @@ export interface PullRecord {
   readonly reference: string;
   readonly access: PullAccess;
   /**
-   * `there-before`: the host had the image already, not by a pull of this cluster. It is never removed. Absent in records of earlier
-   * versions.
+   * `there-before`: the host already had the image, and not by a pull of this cluster. Such an image is never removed. Absent in
+   * records of earlier versions.
    */
   readonly origin?: 'pulled' | 'there-before';
 }
 
 /**
- * The images of this host that this cluster has pulled, and with which credentials: in a folder that the host's agents share. A pod
- * may use such an image only if it could have pulled it (kubelet's `imagePullCredentialsVerificationPolicy`). Images that are not in
- * here were there before, or were built on the host: every pod may use them, and nothing of ours removes them.
+ * Records which images of this host this cluster has pulled, and with which credentials. The host's agents share the folder of
+ * records. A pod may use such an image only if it could have pulled it (kubelet's `imagePullCredentialsVerificationPolicy`).
+ * Images without a record were on the host before, or were built there: every pod may use them, and the cluster never removes
+ * them.
  *
- * Each record is a file with a name of its own, `DIGEST-UID`; earlier versions wrote `DIGEST`. So `forget` removes the records that it is
- * given, and never one that an agent writes meanwhile.
+ * Each record is a file with a unique name, `DIGEST-UID`; earlier versions wrote `DIGEST`. So `forget` removes exactly the given
+ * records, and never one that an agent writes at the same time.
  *
- * So are intents, `REFERENCE-AGENT`; earlier versions wrote `REFERENCE`. No agent ends the intent of another one: that may still pull, or
- * may have been killed after its engine brought the image. The next agent of the same name takes it over.
+ * Intents are files `REFERENCE-AGENT` with digests; earlier versions wrote `REFERENCE`. No agent ends the intent of another one,
+ * which may still pull, or may have been killed after its engine brought the image. The next agent of the same name takes the
+ * intent over.
  */
 export class PulledImages {
   readonly #folder: string;
   readonly #agent: string;
-  /** How many pulls of a reference this agent has under way. */
+  /** The number of this agent's running pulls by reference. */
   readonly #intents = new Map<string, number>();
-  /** References whose intent a pull of this agent, or of the one before it, has left: it may have brought an image of unknown access. */
+  /**
+   * References with an intent that an earlier pull left behind. That pull, of this agent or of its predecessor, may have brought
+   * an image of unknown access.
+   */
   readonly #left = new Set<string>();
   readonly #newUid: NewUid;
 
-  /** `agent` is the name of this one among those of the host: its node's. */
+  /** `agent` is this agent's name on the host: the name of its node. */
   constructor(folder: string, agent: string, newUid = systemUid) {
     this.#folder = folder;
     this.#agent = digest(agent).slice(0, AGENT_LENGTH);
@@ -54,14 +59,15 @@ export class PulledImages {
   }
 
   /**
-   * Call it before a pull: an agent that ends during it leaves an image of unknown access. Unless it rejects, one call of `record`,
-   * `endIntent` or `leaveIntent` is to follow; the pull is not counted any more after that, also where the call rejects.
+   * Call it before a pull. An agent that ends during the pull leaves an image of unknown access, and the intent shows that.
+   * Unless `intend` rejects, call one of `record`, `endIntent` or `leaveIntent` afterwards, once. That call ends the counting of
+   * this pull, even if it rejects.
    */
   async intend(reference: string): Promise<void> {
     const others = this.#intents.get(reference) ?? 0;
     this.#intents.set(reference, others + 1);
     try {
-      // Of an agent that was killed.
+      // The intent of an earlier agent of this name that was killed.
       if (others === 0 && (await isThere(this.#intentOf(reference)))) this.#left.add(reference);
       await this.#write(join(this.#folder, 'intents'), this.#intentName(reference), reference);
     } catch (error) {
@@ -70,7 +76,7 @@ export class PulledImages {
     }
   }
 
-  /** After a pull. It ends the intents that this agent has left, too. */
+  /** Call it after a successful pull. Also ends the intents that this agent has left behind. */
   async record(id: string, { reference, access, origin }: PullRecord): Promise<void> {
     const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
     const name = digest(`${reference}\n${key}`);
@@ -87,8 +93,9 @@ export class PulledImages {
   }
 
   /**
-   * After a pull that failed. Another one of this agent keeps the intent; so does one that has left it, while the host has the image
-   * without a record: the refusal of a registry would let every pod use it. `findImage` gives the id that the host has by the name.
+   * Call it after a failed pull. The intent stays while this agent has another pull of the reference. It also stays when an
+   * earlier pull left it behind and the host has the image without a record; otherwise the registry's refusal would let every pod
+   * use the image. `findImage` returns the id of the host's image with this name.
    */
   async endIntent(reference: string, findImage: FindImage = async () => undefined): Promise<void> {
     this.#countDown(reference);
@@ -101,13 +108,15 @@ export class PulledImages {
     await rm(this.#intentOf(reference), { force: true });
   }
 
-  /** After a pull that was aborted, or whose end is not known: its intent stays until the next pull of the reference ends. */
+  /**
+   * Call it after a pull that was aborted or whose result is unknown. The intent stays until the next pull of the reference ends.
+   */
   leaveIntent(reference: string): void {
     this.#left.add(reference);
     this.#countDown(reference);
   }
 
-  /** Call it before `intend`: whether the host has an image, as it is before a pull, by a pull of this cluster. */
+  /** How the host's image came there before this pull. Call it before `intend`. */
   async originOf(id: string, reference: string): Promise<'pulled' | 'there-before'> {
     const records = await this.recordsOf(id);
     const isOurs =
@@ -116,8 +125,8 @@ export class PulledImages {
   }
 
   /**
-   * Whether a pod may use an image of the host by this name without pulling it. `credentials` are the pod's for the name, and asked
-   * for only when the image was pulled with some.
+   * Whether a pod may use the host's image by this name without pulling it. `credentials` are the pod's credentials for the name;
+   * they are read only when the image was pulled with a credential.
    */
   async mayUse(id: string, reference: string, credentials: () => Promise<readonly PullCredential[]>): Promise<boolean> {
     const records = await this.recordsOf(id);
@@ -133,7 +142,7 @@ export class PulledImages {
     );
   }
 
-  /** Notes that a container uses it: images that are used lately are not removed. Does nothing for one that is not recorded. */
+  /** Marks the image as used at `now`; recently used images are not removed. Does nothing for an image without records. */
   async touch(id: string, now: number): Promise<void> {
     try {
       await utimes(this.#of(id), now / 1000, now / 1000);
@@ -142,7 +151,9 @@ export class PulledImages {
     }
   }
 
-  /** When the last container that uses it was started, or it was pulled; 0 for one that is not recorded. */
+  /**
+   * When the image was last pulled or a container that uses it was last started, in milliseconds; 0 for an image without records.
+   */
   async lastUsedOf(id: string): Promise<number> {
     try {
       return (await stat(this.#of(id))).mtimeMs;
@@ -154,11 +165,11 @@ export class PulledImages {
 
   /** The names of an image's records, for `forget`. */
   async recordNames(id: string): Promise<readonly string[]> {
-    // A name with a dot is of a file that is being written.
+    // Names with a dot are temporary files.
     return (await namesIn(this.#of(id))).filter((name) => !name.includes('.'));
   }
 
-  /** The host did not have the image any more after these were its records. Records of later pulls stay. */
+  /** Removes these records, after the host has lost the image. Records of later pulls stay. */
   async forget(id: string, names: readonly string[]): Promise<void> {
     await this.#remove(id, names);
     try {
@@ -168,18 +179,18 @@ export class PulledImages {
     }
   }
 
-  /** The pulls of an image; none for one that this cluster has not pulled. */
+  /** The pulls of an image; empty for an image that this cluster has not pulled. */
   async recordsOf(id: string): Promise<readonly PullRecord[]> {
     for (;;) {
       const names = await this.recordNames(id);
       const texts = await Promise.all(names.map((name) => readIfThere(join(this.#of(id), name))));
       const found = texts.filter((text) => text !== undefined);
-      // One that has gone may have been replaced by one that the list did not have yet.
+      // A missing file may have been replaced by a record that is not in the list.
       if (found.length === texts.length) return found.map(parseRecord);
     }
   }
 
-  /** Whether an agent of this host has a pull under way, or has ended during one. */
+  /** Whether an agent of this host is pulling, or has ended during a pull. */
   async isPulling(): Promise<boolean> {
     const names = await namesIn(join(this.#folder, 'intents'));
     return names.some((name) => !name.includes('.'));
@@ -213,7 +224,7 @@ export class PulledImages {
     return false;
   }
 
-  /** Other agents of the host may write the same intent at the same time, and may remove an empty folder at any time. */
+  /** Retries: other agents of the host may write the same file at the same time, and may remove an empty folder at any time. */
   async #write(folder: string, name: string, content: string): Promise<void> {
     const path = join(folder, name);
     const temporary = `${path}.${this.#newUid()}`;
@@ -233,10 +244,10 @@ export class PulledImages {
   }
 }
 
-/** Of a pull whose record was lost: it is of no repository, so that no pod may use the image for it. */
+/** Stands for a record that cannot be read. It has no repository and no valid credential, so it lets no pod use the image. */
 const LOST: PullRecord = { reference: '', access: { secret: { uid: '', namespace: '', name: '' }, hash: '' } };
 
-/** A file may be cut where the host has lost its power. */
+/** A power failure of the host may truncate a record. */
 function parseRecord(text: string): PullRecord {
   try {
     return JSON.parse(text) as PullRecord;
@@ -245,13 +256,13 @@ function parseRecord(text: string): PullRecord {
   }
 }
 
-/** Whether two names can be of one image: the same tag of a repository, however it is written, or any digest of it. */
+/** Whether two references may name the same image: equal repository and tag, or equal repository where one has a digest. */
 function mayBeOne(one: string, other: string): boolean {
   if (repositoryOf(one) !== repositoryOf(other)) return false;
   return tagOf(one) === tagOf(other) || one.includes('@') || other.includes('@');
 }
 
-/** A name that no image reference can change into a path. */
+/** A file name that does not depend on the characters of an image reference. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

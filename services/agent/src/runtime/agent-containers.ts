@@ -2,16 +2,16 @@
 export interface SelfMount {
   readonly containerPath: string;
   readonly hostPath: string;
-  /** The engine's volume, if it is one. */
+  /** The name of the engine's volume, if the mount is one. */
   readonly volume?: string;
 }
 
 /** The container that this agent runs in, as the engine describes it. */
 export interface SelfContainer {
   readonly id: string;
-  /** The id of its image. */
+  /** The id of the container's image. */
   readonly image: string;
-  /** Compose's project, service and number; a container made otherwise has none. */
+  /** Compose's project, service and number; absent for a container that Compose did not create. */
   readonly compose?: {
     readonly project: string;
     readonly service: string;
@@ -20,7 +20,7 @@ export interface SelfContainer {
   };
   /** Path inside the container → path on the engine's host. */
   readonly mounts: readonly SelfMount[];
-  /** Its address on each network. */
+  /** The container's address on each network. */
   readonly addresses: Readonly<Record<string, string>>;
   /** The address of the engine's host on each network that has one. */
   readonly gateways: Readonly<Record<string, string>>;
@@ -30,12 +30,12 @@ export interface SelfContainer {
 export interface AgentContainers {
   /** Undefined when this process runs in no container of the engine. */
   describeSelf(signal: AbortSignal): Promise<SelfContainer | undefined>;
-  /** Numbers of the containers of a Compose service that exist and whether they run. One-off containers do not count. */
+  /** The numbers of a Compose service's existing containers, and whether they run. One-off containers are not listed. */
   listNumbers(
     project: string,
     service: string,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<number, 'running' | 'stopped'>>;
-  /** Removes a volume that no container uses. One that is missing or in use is left. */
+  /** Removes a volume that no container uses. A volume that is missing or in use is not an error. */
   removeUnusedVolume(volume: string, signal: AbortSignal): Promise<void>;
 }

@@ -8,22 +8,22 @@ export interface MountSpec {
   /** Path on the engine's host. */
   readonly hostPath: string;
   readonly containerPath: string;
-  /** `recursively-read-only`: what is mounted in it cannot be written to either. */
+  /** `recursively-read-only`: nested mounts are read-only, too. */
   readonly access: 'read-write' | 'read-only' | 'recursively-read-only';
-  /** Whether later mounts of the host appear in it, and its own on the host. */
+  /** Whether later mounts of the host appear in the container, and mounts of the container on the host. */
   readonly propagation: 'none' | 'from-host' | 'both';
 }
 
 /** One block device of a container. */
 export interface DeviceSpec {
-  /** Path on the engine's host. A link there is followed. */
+  /** Path on the engine's host. Symbolic links are followed. */
   readonly hostPath: string;
   readonly containerPath: string;
-  /** What an ordinary container may do with it: a privileged one may do everything with every device. */
+  /** What an ordinary container may do with it. Privileged containers have full access to every device. */
   readonly access: 'read-write' | 'read-only';
 }
 
-/** The ids that a container's first process begins with; `groups` has its own group, too. */
+/** The ids of a container's first process; `groups` contains `gid`. */
 export interface ProcessUser {
   readonly uid: number;
   readonly gid: number;
@@ -33,28 +33,31 @@ export interface ProcessUser {
 /** The security context of a container. */
 export interface ContainerSecurity {
   readonly user?: string;
-  /** What `user` and `groups` come to; absent when it takes files of the image to know it. */
+  /** The ids that `user` and `groups` resolve to; absent when files of the image are needed to resolve them. */
   readonly processUser?: ProcessUser;
   readonly groups: readonly string[];
   readonly privilege: 'ordinary' | 'privileged';
   readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
   readonly rootFilesystem: 'read-write' | 'read-only';
   readonly escalation: 'allowed' | 'denied';
-  /** `profile`: the JSON text of one. */
+  /** `profile`: the JSON text of a seccomp profile. */
   readonly seccomp: 'engine-default' | 'unconfined' | { readonly profile: string };
   readonly appArmor: AppArmor;
-  /** Parts of the SELinux label that replace the engine's; without SELinux the engine ignores them. */
+  /** Parts of the SELinux label that replace the engine's. The engine ignores them without SELinux. */
   readonly seLinux: Readonly<Partial<Record<'user' | 'role' | 'type' | 'level', string>>>;
-  /** Whether the engine hides what /proc tells and allows of the host. */
+  /** Whether the engine masks the parts of /proc that expose or change the host. */
   readonly proc: 'masked' | 'unmasked';
 }
 
-/** `engine-default`: what the engine gives; it gives privileged containers none. `runtime-default`: its profile in any case. */
+/**
+ * `engine-default`: the engine's choice; privileged containers get no profile. `runtime-default`: the engine's profile for every
+ * container.
+ */
 export type AppArmor =
   | { readonly kind: 'engine-default' | 'runtime-default' | 'unconfined' }
   | { readonly kind: 'profile'; readonly name: string };
 
-/** Which container this is: names, labels and links that adoption needs. */
+/** Identifies a container: names, labels and links that the agent needs to adopt it after a restart. */
 export interface ContainerIdentity {
   readonly owner: Owner;
   readonly pod: PodIdentity;
@@ -72,9 +75,9 @@ export interface ContainerIdentity {
 
 /** What the container runs. */
 export interface ContainerProcess {
-  /** The id of an image: by its name, the engine could take another one than the one whose user and labels were checked. */
+  /** The id of an image. With a name, the engine could use another image than the one whose user and labels were checked. */
   readonly image: string;
-  /** Names of the image's labels, none of which the container may carry. */
+  /** Names of the image's labels. The container must carry none of them. */
   readonly imageLabels: readonly string[];
   /** The low-level runtime; absent: the engine's default. */
   readonly runtime?: string;
@@ -83,25 +86,25 @@ export interface ContainerProcess {
   readonly args?: readonly string[];
   readonly workingDir?: string;
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** `SIGUSR1`, …; absent: the image's. */
+  /** Such as `SIGUSR1`; absent: the image's. */
   readonly stopSignal?: string;
   readonly stdin: 'closed' | 'open' | 'open-once';
   readonly terminal: 'none' | 'tty';
 }
 
-/** What a container is made of, by groups of fields. It joins its sandbox's network namespace. */
+/** The definition of a container. It joins its sandbox's network namespace. */
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
   readonly devices: readonly DeviceSpec[];
   readonly resources: ResourceLimits;
   readonly group: ContainerGroup;
-  /** How many processes and threads it may have at a time. */
+  /** The maximum number of processes and threads. */
   readonly processLimit: number | 'unlimited';
   readonly oomScoreAdj: number;
   readonly security: ContainerSecurity;
-  /** Its process namespace, or the container that it shares one with, which must run. */
+  /** The container's process namespace, or the container to share one with, which must be running. */
   readonly processes: 'own' | 'shared-with-pod' | 'host' | { readonly containerId: string };
-  /** Its IPC namespace. */
+  /** The container's IPC namespace. */
   readonly ipc: 'shared-with-pod' | 'host';
 }
 
@@ -115,7 +118,7 @@ export interface ContainerState {
   readonly image: string;
   readonly imageId: string;
   readonly state: RunState;
-  /** `paused`: something else than the agent has frozen its processes, though it counts as running. */
+  /** `paused`: something other than the agent has frozen its processes. Its state is still `running`. */
   readonly activity?: 'paused';
   readonly createdAt: Instant;
   readonly startedAt?: Instant;
@@ -126,13 +129,13 @@ export interface ContainerState {
   readonly error?: string;
   readonly restartDelayMs: number;
   readonly terminationMessagePath?: string;
-  /** As its spec had it. */
+  /** As in the container's spec. */
   readonly processUser?: ProcessUser;
-  /** What the engine holds it to; it can be changed while the container runs. */
+  /** The engine's current limits; they can change while the container runs. */
   readonly resources: ResourceLimits;
 }
 
-/** The result of a command; its output is standard output and error. */
+/** The result of a command; `output` is standard output and standard error. */
 export interface ExecResult {
   readonly exitCode: number;
   readonly output: string;
@@ -145,13 +148,13 @@ export interface ContainerRuntime {
   /** AgentError 'RunContainerError' when the engine cannot start it. */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
   /**
-   * Sends the container's stop signal, then SIGKILL after the grace period. Resolves when the container does not run. A second
-   * call may shorten the grace.
+   * Sends the container's stop signal, then SIGKILL after the grace period. Resolves when the container no longer runs. A second
+   * call may shorten the grace period.
    */
   stopContainer(id: string, graceSeconds: number, signal: AbortSignal): Promise<void>;
   /**
-   * Changes what a running container is held to. AgentError 'Runtime' when the engine cannot: it uses more memory than that;
-   * 'NotFound' when there is none.
+   * Changes the limits of a running container. AgentError 'Runtime' when the engine cannot, for example because the container
+   * uses more memory than the new limit; 'NotFound' when there is no such container.
    */
   updateContainer(id: string, resources: ResourceLimits, signal: AbortSignal): Promise<void>;
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
@@ -159,7 +162,7 @@ export interface ContainerRuntime {
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
 }
 
-/** Lets containers go on that something else than the agent has paused. Sandboxes are containers, too. */
+/** Resumes containers that something other than the agent has paused. Sandboxes are containers, too. */
 export interface PauseRuntime {
   /** Idempotent: a container that is not paused or does not exist is not an error. AgentError 'Runtime' when the engine cannot. */
   unpause(id: string, signal: AbortSignal): Promise<void>;

@@ -11,27 +11,27 @@ export interface EngineInfo {
   readonly os: string;
   readonly architecture: string;
   readonly appArmor: 'enabled' | 'disabled';
-  /** What a container without a profile of its own gets. */
+  /** The seccomp profile of a container that has none of its own. */
   readonly seccomp: 'default-profile' | 'unconfined' | 'unavailable';
-  /** Whether it can make read-only what is mounted inside a mount. */
+  /** Whether the engine can make nested mounts read-only. */
   readonly recursiveReadOnly: 'supported' | 'unsupported';
   /**
-   * Whether a pod can have a control group of its own. `driver`: the engine leaves its groups to systemd. `unreachable`: the agent does not
-   * find them, or may not write there.
+   * Whether a pod can have its own control group. `driver`: the engine leaves its groups to systemd. `unreachable`: the agent
+   * does not find the groups, or may not write there.
    */
   readonly podGroups: 'supported' | 'driver' | 'unreachable';
-  /** Names of the low-level runtimes, which RuntimeClasses call handlers. */
+  /** Names of the low-level runtimes; RuntimeClasses call them handlers. */
   readonly runtimes: readonly string[];
 }
 
 /**
- * What a test container showed: an engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege. `no-sys-resource`: it
- * gives all capabilities but that one only where that one is dropped. `sys-resource-unknown`: it gives all that it has, and refuses a container
- * that names that one, even to drop it, as newer engines do.
+ * Which privileges a test container got. An engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege.
+ * `no-sys-resource`: it can give all its capabilities if that one is dropped explicitly. `sys-resource-unknown`: it gives all
+ * that it has, and refuses a container that names that capability, even to drop it; newer engines do so.
  */
 export type EnginePrivilege = 'full' | 'no-sys-resource' | 'sys-resource-unknown';
 
-/** Questions to the engine itself. */
+/** Queries the engine itself. */
 export interface EngineRuntime {
   info(signal: AbortSignal): Promise<EngineInfo>;
   /** Resolves when the engine answers; cheap. */

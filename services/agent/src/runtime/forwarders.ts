@@ -5,22 +5,22 @@ export interface ForwardedPort {
   readonly port: number;
 }
 
-/** A container that leads from ports of the host's loopback to a Service. */
+/** A container that forwards ports of the host's loopback to a Service. */
 export interface ForwarderSpec {
   readonly cluster: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Identifies what it is to do: another value is another container. */
+  /** Identifies the forwarder's settings: another value needs a new container. */
   readonly hash: string;
   /** The id of an image with nft. */
   readonly image: string;
   /** The engine's network of pods. */
   readonly network: string;
-  /** Where packets go: the address of the Service's load balancer. */
+  /** The destination of forwarded packets: the address of the Service's load balancer. */
   readonly target: string;
   readonly ports: readonly ForwardedPort[];
-  /** Addresses of that network whose packets are not forwarded: pods'. */
+  /** The range of pod addresses on that network. Packets from there are not forwarded. */
   readonly closedRange: string;
 }
 
@@ -35,7 +35,7 @@ export interface ForwarderState {
 /** Forwarders as containers of the engine. */
 export interface ForwarderRuntime {
   listForwarders(cluster: string, signal: AbortSignal): Promise<readonly ForwarderState[]>;
-  /** Starts it, or leaves nothing: when one of its ports is in use on the host, for instance. */
+  /** Starts a forwarder. A failure leaves no container; one cause is a port that is in use on the host. */
   startForwarder(spec: ForwarderSpec, signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   removeForwarder(id: string, signal: AbortSignal): Promise<void>;

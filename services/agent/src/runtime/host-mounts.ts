@@ -1,30 +1,33 @@
 import type { OpenedPath } from './host-files.ts';
 
-/** What is to be bound. */
+/** The source of a bind mount. */
 export interface BindSource {
   readonly opened: OpenedPath;
-  /** Of what lies on the host: whether what the host mounts below it from now on appears in the bound path. The other way nothing goes. */
+  /**
+   * For a path on the host: whether later mounts of the host below it appear in the bound path. Mounts never propagate to the
+   * host.
+   */
   readonly propagation: 'none' | 'from-host';
 }
 
-/** Mounts inside the state folder. The engine's host shows them at the same place: see `StateFolder`. */
+/** Mounts inside the state folder. They are visible to the engine's host at the same place: see `StateFolder`. */
 export interface HostMounts {
   readonly network: NetworkMounts;
   readonly disks: DiskMounts;
   /**
-   * Binds each source below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
-   * AgentError 'FailedMount', also where this node may not mount what lies on its host; what was mounted until then stays until `detach`.
+   * Binds each source below `folder`, which becomes accessible to the agent only. Returns the paths in the order of the sources.
+   * AgentError 'FailedMount', also when this node may not bind files of its host; the mounts made until then stay until `detach`.
    */
   bind(sources: readonly BindSource[], folder: string): Promise<readonly string[]>;
-  /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists is kept as it is. AgentError 'FailedMount'. */
+  /** Mounts a tmpfs of at most `sizeBytes` at `folder`. An existing tmpfs is kept unchanged. AgentError 'FailedMount'. */
   mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'>;
-  /** AgentError 'FailedMount' unless `mountMemory` has made `folder` a file system in memory. */
+  /** AgentError 'FailedMount' unless `folder` is a tmpfs that `mountMemory` has mounted. */
   checkMemory(folder: string): Promise<void>;
   /** Whether something is mounted at `folder`. */
   isMounted(folder: string): Promise<boolean>;
   /**
-   * Takes away what `bind` has made below `folder`, and the folder. It waits for nothing: neither for a server of the network nor for
-   * a process that has a file open there, which keeps it. What is bound is mounted elsewhere too, and loses nothing. Idempotent.
+   * Detaches the mounts of `bind` below `folder`, and removes the folder. It never blocks: a process with an open file there
+   * keeps the file, and a network server is not contacted. The sources stay mounted elsewhere and lose nothing. Idempotent.
    * AgentError 'FailedMount'.
    */
   detach(folder: string): Promise<void>;
@@ -32,7 +35,7 @@ export interface HostMounts {
   remove(folder: string): Promise<void>;
 }
 
-/** One folder, as this process sees it and as the engine's host does: pods mount by the host's path. */
+/** The state folder as this process sees it, and as the engine's host sees it. Pods mount by the host's path. */
 export interface StateFolder {
   readonly path: string;
   readonly hostPath: string;
@@ -43,46 +46,47 @@ export interface NfsSource {
   /** A name or an address, IPv6 without brackets. */
   readonly server: string;
   readonly path: string;
-  /** As mount(8) takes them; each may be several, divided by commas. */
+  /** Options in the form of mount(8); an element may contain several, separated by commas. */
   readonly options: readonly string[];
   readonly access: 'read-write' | 'read-only';
 }
 
 /**
- * File systems of the network, mounted in the state folder by the kernel of the engine's host. They stay when the agent ends, and
- * `HostMounts.remove` takes them away.
+ * Network file systems, mounted in the state folder by the kernel of the engine's host. They stay mounted when the agent ends;
+ * `HostMounts.remove` unmounts them.
  */
 export interface NetworkMounts {
-  /** Makes `folder` that of the server. One where something is mounted is kept. AgentError 'FailedMount' with the reason. */
+  /** Mounts the server's folder at `folder`. An existing mount is kept. AgentError 'FailedMount' with the reason. */
   mountNfs(folder: string, source: NfsSource, signal: AbortSignal): Promise<'made' | 'kept'>;
   /**
-   * AgentError 'FailedMount' unless something is mounted at `folder` and its server answers. Call it before this process opens what is in
-   * it: the kernel waits for a server without end, and the few threads that read files would wait with it.
+   * AgentError 'FailedMount' unless something is mounted at `folder` and its server answers. Call it before this process opens
+   * files there: the kernel waits for a server without a timeout, and would block the few threads that read files.
    */
   checkAnswers(folder: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A block device of the engine's host with the file system that is on it, or is to be made. */
+/** A block device of the engine's host and its file system, which may still have to be created. */
 export interface DiskSource {
   /** Its path on the host. */
   readonly path: string;
   /** The type of the file system, as mount(8) takes it. */
   readonly fileSystem: string;
-  /** As mount(8) takes them. */
+  /** Options in the form of mount(8). */
   readonly options: readonly string[];
-  /** `read-only`: no file system is made, and none is repaired. Whether it is mounted writable, `options` say. */
+  /** `read-only`: no file system is created or repaired. `options` decide whether the mount is writable. */
   readonly access: 'read-write' | 'read-only';
 }
 
 /**
- * File systems on block devices of the engine's host, mounted in the state folder. They stay when the agent ends, and
- * `HostMounts.remove` takes them away.
+ * File systems on block devices of the engine's host, mounted in the state folder. They stay mounted when the agent ends;
+ * `HostMounts.remove` unmounts them.
  */
 export interface DiskMounts {
   /**
-   * Mounts the device that `open` opens at `folder`. One where something is mounted is kept, and nothing is opened: its name may be gone by
-   * then. Every mount of a device shows the same file system. One is made before the first of them where the device has no signature at all: what has another one, as of a partition table,
-   * is never written to. AgentError 'FailedMount' with the reason.
+   * Mounts the device that `open` opens at `folder`. An existing mount is kept without calling `open`, because the device's name
+   * may be gone by then. All mounts of a device show the same file system. A device without any signature gets a file system
+   * before its first mount; a device with another signature, such as a partition table, is never written to. AgentError
+   * 'FailedMount' with the reason.
    */
   mountDisk(
     folder: string,

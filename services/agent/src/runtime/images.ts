@@ -6,13 +6,13 @@ export interface ImageInfo {
   readonly sizeBytes: number;
   /** Repository digests and tags; the first digest is what `imageID` shows. */
   readonly digests: readonly string[];
-  /** The image's user as its author wrote it, with or without a group; '' is root. */
+  /** The image's user as its author wrote it, with or without a group; '' means root. */
   readonly user: string;
-  /** Names of its labels. The engine copies to a container every one that the container does not set itself. */
+  /** Names of its labels. The engine copies each of them to a container that does not set the label itself. */
   readonly labels: readonly string[];
 }
 
-/** What an engine's list says of an image. */
+/** An image as the engine lists it. */
 export interface ListedImage {
   readonly id: string;
   readonly sizeBytes: number;
@@ -20,13 +20,13 @@ export interface ListedImage {
   readonly names: readonly string[];
 }
 
-/** A user of a registry. */
+/** Credentials for a registry. */
 export interface RegistryCredential {
   readonly username: string;
   readonly password: string;
 }
 
-/** How far a pull is, in bytes of the layers whose download has begun; `totalBytes` is above 0. */
+/** The progress of a pull, in bytes of the layers whose download has begun; `totalBytes` is above 0. */
 export interface PullProgress {
   readonly bytes: number;
   readonly totalBytes: number;
@@ -37,28 +37,28 @@ export type PullReport = (progress: PullProgress) => void;
 
 /** Inspects, lists, pulls and removes images. */
 export interface ImageRuntime {
-  /** Undefined when the engine does not have it. */
+  /** Undefined when the engine does not have the image. */
   inspectImage(reference: string, signal: AbortSignal): Promise<ImageInfo | undefined>;
   /** AgentError 'ErrImagePull' with the registry's message. */
   pullImage(
     reference: string,
     credential: RegistryCredential | 'anonymous',
     signal: AbortSignal,
-    /** Called as often as the engine reports; a runtime may report nothing. */
+    /** Called on each report of the engine; a runtime may report nothing. */
     report?: PullReport,
   ): Promise<void>;
-  /** Every image with a name. */
+  /** Lists every image that has a name. */
   listImages(signal: AbortSignal): Promise<readonly ListedImage[]>;
-  /** Ids of the images of all containers of the engine, those of others too, running or not. */
+  /** Ids of the images of all containers of the engine, running or not, including containers that are not ours. */
   usedImages(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /**
-   * Takes a name of `ListedImage` away, and with the last one the image. Idempotent. AgentError 'Runtime' when a container uses an image
-   * that would go.
+   * Removes a name of `ListedImage`; the engine removes the image with its last name. Idempotent. AgentError 'Runtime' when the
+   * image would be removed but a container uses it.
    */
   removeImage(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Which files of an image are read, and for which container of a pod. */
+/** Which files of an image to read, and for which container of a pod. */
 export interface ImageFilesSpec {
   readonly owner: Owner;
   readonly pod: PodIdentity;
@@ -67,16 +67,16 @@ export interface ImageFilesSpec {
   readonly container: string;
   readonly image: Pick<ImageInfo, 'id' | 'labels'>;
   readonly paths: readonly string[];
-  /** Of each file. */
+  /** The limit for each file. */
   readonly maxBytes: number;
 }
 
-/** Reads files of images, of which nothing is run. */
+/** Reads files of images without running anything of them. */
 export interface ImageFileRuntime {
   /**
-   * The contents of those files that exist, by their paths. Links are followed within the image. A call that was interrupted may leave
-   * one of the pod's `imageHolds`; it is repeated. AgentError 'ImageNotFound', or 'CreateContainerError' for what is no file, is larger
-   * than `maxBytes`, or cannot be read.
+   * The contents of the files that exist, by path. Links are followed within the image. An interrupted call may leave one of the
+   * pod's `imageHolds`, and can be repeated. AgentError 'ImageNotFound'; 'CreateContainerError' for a path that is not a file, is
+   * larger than `maxBytes`, or cannot be read.
    */
   readImageFiles(spec: ImageFilesSpec, signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;
 }
@@ -95,12 +95,12 @@ export interface ImageVolumeSpec {
   readonly hostFolder: string;
 }
 
-/** Shows images as folders. */
+/** Mounts images as folders. */
 export interface ImageVolumeRuntime {
   /**
-   * Mounts the files of the image at the folder: read-only, without devices and set-user-id bits. The mount stays until it is unmounted,
-   * and the engine keeps the image until the pod's `imageHolds` are removed as containers. A call that was interrupted is repeated.
-   * AgentError 'ImageNotFound' or 'CreateContainerError'.
+   * Mounts the files of the image at the folder: read-only, without devices and without effect of set-user-id bits. The mount
+   * stays until it is unmounted. The engine keeps the image until the pod's `imageHolds` are removed as containers. An
+   * interrupted call can be repeated. AgentError 'ImageNotFound' or 'CreateContainerError'.
    */
   mountImage(spec: ImageVolumeSpec, signal: AbortSignal): Promise<void>;
 }

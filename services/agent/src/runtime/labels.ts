@@ -12,16 +12,16 @@ export const LABEL = {
   sandboxId: 'io.kubernetes.sandbox.id',
   /** How long a successor of this container must wait after its end. */
   restartDelayMs: 'gantry.restart-delay-ms',
-  /** Termination grace of the pod in seconds, for a stop without the pod's object. */
+  /** The pod's termination grace period in seconds, for stopping it when its object is gone. */
   graceSeconds: 'io.kubernetes.pod.terminationGracePeriod',
-  /** Of a sandbox that the agent connected to its network: its address, and the name of the network's bridge on the host. */
+  /** For a sandbox that the agent connected to its network: its address, and the name of the network's bridge on the host. */
   address: 'gantry.address',
   bridge: 'gantry.bridge',
   /** The agent's path of the container's termination message. */
   terminationMessage: 'gantry.termination-message',
-  /** The ids that the container's first process begins with: `UID:GID:GROUP,GROUP`. */
+  /** The ids of the container's first process: `UID:GID:GROUP,GROUP`. */
   processUser: 'gantry.process-user',
-  /** Of a forwarder: its Service's uid, what it is to do, and its Service's namespace and name. */
+  /** For a forwarder: its Service's uid, a digest of its settings, and its Service's namespace and name. */
   forwarder: 'gantry.forwarder',
   forwarderHash: 'gantry.forwarder.hash',
   forwarderService: 'gantry.forwarder.service',
@@ -29,7 +29,7 @@ export const LABEL = {
 
 /** The container name of every sandbox. */
 export const SANDBOX_NAME = 'POD';
-/** The container name of all that keep images of volumes. */
+/** The container name of all image holds. */
 export const IMAGE_HOLD_NAME = 'IMAGE';
 
 /** Owner of containers: one node of one cluster. */

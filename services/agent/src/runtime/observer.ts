@@ -10,9 +10,9 @@ export interface PodState {
   readonly graceSeconds: number;
   readonly sandboxes: readonly SandboxState[];
   readonly containers: readonly ContainerState[];
-  /** Ids of containers, never those of the pod's spec, that keep the images of its volumes. */
+  /** Ids of containers that hold the images of the pod's volumes. They are never containers of the pod's spec. */
   readonly imageHolds: readonly string[];
-  /** Its control group; absent: it has none. */
+  /** The pod's control group; absent: it has none. */
   readonly group?: PodGroupState;
 }
 
@@ -20,11 +20,13 @@ export interface PodState {
 export interface RuntimeEvent {
   readonly node: string;
   readonly podUid: string;
-  /** 'outOfMemory': the kernel killed a process of the container; it comes before or after the container's own end, if that ends it. */
+  /**
+   * 'outOfMemory': the kernel killed a process of the container. If that ends the container, 'ended' may come before or after it.
+   */
   readonly what: 'started' | 'ended' | 'outOfMemory' | 'paused' | 'updated' | 'removed';
 }
 
-/** Which pods to list; absent fields match everything of the cluster on this engine. */
+/** Which pods to list; an absent field matches all pods of the cluster on this engine. */
 export interface PodFilter {
   readonly cluster: string;
   readonly node?: string;
@@ -35,8 +37,8 @@ export interface PodFilter {
 export interface RuntimeObserver {
   listPods(filter: PodFilter, signal: AbortSignal): Promise<readonly PodState[]>;
   /**
-   * Events from now on. The first element is 'connected': list after it, since earlier events may be missing. Ends with an
-   * error when the engine goes away; the caller connects again.
+   * Events from now on. The first element is 'connected'; list after it, since earlier events may be missing. Ends with an error
+   * when the engine becomes unreachable; the caller connects again.
    */
   watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'>;
 }

@@ -1,6 +1,6 @@
 import type { Owner } from './labels.ts';
 
-/** Whether a container is in the control group of its pod or where the engine puts containers. */
+/** Whether a container is in its pod's control group or in the engine's. */
 export type ContainerGroup = 'engine' | 'pod';
 
 /** A pod whose containers share a control group. */
@@ -9,31 +9,34 @@ export interface GroupedPod {
   readonly uid: string;
 }
 
-/** What a pod's control group is held to. */
+/** The limits of a pod's control group. */
 export interface PodGroupState {
   readonly limits: ResourceLimits;
-  /** Its swap is not limited as its memory is: an agent was killed between the two. */
+  /** The swap limit does not match the memory limit yet, because an agent was killed between setting the two. */
   readonly swap?: 'to-be-set';
-  /** By how much they may differ from what was asked for: the kernel counts whole pages, and in version 2 weights. */
+  /** The largest difference between requested and actual limits: the kernel counts whole pages, and cgroup v2 uses weights. */
   readonly precision: { readonly cpuShares: number; readonly memoryBytes: number };
 }
 
 /**
- * Control groups of pods, for pod-level resources. `createSandbox` makes them, for sandboxes with `resources`. A group lasts until it is
- * removed, whether or not something is in it.
+ * Control groups of pods, for pod-level resources. `createSandbox` creates them for sandboxes with `resources`. A group exists
+ * until it is removed, even if it is empty.
  */
 export interface PodGroupRuntime {
-  /** Holds a pod's group to other limits; it is made where it is missing. AgentError 'Runtime' when the kernel refuses them. */
+  /**
+   * Changes the limits of a pod's group, and creates the group if it is missing. AgentError 'Runtime' when the kernel refuses the
+   * limits.
+   */
   updatePodGroup(pod: GroupedPod, limits: ResourceLimits): Promise<void>;
-  /** What the pod has in use; undefined where it has no group. */
+  /** The pod's memory usage in bytes; undefined without a group. */
   readPodMemory(pod: GroupedPod): Promise<number | undefined>;
-  /** Idempotent. A group that something is in stays: false. */
+  /** Removes an empty group; returns false for a group that still has processes. Idempotent. */
   removePodGroup(pod: GroupedPod): Promise<boolean>;
   /** The uids of pods of a node that have a group. */
   listPodGroups(owner: Owner): Promise<readonly string[]>;
 }
 
-/** Control group values of a container or a pod; an absent one is not limited. */
+/** Control group values of a container or a pod; an absent field means no limit. */
 export interface ResourceLimits {
   readonly cpuShares?: number;
   readonly cpuQuotaMicros?: number;

@@ -8,7 +8,7 @@ import type { SandboxRuntime } from './sandboxes.ts';
 import type { StatsRuntime } from './stats.ts';
 import type { StreamRuntime } from './streams.ts';
 
-/** The container runtime port: CRI's nouns, one small interface each. `docker` and `hollow` implement it. */
+/** The container runtime port, with CRI's terms and one small interface for each. `docker` and `hollow` implement it. */
 export interface Runtime {
   readonly sandboxes: SandboxRuntime;
   readonly podGroups: PodGroupRuntime;

@@ -2,20 +2,20 @@ import type { Instant } from '@gantry/base';
 import type { Owner, PodIdentity } from './labels.ts';
 import type { ContainerGroup, ResourceLimits } from './pod-groups.ts';
 
-/** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */
+/** The definition of a pod's sandbox: the container that owns the network and IPC namespaces. */
 export interface SandboxSpec {
   readonly owner: Owner;
   readonly pod: PodIdentity;
-  /** 0 for the first; part of the name, so that a second create of the same attempt fails instead of making a double. */
+  /** 0 for the first. Part of the name, so that creating the same attempt twice fails instead of creating a duplicate. */
   readonly attempt: number;
   readonly image: string;
-  /** Names of the image's labels, none of which the sandbox may carry. */
+  /** Names of the image's labels. The sandbox must carry none of them. */
   readonly imageLabels: readonly string[];
   /** The low-level runtime; absent: the engine's default. */
   readonly runtime?: string;
-  /** Its IPC namespace. */
+  /** The sandbox's IPC namespace. */
   readonly ipc: 'own' | 'host';
-  /** Its profile: a sandbox's own, or what the engine gives every container. */
+  /** The seccomp profile: a profile for sandboxes, or the engine's default for containers. */
   readonly seccomp: 'own' | 'engine-default';
   readonly hostname: string;
   /** A network of pods and the address on it, or the host's own network. */
@@ -30,14 +30,14 @@ export interface SandboxSpec {
   readonly sysctls: Readonly<Record<string, string>>;
   readonly oomScoreAdj: number;
   readonly graceSeconds: number;
-  /** The pod-level resources, held in a control group of the pod's own; absent: it has none. */
+  /** The pod-level resources, enforced by the pod's own control group; absent: it has no group. */
   readonly resources?: ResourceLimits;
 }
 
-/** Whose name server answers in a pod: the engine's, or only one on the network. */
+/** The name server of a pod: the engine's, or one on the network. */
 export type NameServer = 'engine' | 'network';
 
-/** A network of the engine for pods. The engine answers names only in sandboxes that it connects itself, which takes it longer. */
+/** A network of the engine for pods. The engine resolves names only in sandboxes that it connects itself, which takes longer. */
 export interface PodNetwork {
   readonly kind: 'pod';
   readonly name: string;
@@ -45,7 +45,7 @@ export interface PodNetwork {
   readonly nameServer: NameServer;
 }
 
-/** `created`: never started; of a sandbox, also: not connected to its network. `exited`: has ended, or failed to start. */
+/** `created`: never started, or a sandbox that is not connected to its network. `exited`: has ended, or failed to start. */
 export type RunState = 'created' | 'running' | 'exited';
 
 /** A sandbox as the runtime reports it. */
@@ -53,17 +53,17 @@ export interface SandboxState {
   readonly id: string;
   readonly attempt: number;
   readonly state: RunState;
-  /** As of a container. */
+  /** As in `ContainerState`. */
   readonly activity?: 'paused';
-  /** Its containers are there, too, whatever the pod says by now. */
+  /** The pod's containers use the same group, even if the pod's spec has changed since. */
   readonly group: ContainerGroup;
   readonly createdAt: Instant;
   readonly finishedAt?: Instant;
-  /** '' on the host's network or while it does not run. */
+  /** '' on the host's network, or while the sandbox does not run. */
   readonly address: string;
 }
 
-/** Whether the containers of a pod are in a control group of its own: as its running sandbox is. */
+/** Whether the pod's containers belong in its own control group: they follow its running sandbox. */
 export function isGrouped(sandboxes: readonly SandboxState[]): boolean {
   return sandboxes.some(({ state, group }) => state === 'running' && group === 'pod');
 }
@@ -71,11 +71,12 @@ export function isGrouped(sandboxes: readonly SandboxState[]): boolean {
 /** Creates and removes sandboxes. Stop and remove are idempotent: a sandbox that does not exist is not an error. */
 export interface SandboxRuntime {
   /**
-   * Creates and starts. `created` is called in between: containers that join the sandbox may be created from then on. AgentError 'AddressInUse' when the address is taken; the failed sandbox is removed then. AgentError
-   * 'Conflict' when this attempt exists.
+   * Creates and starts the sandbox. `created` is called in between; from then on, containers that join the sandbox may be
+   * created. AgentError 'AddressInUse' when the address is taken; the failed sandbox is removed then. AgentError 'Conflict' when
+   * this attempt exists.
    */
   createSandbox(spec: SandboxSpec, signal: AbortSignal, created?: (id: string) => void): Promise<string>;
-  /** Kills its process at once; its address is free when the kernel has taken its network apart. */
+  /** Kills its process immediately. Its address is free once the kernel has removed its network namespace. */
   stopSandbox(id: string, signal: AbortSignal): Promise<void>;
   removeSandbox(id: string, signal: AbortSignal): Promise<void>;
 }

@@ -1,41 +1,41 @@
 import type { Instant } from '@gantry/base';
 
-/** What a container has used. */
+/** The resource usage of a container. */
 export interface ContainerStats {
   readonly at: Instant;
-  /** CPU time since its start, in billionths of a second. */
+  /** CPU time since the container's start, in nanoseconds. */
   readonly cpuNanos: number;
   /** Its working set: memory in use without files that have not been read lately. */
   readonly memoryBytes: number;
-  /** What counts towards its limit: memory in use with all files in it. */
+  /** Memory that counts towards its limit: memory in use, including all cached files. */
   readonly memoryUsageBytes: number;
-  /** Its processes and threads; absent where the host does not count them. */
+  /** The number of processes and threads; absent where the host does not count them. */
   readonly processes?: number;
-  /** Absent where the host says no more of its memory. */
+  /** Absent where the host reports no details about memory. */
   readonly memory?: MemoryStats;
-  /** Absent without a limit on its CPU time. */
+  /** Absent without a CPU limit. */
   readonly throttling?: ThrottlingStats;
 }
 
-/** What the memory in use is used for, in bytes, and how often the kernel had to get some. */
+/** Memory usage by kind, in bytes, and the number of page faults. */
 export interface MemoryStats {
-  /** Not from files. */
+  /** Memory that is not backed by files. */
   readonly rssBytes: number;
   readonly cacheBytes: number;
   readonly mappedFileBytes: number;
   readonly pageFaults: number;
-  /** Those that read a disk. */
+  /** Page faults that read from a disk. */
   readonly majorPageFaults: number;
 }
 
-/** How often a container has used up the CPU time that it has in a period. */
+/** CPU throttling: periods in which the container has used up its CPU quota. */
 export interface ThrottlingStats {
   readonly periods: number;
   readonly throttledPeriods: number;
   readonly throttledNanos: number;
 }
 
-/** What has passed a network interface in one direction. */
+/** Traffic of a network interface in one direction. */
 export interface Traffic {
   readonly bytes: number;
   readonly packets: number;
@@ -43,16 +43,16 @@ export interface Traffic {
   readonly dropped: number;
 }
 
-/** What has passed a network interface since it was made. */
+/** Traffic of a network interface since it was created. */
 export interface InterfaceStats {
   readonly name: string;
   readonly received: Traffic;
   readonly sent: Traffic;
 }
 
-/** What a container has read from a device and written to it since its start. */
+/** I/O of a container on one device since the container's start. */
 export interface DeviceIo {
-  /** The kernel's number of the device: `major:minor`. */
+  /** The device number of the kernel: `major:minor`. */
   readonly device: string;
   readonly readBytes: number;
   readonly writtenBytes: number;
@@ -60,45 +60,45 @@ export interface DeviceIo {
   readonly writes: number;
 }
 
-/** The host's folders with what a container has written. */
+/** The host's folders that contain what a container has written. */
 export interface ContainerFolders {
-  /** Its writable layer; undefined where the engine does not say. */
+  /** The writable layer; undefined where the engine does not report it. */
   readonly layerFolder: string | undefined;
-  /** Its log files; undefined without any. */
+  /** The log files; undefined without any. */
   readonly logFolder: string | undefined;
 }
 
-/** What a container has written to the host's disk. */
+/** The disk usage of a container on the host. */
 export interface ContainerStorage extends ContainerFolders {
-  /** The size of its writable layer. */
+  /** The size of the writable layer. */
   readonly writableBytes: number;
 }
 
 /** Measures containers. */
 export interface StatsRuntime {
-  /** By id, of those that run; others are left out. */
+  /** Usage by container id. Containers that do not run are left out. */
   readStats(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStats>>;
   /**
-   * The interfaces of sandboxes with networks of their own, without the loopback. Those that do not run, and whose processes are out of reach,
-   * are left out.
+   * The interfaces of sandboxes with their own network, by sandbox id, without the loopback. Sandboxes that do not run, or whose
+   * processes are not accessible, are left out.
    */
   readNetworks(
     sandboxIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, readonly InterfaceStats[]>>;
-  /** By id, of those that run and whose control groups say it; others are left out. */
+  /** I/O by container id. Left out are containers that do not run, or whose control group does not report it. */
   readDeviceIo(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly DeviceIo[]>>;
-  /** By id, of those that exist, running or not; others are left out. */
+  /** Folders by container id, of existing containers, running or not; others are left out. */
   findFolders(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerFolders>>;
-  /** The same with sizes: the engine reads the disk for it. */
+  /** Like `findFolders`, with sizes. The engine reads the disk to measure them. */
   readStorage(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStorage>>;
 }
 
-/** What is left of the engine's host, and how much there is. */
+/** Available resources of the engine's host, and their totals. */
 export interface HostReading {
-  /** `available`: all but the working set, which is memory in use without files that have not been read lately. */
+  /** `available`: everything but the working set, which is memory in use without files that have not been read lately. */
   readonly memory: { readonly availableBytes: number; readonly capacityBytes: number };
-  /** The file system of volumes, logs, writable layers and images. `capacity` of inodes is 0 where they are made on demand. */
+  /** The file system of volumes, logs, writable layers and images. `inodes` is 0 on file systems that create inodes on demand. */
   readonly disk: {
     readonly availableBytes: number;
     readonly capacityBytes: number;
@@ -111,16 +111,16 @@ export interface HostReading {
 
 /** The names of the host's devices. */
 export interface HostDevices {
-  /** Of disks and their parts, by the kernel's number `major:minor`. */
+  /** Names of disks and partitions, by device number `major:minor`. */
   readonly names: ReadonlyMap<string, string>;
-  /** That with the file system of `HostReading.disk`. */
+  /** The name of the device with the file system of `HostReading.disk`. */
   readonly files: string;
 }
 
 /** Measures the engine's host; cheap. */
 export interface HostMeter {
   read(): Promise<HostReading>;
-  /** Its interfaces, without the loopback and those of containers. */
+  /** The host's interfaces, without the loopback and those of containers. */
   readNetwork(): Promise<readonly InterfaceStats[]>;
   readDevices(): Promise<HostDevices>;
 }

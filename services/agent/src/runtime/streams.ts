@@ -4,22 +4,25 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** What a client sends to a process. Its failure ends the stream. */
+/** What a client sends to a process. If it fails, the stream ends. */
 export interface ProcessInput {
-  /** Its end is the end of standard input; output continues. The data is valid until the next is asked for. Absent: not joined. */
+  /**
+   * The end of the iterable closes standard input; output continues. Data is valid until the next element is requested. Absent:
+   * standard input is not attached.
+   */
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Of the terminal. Ignored without one. */
+  /** Terminal sizes; ignored without a terminal. */
   readonly sizes?: AsyncIterable<TerminalSize>;
 }
 
-/** What a process sends. A terminal's output is standard output. */
+/** What a process sends. Output of a terminal is `stdout`. */
 export type ProcessOutput =
-  /** The data is valid until the next output is asked for. */
+  /** Data is valid until the next element is requested. */
   | { readonly kind: 'stdout' | 'stderr'; readonly data: Uint8Array }
-  /** Only of a command, and the last of it. */
+  /** Only for a command; always the last element. */
   | { readonly kind: 'exit'; readonly exitCode: number };
 
-/** Which streams a client joins. */
+/** Which streams a client attaches to. */
 export interface StreamOptions extends ProcessInput {
   readonly stdout: boolean;
   readonly stderr: boolean;
@@ -27,11 +30,11 @@ export interface StreamOptions extends ProcessInput {
 }
 
 /**
- * Streams between clients and the processes and ports of containers. The data of both directions is taken as it is consumed: no
- * stream is held in memory. Errors are AgentErrors, or the reason of `signal`.
+ * Streams between clients and the processes and ports of containers. Both directions apply back-pressure: data is read as it is
+ * consumed, and streams are not buffered in memory. Errors are AgentErrors, or the reason of `signal`.
  */
 export interface StreamRuntime {
-  /** Runs a command. When `signal` is aborted or the outputs are no longer read, it is killed with its children. */
+  /** Runs a command. When `signal` is aborted or the caller stops reading the output, the command and its children are killed. */
   execStream(
     containerId: string,
     command: readonly string[],
@@ -39,8 +42,9 @@ export interface StreamRuntime {
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput>;
   /**
-   * Joins the streams of the container's own process from now on. It has a terminal and takes standard input as it was created, whatever
-   * the options say. Ends with the container; the process goes on when the client leaves.
+   * Attaches to the streams of the container's main process from now on. Whether it has a terminal and standard input depends on
+   * how the container was created, not on the options. Ends with the container; the process continues when the client
+   * disconnects.
    */
   attach(
     containerId: string,
@@ -52,15 +56,15 @@ export interface StreamRuntime {
    * 'ConnectFailed' when nothing listens there.
    */
   connect(sandboxId: string, port: number, signal: AbortSignal): Promise<PodConnection>;
-  /** Kills the commands that an earlier process of this agent left running in a container; never those of others. */
+  /** Kills commands that an earlier process of this agent left running in a container; never commands of others. */
   killLeftovers(containerId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A connection to a port of a pod. Disposing of it resets what is still open. */
+/** A connection to a port of a pod. Disposing of it resets a connection that is still open. */
 export interface PodConnection extends Disposable {
-  /** Ends when the pod closes its side; it may still be written to. */
+  /** Ends when the pod closes its side; writing is still possible then. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** Resolves when more may be written. The data is no longer needed then. */
+  /** Resolves when more data may be written. The caller may reuse `data` then. */
   write(data: Uint8Array): Promise<void>;
   /** Closes this side; `output` continues. */
   end(): void;

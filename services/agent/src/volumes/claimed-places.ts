@@ -2,7 +2,7 @@ import type { Pod, Volume } from '@gantry/objects';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
 import type { NetworkMounts } from '../runtime/host-mounts.ts';
 
-/** The places of the claims of pods, by the uid of the pod and the name of its volume. */
+/** Remembers where the files of pods' claims are, by pod uid and volume name. */
 export class ClaimedPlaces {
   readonly #persistent: PersistentFolders;
   readonly #mounts: NetworkMounts;
@@ -14,8 +14,8 @@ export class ClaimedPlaces {
   }
 
   /**
-   * Finds the place of a volume's claim, once for a pod, as kubelet does: its claim keeps its volume while the pod is there. What comes
-   * over the network or from a disk is mounted at `folder`, unless it is. AgentError 'FailedMount'.
+   * Finds the place of a volume's claim, once per pod like the kubelet: a claim stays bound to its volume while the pod exists. NFS
+   * volumes and disks are mounted at `folder` unless they are mounted already. AgentError 'FailedMount'.
    */
   async claim(pod: Pod, volume: Volume, folder: string, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? '';
@@ -27,12 +27,12 @@ export class ClaimedPlaces {
     this.#places.set(uid, places.set(volume.name, place));
   }
 
-  /** Undefined before `claim`, and for a volume that is no claim. */
+  /** Undefined before `claim`, and for a volume that is not a claim. */
   of(podUid: string, volume: string): VolumePlace | undefined {
     return this.#places.get(podUid)?.get(volume);
   }
 
-  /** The containers of the pod have ended, which may be there for long. */
+  /** The containers of the pod have ended; the pod itself may stay for long. */
   end(podUid: string): void {
     this.#persistent.end(podUid);
   }

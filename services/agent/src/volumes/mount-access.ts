@@ -9,8 +9,8 @@ import { posix } from 'node:path';
 import type { VolumePlace } from './persistent-folders.ts';
 
 /**
- * How a container may use a mount. AgentError 'CreateContainerConfigError' with kubelet's message where the engine cannot make it
- * read-only as far as is asked.
+ * The access and propagation of a container's mount. AgentError 'CreateContainerConfigError' with the kubelet's message when the engine
+ * cannot make the mount as read-only as requested.
  */
 export function mountAccess(
   pod: Pod,
@@ -26,7 +26,7 @@ export function mountAccess(
     const message = `failed to resolve recursive read-only mode: ${recursive.refused}`;
     throw new AgentError('CreateContainerConfigError', message);
   }
-  // It is mounted read-only. Engines that make a mount read-only themselves take its other flags away.
+  // An image is already mounted read-only. If the engine were asked for read-only, it would clear the other flags of the mount.
   if (volume?.image !== undefined) return { access: 'read-write', propagation };
   if (recursive === 'recursive') return { access: 'recursively-read-only', propagation };
   const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
@@ -36,7 +36,7 @@ export function mountAccess(
 }
 
 /**
- * The path inside its volume that a mount shows, '' for the whole volume. AgentError 'CreateContainerConfigError' with kubelet's
+ * The path inside its volume that a mount shows; '' for the whole volume. AgentError 'CreateContainerConfigError' with the kubelet's
  * message for an absolute path, for `..`, and for a variable of `subPathExpr` that is missing or empty.
  */
 export function subPathOf(mount: VolumeMount, environment: ReadonlyMap<string, string>): string {
@@ -58,10 +58,13 @@ function refused(message: string): AgentError {
   return new AgentError('CreateContainerConfigError', message);
 }
 
-/** The place of the claim that a volume of the pod has; undefined for a volume that is no claim or is not there. */
+/** The place of a volume's claim; undefined for a volume that is not a claim or does not exist. */
 type PlaceOf = (volume: string) => VolumePlace | undefined;
 
-/** The block devices of a container. AgentError 'CreateContainerConfigError' with kubelet's message for one that the pod does not have. */
+/**
+ * The block devices of a container. AgentError 'CreateContainerConfigError' with the kubelet's message for a device that the pod does
+ * not have.
+ */
 export function containerDevices(pod: Pod, container: Container, placeOf: PlaceOf): readonly DeviceSpec[] {
   const volumes = new Map((pod.spec?.volumes ?? []).map((volume) => [volume.name, volume]));
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
@@ -78,8 +81,8 @@ export function containerDevices(pod: Pod, container: Container, placeOf: PlaceO
 }
 
 /**
- * AgentError 'CreateContainerConfigError' with kubelet's message for a container that mounts a block device: an ephemeral container comes
- * when the volumes of its pod have been checked.
+ * AgentError 'CreateContainerConfigError' with the kubelet's message when a container mounts a block device as a folder. The check of
+ * the pod's volumes does not cover this: an ephemeral container is added after it.
  */
 export function refuseMountedDevices({ name, volumeMounts = [] }: Container, placeOf: PlaceOf): void {
   const mount = volumeMounts.find((candidate) => placeOf(candidate.name)?.kind === 'device');

@@ -1,29 +1,32 @@
 import { type Clock, DeadlineError, raceAbort, withDeadline } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 
-/** For one, with the time that it waits for its turn. */
+/** The time limit of one open, including the wait for its turn. */
 const OPEN_MS = 30_000;
-/** The process has four threads that read files. */
+/** The process has four threads for file I/O. */
 const MAX_OPENS = 2;
 
 /**
- * Opens what is on servers of the network. Also one that has just answered may answer no more, by accident or not: then the kernel lets a
- * thread of this process wait without end, and there are few. So one open goes on at a time for a server and `MAX_OPENS` in a node, and no
- * caller waits for it longer than `OPEN_MS`: one server that hangs delays what is on no other. What hangs ends with the forced unmount of
- * its volume.
+ * Opens files on network servers with limited concurrency. Even a server that has just answered may stop answering; then the kernel
+ * blocks a thread of this process without a timeout, and there are few threads. So each server has one open at a time, a node has at
+ * most `MAX_OPENS`, and callers wait at most `OPEN_MS`. A server that hangs does not delay opens on other servers. A blocked open ends
+ * when its volume is unmounted by force.
  */
 export class NetworkOpens {
   readonly #clock: Clock;
-  /** What goes on. */
+  /** Running opens. */
   readonly #opens = new Set<Promise<void>>();
-  /** By server, the open that goes on. */
+  /** The running open of each server. */
   readonly #busy = new Map<string, Promise<void>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** AgentError 'FailedMount' where it does not end in time. What comes of it later is disposed of before the next turn of its servers. */
+  /**
+   * AgentError 'FailedMount' when the open does not end in time. If it succeeds later, its result is disposed of before the next open
+   * on these servers.
+   */
   async use<T extends AsyncDisposable>(
     servers: readonly string[],
     open: () => Promise<T>,
@@ -40,9 +43,9 @@ export class NetworkOpens {
     }
   }
 
-  /** A turn that does not come in time is given up. */
+  /** Opens once the servers are free; gives up at the deadline. */
   async #after<T extends AsyncDisposable>(servers: readonly string[], open: () => Promise<T>, deadline: AbortSignal) {
-    // None is kept from others while another one of them is waited for.
+    // A caller reserves no server while it waits for another one.
     for (let before = this.#before(servers); before !== undefined; before = this.#before(servers)) {
       await raceAbort(before, deadline);
     }
@@ -63,7 +66,7 @@ export class NetworkOpens {
     return await opening;
   }
 
-  /** What an open of these servers has to wait for. */
+  /** Resolves when an open of these servers may be possible; undefined when it is possible now. */
   #before(servers: readonly string[]): Promise<unknown> | undefined {
     const busy = servers.flatMap((server) => this.#busy.get(server) ?? []);
     if (busy.length > 0) return Promise.all(busy);

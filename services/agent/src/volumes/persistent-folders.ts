@@ -34,32 +34,33 @@ export interface PersistentFoldersOptions {
 }
 
 /**
- * Where the files of a volume are: at a path of the agent, at one of the engine's host, which the engine resolves, on a block device of the
- * host, or on a server. `device`: the volume is the block device at a path of the host, which the engine resolves.
+ * Where the files of a volume are. `agent`: at a path of the agent. `host`: at a path of the engine's host, which the engine resolves.
+ * `disk`: on a block device of the host. `nfs`: on a server. `device`: the volume is itself the block device at a path of the host,
+ * which the engine resolves.
  */
 export type VolumePlace =
   | { readonly kind: 'agent' | 'host' | 'device'; readonly path: string }
   | { readonly kind: 'disk'; readonly source: DiskSource }
   | { readonly kind: 'nfs'; readonly source: NfsSource };
 
-/** One whose files the agent can give to a group. */
+/** A place whose files the agent can give to a group. */
 interface FilesPlace {
   readonly kind: 'agent' | 'host';
   readonly path: string;
 }
 
-/** A place with its name among all of a node. */
+/** A place and its unique name on the node. */
 type NamedPlace = VolumePlace & { readonly name: string };
 
 /**
- * The folders of a node's persistent volumes. Which folder a pod gets is read from the volume to which its claim is bound, and
- * only administrators write volumes: neither pod nor claim can name a path.
+ * The persistent volumes of a node. The place of a pod's volume comes from the PersistentVolume that its claim is bound to. Only
+ * administrators write PersistentVolumes, so neither a pod nor a claim can name a path.
  */
 export class PersistentFolders {
   readonly #options: PersistentFoldersOptions;
-  /** The folders and paths of the host that pods have, by uid, and the group for which each pod has it. */
+  /** The places in use by pod uid, and the fsGroup for which the pod uses each place. */
   readonly #users = new Map<string, Map<string, number | undefined>>();
-  /** Those of them whose containers have ended. */
+  /** The uids of pods whose containers have ended. */
   readonly #ended = new Set<string>();
 
   constructor(options: PersistentFoldersOptions) {
@@ -67,8 +68,8 @@ export class PersistentFolders {
   }
 
   /**
-   * Where the files of the volume lie that a pod's volume claims; a folder of the agent is made, and a disk is mounted at `folder`.
-   * Idempotent. AgentError 'FailedMount' with kubelet's message for a claim that is not bound, and for a volume that this node does not have.
+   * Returns the place of the volume that a pod claims. Creates a folder of the agent, and mounts a disk at `folder`. Idempotent.
+   * AgentError 'FailedMount' with the kubelet's message for a claim that is not bound, and for a volume that this node does not have.
    */
   async make(pod: Pod, volume: Volume, folder: string, signal: AbortSignal): Promise<VolumePlace> {
     const { namespace = '' } = pod.metadata;
@@ -81,7 +82,7 @@ export class PersistentFolders {
     this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(place.name, group));
     if (place.kind === 'agent') await makeFolder(place.path);
     if (place.kind === 'disk') await this.mountDisk(folder, place.source, signal);
-    // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
+    // Like the kubelet, keep the owners of files that the pod only reads, or that it has used before.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
     const files = filesOf(place, folder);
     if (files === undefined || group === undefined || isReadOnly || hasRun(pod) || !takesGroup(files.kind, found))
@@ -91,7 +92,7 @@ export class PersistentFolders {
     return place;
   }
 
-  /** Mounts a disk at a pod's folder, unless it is. AgentError 'FailedMount'. */
+  /** Mounts a disk at a pod's folder, unless it is mounted already. AgentError 'FailedMount'. */
   async mountDisk(folder: string, source: DiskSource, signal: AbortSignal): Promise<void> {
     const { hostFiles, disks } = this.#options;
     const open = async (): Promise<OpenedPath> => {
@@ -102,38 +103,38 @@ export class PersistentFolders {
     await disks.mountDisk(folder, open, source, signal);
   }
 
-  /** Whether a pod may have a folder: one that this process has not looked at may have any. */
+  /** Whether a pod may use a folder. True for a pod whose claims this process has not resolved yet. */
   mayHave(podUid: string, folder: string): boolean {
     return this.#users.get(podUid)?.has(folder) !== false;
   }
 
   /**
-   * Whether a pod has a folder whose containers are not gone yet. The API may have forgotten such a pod: a deletion by force does
-   * not wait for them, and what runs could lead the removal of the folder elsewhere by links.
+   * Whether a pod uses the folder and has not been released. Such a pod may already be gone from the API, since a forced deletion does
+   * not wait for the containers. A running container could place links that redirect the removal of the folder.
    */
   isHeld(folder: string): boolean {
     return [...this.#users.values()].some((folders) => folders.has(folder));
   }
 
-  /** The containers of the pod have ended: it has its folders for no group any more, which are still not removed. */
+  /** The pod's containers have ended. Its fsGroup no longer conflicts with other pods, but its folders must still not be removed. */
   end(podUid: string): void {
     if (this.#users.has(podUid)) this.#ended.add(podUid);
   }
 
-  /** The pod has its folders no longer. */
+  /** The pod no longer uses its folders. */
   release(podUid: string): void {
     this.#users.delete(podUid);
     this.#ended.delete(podUid);
   }
 
-  /** Where a folder lies. AgentError 'FailedMount' when it is not one component of a path. */
+  /** The path of a folder. AgentError 'FailedMount' when the name is not a single path component. */
   path(folder: string): string {
     if (folder === '' || folder === '.' || folder === '..' || /[/\0]/.test(folder))
       throw new AgentError('FailedMount', `${JSON.stringify(folder)} cannot be the name of a folder`);
     return join(this.#options.folder, folder);
   }
 
-  /** Whether another pod has the folder for another group: what that works on stays its own, as with kubelet's local volumes. */
+  /** Whether a running pod uses the place for another group; then the files keep that group, as with the kubelet's local volumes. */
   #hasOtherGroup(podUid: string, folder: string, group: number | undefined): boolean {
     return [...this.#users].some(
       ([uid, folders]) =>
@@ -141,7 +142,7 @@ export class PersistentFolders {
     );
   }
 
-  /** An administrator has written the path, so the host's is mounted as it is: see decision 12. */
+  /** A path on the host is mounted without restrictions, because an administrator has written it: see decision 12. */
   async #placeOf(volume: PersistentVolume, { persistentVolumeClaim }: Volume): Promise<NamedPlace> {
     const { local, hostPath, nfs } = volume.spec ?? {};
     if (volume.spec?.volumeMode === 'Block') return await this.#deviceOf(volume);
@@ -156,9 +157,9 @@ export class PersistentFolders {
     if (local !== undefined && (await this.#isDisk(local))) {
       const path = pathOnHost(local);
       const { fsType = '' } = local;
-      // Kubelet's default.
+      // The kubelet's default.
       const fileSystem = fsType === '' ? 'ext4' : fsType;
-      // As kubelet: a disk that is mounted read-only gets no file system and is not repaired.
+      // Like the kubelet, do not create or repair the file system of a read-only disk.
       const isReadOnly = options.some((option) => option.split(',').includes('ro'));
       const source: DiskSource = { path, fileSystem, options, access: access(isReadOnly) };
       return { kind: 'disk', source, name: path };
@@ -172,7 +173,7 @@ export class PersistentFolders {
       const message = `PersistentVolume ${name} is of a kind that this node does not support: supported are local, hostPath and nfs`;
       throw new AgentError('FailedMount', message);
     }
-    // It names no path: what lies where is not shown to who may only write pods.
+    // The message contains no path: users who may only write pods must not learn the paths of volumes.
     const notItsFolder = `PersistentVolume ${name} is not a folder of this node: in the folder of its volumes, a volume has one name`;
     if (isInVolumesFolder(source.path)) throw new AgentError('FailedMount', notItsFolder);
     if (local === undefined) await checkHostPath(source, this.#options.hostFiles);
@@ -180,13 +181,13 @@ export class PersistentFolders {
     return { kind: 'host', path, name: path };
   }
 
-  /** Whether a local volume is a block device, and not a folder. AgentError 'FailedMount' for anything else. */
+  /** Whether a local volume is a block device instead of a folder. AgentError 'FailedMount' for anything else. */
   async #isDisk(local: LocalVolumeSource): Promise<boolean> {
     if (isInVolumesFolder(local.path)) return false;
     return (await localKindOf(local, this.#options.hostFiles)) === 'block-device';
   }
 
-  /** As kubelet, where only the plugin of local volumes has block devices. */
+  /** Like in the kubelet, only local volumes can be block devices. */
   async #deviceOf({ metadata, spec }: PersistentVolume): Promise<NamedPlace> {
     const { local } = spec ?? {};
     const name = JSON.stringify(metadata.name);
@@ -259,7 +260,7 @@ export class PersistentFolders {
   }
 }
 
-/** The files that the agent can give to a group; a disk is mounted at `folder`. */
+/** The files that the agent can give to a group; undefined for other places. A disk is mounted at `folder`. */
 function filesOf(place: VolumePlace, folder: string): FilesPlace | undefined {
   switch (place.kind) {
     case 'agent':
@@ -273,30 +274,30 @@ function filesOf(place: VolumePlace, folder: string): FilesPlace | undefined {
   }
 }
 
-/** Kubelet gives a local volume to the group of its pod, and leaves the files of a hostPath volume as they are. */
+/** Like the kubelet, give local volumes to the pod's group, but not hostPath volumes. */
 function takesGroup(kind: FilesPlace['kind'], { spec }: PersistentVolume): boolean {
   return kind === 'agent' || spec?.local !== undefined;
 }
 
-/** The annotation is older than the field and wins, as in kubelet. */
+/** The annotation is older than the field and takes precedence, as in the kubelet. */
 function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
   const old = metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION];
   return old === undefined ? (spec?.mountOptions ?? []) : old.split(',').filter((option) => option !== '');
 }
 
-/** The name of the claim that a pod's volume stands for. */
+/** The name of the claim that a pod's volume refers to. */
 function claimNameOf(pod: Pod, { name, persistentVolumeClaim }: Volume): string {
   return persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${name}`;
 }
 
-/** Whether a container of the pod has run, so that the pod had its volumes before this process of the agent began. */
+/** Whether a container of the pod has run. The pod then had its volumes before this agent process started. */
 function hasRun({ status }: Pod): boolean {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return statuses.some(({ containerID }) => containerID !== undefined);
 }
 
 function whyRefused({ status }: Pod, claim: PersistentVolumeClaim): string | undefined {
-  // A pod that runs keeps its volumes: the claim waits for its end.
+  // A pod that has started keeps its volumes: the claim's deletion waits for the end of the pod.
   const isNew = (status?.phase ?? 'Pending') === 'Pending';
   if (claim.metadata.deletionTimestamp !== undefined && isNew) return 'PVC is being deleted';
   return claim.status?.phase === 'Bound' && isFullyBound(claim) ? undefined : 'PVC is not bound';

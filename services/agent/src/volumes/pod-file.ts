@@ -12,28 +12,31 @@ import { errorMessage } from '@gantry/base';
 const DEFAULT_PATH = '/dev/termination-log';
 /** The longest message of a container (Kubernetes: MaxContainerTerminationMessageLength). */
 const MAX_MESSAGE_BYTES = 4096;
-/** Of a file whose variables a container gets. */
+/** The size limit of a file with environment variables for a container. */
 const MAX_BYTES = 2 ** 20;
-/** Where the containers of a pod find its resolver, its hosts and its hostname. */
+/** Paths of the resolver configuration, hosts file and hostname inside containers. */
 export const RESOLVER_PATH = '/etc/resolv.conf';
 export const HOSTS_PATH = '/etc/hosts';
 export const HOSTNAME_PATH = '/etc/hostname';
-/** A pod may write to its file, but not put anything else in its place; should it ever be a link or a FIFO, it is not followed. */
+/**
+ * Flags for opening a pod's file. Pods can write to the file but not replace it; even if it became a link or a FIFO, it would not be
+ * followed or waited for.
+ */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Whether a container mounts something else there. */
+/** Whether the container mounts something else at the path. */
 export function hasOwnFile(container: Container, path: string): boolean {
   return (container.volumeMounts ?? []).some(({ mountPath }) => containerPathOf(mountPath) === path);
 }
 
 /**
- * Writes a file that all containers of a pod mount: only where it does not exist yet, or each time, since the address in it changes with the
- * pod's sandbox. It stays the same file, which containers have mounted.
+ * Writes a file that all containers of a pod mount. `once`: only while the file is missing or empty. `always`: on each call, because
+ * the pod's address in the file changes with its sandbox. The inode stays the same, since containers have mounted it.
  */
 export async function writePodFile(path: string, text: string, write: 'once' | 'always'): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await using handle = await open(path, constants.O_RDWR | constants.O_CREAT | SAFELY, 0o644);
-  // Empty also after an agent that ended between the two steps.
+  // An empty file is left by an agent that ended between creating and writing it.
   if (write === 'once' && (await handle.stat()).size > 0) return;
   await handle.chmod(0o644);
   await handle.truncate(0);
@@ -41,14 +44,14 @@ export async function writePodFile(path: string, text: string, write: 'once' | '
 }
 
 /**
- * The text of a regular file in a volume, which a pod may have written: no link leads out of the volume. Undefined for one that is
- * missing, too large, or cannot be read.
+ * The text of a regular file in a volume, which a pod may have written; links are refused, so that none leads out of the volume.
+ * Undefined for a file that is missing, too large, or cannot be read.
  */
 export async function volumeText(volume: string, path: string): Promise<string | undefined> {
   try {
     await using root = await openOwned(volume);
     await using found = await openBeneath(root, path, 'refuse');
-    // A device must not even be opened.
+    // Do not open a device: opening alone can have effects.
     if (!(await found.stat()).isFile()) return undefined;
     const content = await readRegularFile(`/proc/self/fd/${found.fd}`, MAX_BYTES);
     return typeof content === 'string' ? undefined : content.toString();
@@ -58,29 +61,28 @@ export async function volumeText(volume: string, path: string): Promise<string |
   }
 }
 
-/** What stands there is a regular file; should it ever be a link or a FIFO, it is neither followed nor waited for. */
 
-/** The path at which a container finds the file for its message. */
+/** The container's path of its termination message. */
 export function messageContainerPath(container: Container): string {
   const path = container.terminationMessagePath ?? '';
   return path === '' ? DEFAULT_PATH : containerPathOf(path);
 }
 
-/** Makes the empty file that an attempt of a container mounts for its termination message; any user may write to it. */
+/** Creates the empty file that a container's attempt mounts for its termination message. Any user may write to it. */
 export async function makeMessageFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await using handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | SAFELY, 0o666);
   await handle.chmod(0o666);
 }
 
-/** The end of the message that an ended container wrote, as kubelet reads it; '' without one. Never rejects. */
+/** The last 4096 bytes of an ended container's termination message, as in the kubelet; '' without one. Never rejects. */
 export async function readMessageFile(path: string): Promise<string> {
   try {
     await using handle = await open(path, constants.O_RDONLY | SAFELY);
     return await readTail(handle);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    // Kubelet's message. The pod must end although its message cannot be read.
+    // The kubelet's message. An unreadable message must not keep the pod from ending.
     return `Error on reading termination log: ${errorMessage(error)}`;
   }
 }

@@ -36,12 +36,12 @@ import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
 const MIB = 2 ** 20;
-/** Memory for the files of Secrets and tokens of all pods of a node: a share of the host's, within these bounds. */
+/** The tmpfs for Secrets and tokens of all pods of a node: a share of the host's memory, within these bounds. */
 const MEMORY_SHARE = 32;
 const MIN_MEMORY_BYTES = 64 * MIB;
 const MAX_MEMORY_BYTES = 512 * MIB;
 
-/** In a pod's folder. */
+/** File names in a pod's folder. */
 const HOSTS_FILE = 'etc-hosts';
 const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
@@ -60,17 +60,17 @@ export interface PodVolumesOptions {
   readonly clock: Clock;
 }
 
-/** What the engine mounts into one container. Paths of parts of volumes exist until it is disposed of; a started container keeps its mounts. */
+/** The mounts of one container. Paths of subPath mounts exist until this is disposed of; a started container keeps its mounts. */
 export interface ContainerMounts extends AsyncDisposable {
-  /** In the order of the container's spec, and then its resolv.conf, its hosts, its hostname and the file for its termination message. */
+  /** In the order of the container's spec, followed by resolv.conf, hosts, hostname and the file for the termination message. */
   readonly mounts: readonly MountSpec[];
   readonly devices: readonly DeviceSpec[];
   readonly terminationMessagePath: string;
 }
 
-/** The folders of a node's pods: volumes and termination messages. They exist until the pod is released. */
+/** The volumes and termination messages of a node's pods. They exist until the pod is released. */
 export class PodVolumes {
-  /** The folders of persistent volumes, which are not removed with a pod. */
+  /** The persistent volumes, which are not removed with a pod. */
   readonly persistent: PersistentFolders;
   readonly #options: PodVolumesOptions;
   readonly #claimed: ClaimedPlaces;
@@ -83,7 +83,7 @@ export class PodVolumes {
     this.#claimed = new ClaimedPlaces(options.persistent, options.mounts.network);
   }
 
-  /** Removes what an earlier process of this agent left half done, and makes the memory for Secrets. Call it before `sync`. */
+  /** Removes leftovers of an earlier process of this agent, and mounts the tmpfs for Secrets. Call it before `sync`. */
   async prepare(): Promise<void> {
     const { mounts, facts } = this.#options;
     await mounts.detach(this.#bindsFolder());
@@ -96,8 +96,8 @@ export class PodVolumes {
   }
 
   /**
-   * Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount', or 'FailedMapVolume' for a block device, with
-   * kubelet's message.
+   * Creates every volume and updates its content. Idempotent. AgentError 'FailedMount', or 'FailedMapVolume' for a block device, with
+   * the kubelet's message.
    */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
     const { source, tokens, facts, clock, mounts, hostFiles } = this.#options;
@@ -106,12 +106,12 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) {
       try {
         const type = volumeTypeOf(volume);
-        // What belongs into memory must not be written to a disk.
+        // Without the tmpfs, Secrets would be written to a disk.
         if (type.storage === 'memory') await mounts.checkMemory(this.#memoryFolder());
         if (type.storage === 'persistent')
           await this.#claimed.claim(pod, volume, this.#diskFolder(pod, volume.name), signal);
         const folder = this.#volumeFolder(pod, volume.name);
-        // As the kernel makes it and kubelet leaves it: a user removes only files of its own.
+        // Like the kubelet, keep the default mode of a tmpfs: users can remove only their own files (sticky bit).
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o1777);
         const mountNfs = async (nfs: NfsSource, abort: AbortSignal) =>
           void (await mounts.network.mountNfs(folder, nfs, abort));
@@ -127,8 +127,8 @@ export class PodVolumes {
   }
 
   /**
-   * What a container mounts, by paths in which no pod can change a component. A part of a volume is opened, and what was opened is bound to
-   * such a path. AgentError 'CreateContainerConfigError' for a subPath or a device that is refused.
+   * Prepares the mounts of a container. Pods cannot change any component of the returned paths: for a subPath, the agent opens the file
+   * and binds it to a path of its own. AgentError 'CreateContainerConfigError' for a subPath or a device that is refused.
    */
   async mounts(
     pod: Pod,
@@ -198,7 +198,7 @@ export class PodVolumes {
     const release = async () => {
       if (sources.length > 0) await mounts.detach(folder);
     };
-    // What an earlier call may have left there.
+    // Remove what an earlier call may have left behind.
     await release();
     const bound = (sources.length === 0 ? [] : await mounts.bind(sources, folder)).values();
     const specs = drafts.map(({ draft, hostPath }) => ({
@@ -208,7 +208,7 @@ export class PodVolumes {
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
   }
 
-  /** Makes the folder where a pod's image is to be mounted. Says where it is on the host, and whether something is mounted. */
+  /** Creates the mount point of an image volume. Returns its path on the host, and whether something is mounted there. */
   async imageFolder(
     pod: Pod,
     volume: string,
@@ -220,8 +220,8 @@ export class PodVolumes {
   }
 
   /**
-   * The text of a file in an emptyDir of the pod; undefined for one that cannot be read, and of any other volume. Kubernetes takes variables
-   * from no other, and on a server of the network this process would wait for it.
+   * The text of a file in an emptyDir of the pod; undefined for a file that cannot be read, and for other volume types. Kubernetes
+   * reads environment variables only from emptyDirs, and reading from a network server could block this process.
    */
   async text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
     const isEmptyDir = pod.spec?.volumes?.some(({ name, emptyDir }) => name === volume && emptyDir !== undefined);
@@ -229,8 +229,8 @@ export class PodVolumes {
   }
 
   /**
-   * What the pod's emptyDirs, by their names, and the files of its containers take of the disk. When `until` is aborted, what was counted
-   * by then.
+   * The disk usage of the pod's emptyDirs by name, and of the agent's files for its containers. If `until` is aborted, returns what was
+   * counted so far.
    */
   async diskUsage(pod: Pod, until: AbortSignal): Promise<Omit<PodUsage, 'containers'>> {
     const folder = this.#podFolder(pod.metadata.uid ?? '');
@@ -243,8 +243,8 @@ export class PodVolumes {
   }
 
   /**
-   * The files that a pod's containers share: its resolver where the engine's is not the pod's, its hosts, and its hostname, which engine 28
-   * writes for no sandbox that the agent connects.
+   * The files that a pod's containers share: resolv.conf if the pod does not use the engine's, hosts, and hostname. Engine 28 writes no
+   * hostname file for a sandbox that the agent connects.
    */
   #podFiles(pod: Pod, podAddress: string): readonly PodFile[] {
     const resolver = podResolver(pod, this.#options.resolver);
@@ -259,12 +259,12 @@ export class PodVolumes {
     ];
   }
 
-  /** The message that an ended container wrote; '' without one. */
+  /** The termination message of an ended container; '' without one. */
   terminationMessage(podUid: string, container: string, attempt: number): Promise<string> {
     return readMessageFile(this.#messageFile(podUid, container, attempt));
   }
 
-  /** The pod's containers have ended. What it wrote stays until it is released. */
+  /** The pod's containers have ended. Its files stay until `release`. */
   end(podUid: string): void {
     this.#claimed.end(podUid);
   }
@@ -280,8 +280,8 @@ export class PodVolumes {
   }
 
   /**
-   * Of a whole volume, the path where it is on the host. It is a folder of the agent, in which only the agent can change a component, or the
-   * path that an administrator has chosen. It is not opened: of one of the network, this process would wait for its server.
+   * The host's path of a whole volume: a folder that only the agent can replace, or a path that an administrator has chosen. The volume
+   * is not opened, because a network server could block this process.
    */
   #wholePath(pod: Pod, mount: VolumeMount): string {
     const ofHost = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
@@ -289,8 +289,8 @@ export class PodVolumes {
   }
 
   /**
-   * Of a part of what lies on the host, which is bound apart from the host's own mounts: what a container mounts in it would not be seen
-   * there. AgentError 'CreateContainerConfigError' for a mount that asks for that.
+   * The propagation of a subPath mount. A bind of a host path is separate from the host's own mounts, so mounts of the container inside
+   * it would not reach the host. AgentError 'CreateContainerConfigError' for a mount that asks for that.
    */
   #boundPropagation(pod: Pod, mount: VolumeMount, wanted: MountSpec['propagation']): BindSource['propagation'] {
     if (wanted !== 'both' || hostPathOf(pod, mount, this.#claimedBy(pod, mount)) === undefined) {
@@ -300,7 +300,10 @@ export class PodVolumes {
     throw new AgentError('CreateContainerConfigError', message);
   }
 
-  /** A volume's root is a folder of the agent, or at a path of the host; what lies in it may be the pod's. */
+  /**
+   * Opens a subPath. The root of the volume is trusted: it is a folder of the agent or a path of the host. Its content may be the pod's
+   * and is not trusted.
+   */
   async #openPart(pod: Pod, container: Container, mount: VolumeMount, subPath: string): Promise<OpenedPath> {
     const isImage = pod.spec?.volumes?.some(({ name, image }) => name === mount.name && image !== undefined) === true;
     const hostPath = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
@@ -311,9 +314,9 @@ export class PodVolumes {
     try {
       return isImage ? await openInImage(root, subPath) : await openBeneath(root, subPath, 'create');
     } catch (error) {
-      // Kubelet's message. It names no path: what lies where is not shown to who may only write pods.
+      // The kubelet's message. It contains no path: users who may only write pods must not learn the paths of volumes.
       throw new AgentError(
-        // Of an image, the runtime prepares the subPath when it creates the container.
+        // For an image, the runtime would prepare the subPath when it creates the container.
         isImage ? 'CreateContainerError' : 'CreateContainerConfigError',
         `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`,
         { cause: error },
@@ -368,7 +371,7 @@ export class PodVolumes {
   }
 }
 
-/** The volume has been there when the pod got it. */
+/** Opens a host path. It existed when the pod got the volume. */
 async function openedOnHost(hostFiles: HostFiles, path: string): Promise<OpenedPath> {
   const opened = await hostFiles.open(path);
   if (opened !== undefined) return opened;
@@ -377,7 +380,7 @@ async function openedOnHost(hostFiles: HostFiles, path: string): Promise<OpenedP
 
 interface PodFile {
   readonly containerPath: string;
-  /** In the pod's folder. */
+  /** The file name in the pod's folder. */
   readonly name: string;
   readonly text: string;
   readonly write: 'once' | 'always';

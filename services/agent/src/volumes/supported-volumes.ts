@@ -6,21 +6,21 @@ import { hostPathVolume } from './volume-types/host-path.ts';
 import { projectedVolume, downwardApiVolume } from './volume-types/projected.ts';
 import { configMapVolume, secretVolume } from './volume-types/volume-file.ts';
 
-/** The folder of the persistent volume to which the claim is bound. */
+/** The volume that the claim is bound to. */
 const persistentClaimVolume = defineVolumeType(
   'persistentVolumeClaim',
   { access: 'read-write', storage: 'persistent' },
   async () => undefined,
 );
 
-/** The same, of the claim that is made for the pod. */
+/** Like `persistentVolumeClaim`, for the claim that is created for the pod. */
 const ephemeralVolume = defineVolumeType(
   'ephemeral',
   { access: 'read-write', storage: 'persistent' },
   async () => undefined,
 );
 
-/** A folder of an NFS server, which the host's kernel mounts for each pod. The files keep their owners, also with an `fsGroup`. */
+/** A folder of an NFS server, which the host's kernel mounts for each pod. Files keep their owners, even with an `fsGroup`. */
 const nfsVolume = defineVolumeType(
   'nfs',
   { access: 'read-write', storage: 'disk' },
@@ -31,12 +31,12 @@ const nfsVolume = defineVolumeType(
 );
 
 /**
- * The files of an image. Containers wait for it where they wait for their own images, and show the same reasons: it is pulled and mounted
- * when the first container that uses it is started.
+ * The files of an image. It is pulled and mounted when the first container that uses it starts. Containers wait for it like for their
+ * own images, and show the same waiting reasons.
  */
 const imageVolume = defineVolumeType('image', { access: 'read-only', storage: 'image' }, async () => undefined);
 
-/** A new volume type is a file in `volume-types/` and a line here. A volume of any other type is refused. */
+/** To add a volume type, add a file to `volume-types/` and a line here. Volumes of other types are refused. */
 const VOLUME_TYPES: readonly VolumeType[] = [
   emptyDirVolume,
   hostPathVolume,

@@ -27,12 +27,12 @@ export interface VolumeReclaimerOptions {
   readonly logger: Logger;
 }
 
-/** How long a failure, or a pod that still has the volume, delays the next attempt. */
+/** The delay before the next attempt after a failure, or while a pod still uses the volume. */
 const RETRY_MS = 5000;
 
 /**
- * Deletes the volumes that were made on this node and whose claims are gone, as their policy says: first the folder, then the
- * object. A crash in between repeats both.
+ * Deletes the released volumes of this node whose reclaim policy is Delete: first the folder, then the object. After a crash in
+ * between, both steps are repeated.
  */
 export class VolumeReclaimer {
   readonly #options: VolumeReclaimerOptions;
@@ -116,7 +116,7 @@ export class VolumeReclaimer {
     logger.info({ volume: name }, 'deleted a volume and its folder');
   }
 
-  /** Whether a pod of this node may still have the volume: its claim can be removed by force. */
+  /** Whether a pod of this node may still use the volume. The claim may be gone before the pod, if it was removed by force. */
   async #isUsed({ spec }: PersistentVolume, folder: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { pods, folders } = this.#options;
     await pods.confirm(signal);

@@ -5,22 +5,22 @@ import { giveToGroup } from '../../files/file-owner.ts';
 
 /** A file of a volume. */
 export interface VolumeFile {
-  /** Relative, without `..`; may contain folders. */
+  /** A relative path without `..`; it may contain folders. */
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
-  /** Its owner, where that is not the agent. */
+  /** The uid of the owner; absent: the agent's. */
   readonly user?: number | undefined;
 }
 
 const DATA = '..data';
-/** Of a path that is not there, leads through a file, or is a folder. */
+/** Error codes for a path that does not exist, leads through a file, or is a folder. */
 const NO_SUCH_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
 /**
- * Replaces the content of `folder` by `files`, all at one moment, as kubelet does: it fills a new hidden folder and renames
- * a link to it to `..data`; a link for each first path part leads through `..data`. Equal content changes nothing. `group` may read
- * the files, whatever their modes.
+ * Replaces the content of `folder` by `files` atomically, like the kubelet: it fills a new hidden folder and renames a link to that
+ * folder to `..data`; a link for each first path component leads through `..data`. Equal content changes nothing. `group` gets read
+ * access to the files, independent of their modes.
  */
 export async function writeAtomically(
   folder: string,
@@ -37,7 +37,7 @@ export async function writeAtomically(
     await writeFiles(join(folder, next), files);
     if (group !== undefined) await giveToGroup(join(folder, next), { group, access: 'read-only' }, 'always', signal);
   } catch (error) {
-    // A part of a version, perhaps on a file system that is full: the next attempt needs its room.
+    // Remove the incomplete version: the next attempt needs its space if the file system is full.
     await rm(join(folder, next), { recursive: true, force: true });
     throw error;
   }
@@ -63,7 +63,7 @@ async function writeFiles(folder: string, files: readonly VolumeFile[]): Promise
 
 async function currentVersion(folder: string): Promise<string | undefined> {
   const version = await unlessAbsent(readlink(join(folder, DATA)));
-  // The folder is new.
+  // A new folder has no link.
   return version === ABSENT ? undefined : version;
 }
 
@@ -79,7 +79,7 @@ async function isEqual(folder: string, files: readonly VolumeFile[]): Promise<bo
 
 async function linkNames(folder: string, names: ReadonlySet<string>): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    // Folders are not of a version: a container's subPath that names no file has made them.
+    // Keep folders: they belong to no version. They are created for a container's subPath that names no file.
     if (entry.isSymbolicLink() && !entry.name.startsWith('..') && !names.has(entry.name)) {
       await rm(join(folder, entry.name), { force: true });
     }

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { isThere } from '../../files/if-there.ts';
 
 const ANY_USER = 0o777;
-/** An empty folder that lives as long as its pod, on the disk or in memory. AgentError 'FailedMount' for another medium. */
+/** An empty folder that exists as long as its pod, on disk or in memory. AgentError 'FailedMount' for another medium. */
 export const emptyDirVolume = defineVolumeType(
   'emptyDir',
   { access: 'read-write', storage: 'disk' },
@@ -20,7 +20,7 @@ export const emptyDirVolume = defineVolumeType(
         await makeFolder(folder, group);
         return;
       case 'Memory': {
-        // As kubelet sizes it: by what the volume, the pod and the node allow, the least of them. To the kernel, 0 would be no limit.
+        // The size is the least of the limits of volume, pod and node, like in the kubelet. The kernel takes 0 for no limit.
         const ofVolume = sizeLimit === undefined ? 0 : quantityValue(sizeLimit);
         const limits = [facts.allocatable().memoryBytes, ofVolume, memoryLimitOf(pod)].filter((bytes) => bytes > 0);
         const made = await mountMemory(Math.min(facts.capacity().memoryBytes, ...limits));
@@ -36,13 +36,13 @@ export const emptyDirVolume = defineVolumeType(
 );
 
 /**
- * Makes a folder for any user, or one of a group, with its mode at one moment. One that exists stays as it is: its mode is the
- * pod's to change.
+ * Creates a folder for any user or for a group; folder and mode appear atomically. An existing folder keeps its mode, which the pod may
+ * have changed.
  */
 export async function makeFolder(folder: string, group?: number): Promise<void> {
   if (await isThere(folder)) return;
   await mkdir(dirname(folder), { recursive: true });
-  // No volume's name has a tilde.
+  // Volume names contain no tilde.
   const next = `${folder}~`;
   await rm(next, { recursive: true, force: true });
   await mkdir(next);

@@ -11,7 +11,7 @@ type TypeRule = readonly [
   create?: (files: HostFiles, path: string) => Promise<void>,
 ];
 
-/** What must be at the path, by the volume's `type`: pkg/volume/hostpath. */
+/** The required file type for each `type` of the volume, as in the kubelet's pkg/volume/hostpath. */
 const TYPES: Readonly<Record<string, TypeRule>> = {
   DirectoryOrCreate: ['folder', 'directory', (files, path) => files.makeFolder(path)],
   Directory: ['folder', 'directory'],
@@ -22,14 +22,14 @@ const TYPES: Readonly<Record<string, TypeRule>> = {
   BlockDevice: ['block-device', 'block device'],
 };
 
-/** A file or folder of the engine's host, by its path there. */
+/** A file or folder of the engine's host, by its path on the host. */
 export const hostPathVolume = defineVolumeType(
   'hostPath',
   { access: 'read-write', storage: 'host' },
   async (source, { hostFiles }) => checkHostPath(source, hostFiles),
 );
 
-/** Makes what a volume's type asks for. AgentError 'FailedMount' where the path is not of that type. */
+/** Creates the file or folder if the volume's type asks for it. AgentError 'FailedMount' when the path is not of that type. */
 export async function checkHostPath(source: HostPathVolumeSource, hostFiles: HostFiles): Promise<void> {
   const path = pathOnHost(source);
   if (hasBackstep(source.path)) {
@@ -37,7 +37,7 @@ export async function checkHostPath(source: HostPathVolumeSource, hostFiles: Hos
   }
   const { type = '' } = source;
   if (type === '') {
-    // As container runtimes do.
+    // Container runtimes create a missing folder, too.
     if ((await hostFiles.kindOf(path)) === undefined) await hostFiles.makeFolder(path);
     return;
   }
@@ -52,8 +52,8 @@ export async function checkHostPath(source: HostPathVolumeSource, hostFiles: Hos
 }
 
 /**
- * What is at the path of the engine's host that an administrator has given to a node (pkg/volume/local): a folder, or a block device with
- * files on it. AgentError 'FailedMount' for anything else.
+ * The kind of a local volume, as in the kubelet's pkg/volume/local: a folder, or a block device with a file system. AgentError
+ * 'FailedMount' for anything else.
  */
 export async function localKindOf(
   source: LocalVolumeSource,
@@ -67,7 +67,7 @@ export async function localKindOf(
   throw new AgentError('FailedMount', `path ${JSON.stringify(path)} does not exist`);
 }
 
-/** A block device of the engine's host that an administrator has given to a node. AgentError 'FailedMapVolume' for anything else. */
+/** AgentError 'FailedMapVolume' unless the local volume is a block device of the engine's host. */
 export async function checkDevicePath(source: LocalVolumeSource, hostFiles: HostFiles): Promise<void> {
   const { path } = source;
   if (hasBackstep(path)) throw new AgentError('FailedMapVolume', `invalid path: ${path} must not contain '..'`);
@@ -90,7 +90,7 @@ function hasBackstep(path: string): boolean {
   return path.split('/').includes('..');
 }
 
-/** AgentError 'FailedMount' with kubelet's message for a volume that containers use otherwise than its mode says. */
+/** AgentError 'FailedMount' with the kubelet's message when containers use a volume in another way than its mode allows. */
 export function checkVolumeMode(pod: Pod, { name }: Volume, { spec }: PersistentVolume): void {
   const mode = spec?.volumeMode ?? 'Filesystem';
   const containers = allContainersOf(pod).map(({ container }) => container);

@@ -6,16 +6,16 @@ import { AgentError } from '../../runtime/agent-error.ts';
 import { containerPathOf } from '../../spec/container-path.ts';
 import { allContainersOf } from '../../spec/pod-containers.ts';
 
-/** Of one container. Each mount of a part of a volume costs an open descriptor and a bound path while its container starts. */
+/** The limit for one container. While it starts, each subPath mount needs an open descriptor and a bound path. */
 export const MAX_MOUNTS = 1000;
-/** In one volume. The folders take room that all pods share. */
+/** The limit for one volume. The folders use disk space that all pods share. */
 const MAX_POINTS = 128;
-/** Folders on the way to one. */
+/** The limit of nested folders. */
 const MAX_DEPTH = 16;
 
 /**
- * The paths in a volume at which containers of its pod mount other volumes. A mount below another one needs no folder here. A container
- * of too many mounts has none: it is never made.
+ * The paths in a volume at which containers of its pod mount other volumes. Only the outermost mount of nested ones needs a folder
+ * here. A container with too many mounts does not count: it is never created.
  */
 export function mountPointsIn(volume: string, pod: Pod): readonly string[] {
   const found = new Set<string>();
@@ -30,9 +30,9 @@ export function mountPointsIn(volume: string, pod: Pod): readonly string[] {
 }
 
 /**
- * Makes the folders for what containers mount inside a volume, as kubelet does: the engine cannot make them where the volume is mounted
- * read-only. They come before the volume's files, so that none is in a version of these, which goes with its mount points at the next
- * change. A file of the volume that stands at such a path stays. AgentError 'FailedMount' for too many of them.
+ * Creates folders for mounts inside a volume, like the kubelet, because the engine cannot create them in a volume that is mounted
+ * read-only. They are created before the volume's files. Otherwise they would lie in one version of the files and disappear at the next
+ * update. A file of the volume at such a path stays. AgentError 'FailedMount' for too many mount points.
  */
 export async function makeMountPoints(folder: string, volume: string, pod: Pod): Promise<void> {
   const points = mountPointsIn(volume, pod);
@@ -50,12 +50,12 @@ export async function makeMountPoints(folder: string, volume: string, pod: Pod):
 
 const STANDS = ['EEXIST', 'ENOTDIR'];
 
-/** What is mounted in a part of a volume is not at the same path of the whole. */
+/** Mounts inside a subPath are not at the same path of the whole volume. */
 function isWhole({ name, subPath = '', subPathExpr = '' }: VolumeMount, volume: string): boolean {
   return name === volume && subPath === '' && subPathExpr === '';
 }
 
-/** With a slash at its end, so that in order all that lies below a folder follows it. */
+/** Ends with a slash, so that in sorted order a folder is followed by everything below it. */
 function folderPathOf({ mountPath }: VolumeMount): string {
   const path = containerPathOf(mountPath);
   return path === '/' ? path : `${path}/`;
@@ -66,13 +66,13 @@ function outermostBelow(root: string, sorted: readonly string[]): readonly strin
   for (let at = firstAfter(sorted, root); sorted[at]?.startsWith(root) === true; ) {
     const path = sorted[at]?.slice(0, -1) ?? '';
     found.push(path.slice(root.length));
-    // The character that follows the slash.
+    // `0` is the character after the slash.
     at = firstAfter(sorted, `${path}0`);
   }
   return found;
 }
 
-/** The index of the first one that is greater. */
+/** The index of the first greater element. */
 function firstAfter(sorted: readonly string[], path: string): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

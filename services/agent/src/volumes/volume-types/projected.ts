@@ -36,7 +36,7 @@ function downwardApiFiles(
 
 const TOKEN_MODE = 0o600;
 
-/** Several sources in one folder; a later source wins when two write the same path. */
+/** Several sources in one folder; for equal paths, the last source wins. */
 export const projectedVolume = defineFileVolumeType(
   'projected',
   'memory',
@@ -59,7 +59,7 @@ async function projectedFiles(
   if (serviceAccountToken !== undefined) {
     const { group, user } = fileOwnersOf(context.pod);
     const token = await context.token(serviceAccountToken, signal);
-    // For its own user, or its group, alone where the pod names one.
+    // Accessible to the pod's user or group only, if the pod names one.
     const tokenMode = group === undefined && user === undefined ? mode : TOKEN_MODE;
     return [{ path: checkedPath(serviceAccountToken.path), content: Buffer.from(token), mode: tokenMode, user }];
   }

@@ -10,8 +10,9 @@ const OWN_MODE = 0o600;
 const LINE = /.{1,64}/g;
 
 /**
- * The trust anchors of one bundle, or of all of a signer that the labels select, in one file: each once, and without what stands
- * between them. AgentError 'FailedMount' with kubelet's message where there is none, unless it may be missing.
+ * The trust anchors of one bundle, or of the signer's bundles that the labels select, in one file. Each certificate appears once,
+ * without text in between. AgentError 'FailedMount' with the kubelet's message when there is no bundle and the projection is not
+ * optional.
  */
 export async function trustBundleFiles(
   projection: ClusterTrustBundleProjection,
@@ -25,7 +26,7 @@ export async function trustBundleFiles(
     {
       path: checkedPath(projection.path),
       content: Buffer.from(uniqueCertificates(texts)),
-      // As a token: for the pod's own user or group alone where it names one.
+      // Like a token: accessible to the pod's user or group only, if the pod names one.
       mode: group === undefined && user === undefined ? mode : OWN_MODE,
       user,
     },
@@ -41,7 +42,7 @@ async function bundleTexts(
     throw new AgentError('FailedMount', 'exactly one of name and signerName of a clusterTrustBundle must be given');
   }
   const found = await source.trustBundles(name === undefined ? { signerName } : { name }, signal);
-  // Without a selector, nothing of the signer is selected.
+  // Without a selector, no bundle of the signer is selected.
   const selects = labelSelector === undefined ? () => false : selectorOf(labelSelector);
   const selected = name === undefined ? found.filter(({ metadata }) => selects(metadata.labels ?? {})) : found;
   if (selected.length > 0 || optional === true) return selected.map(({ spec }) => spec.trustBundle);

@@ -3,7 +3,7 @@ import { AgentError } from '../../runtime/agent-error.ts';
 import type { VolumeFile } from './atomic-folder.ts';
 import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 
-/** Mode of files where neither volume nor item has one. */
+/** The mode of files when neither the volume nor the item sets one. */
 export const DEFAULT_MODE = 0o644;
 
 /** A reference to an object whose keys become files. */
@@ -13,7 +13,7 @@ export interface KeysReference {
   readonly optional?: boolean | undefined;
 }
 
-/** The object of a reference, if it exists. AgentError 'FailedMount' when it is missing and not optional. */
+/** The referenced object; undefined when it is missing but optional. AgentError 'FailedMount' when it is missing and not optional. */
 export function referenced<T>(
   kind: string,
   { name = '', optional }: KeysReference,
@@ -23,7 +23,7 @@ export function referenced<T>(
   throw new AgentError('FailedMount', `${kind} "${name}" not found`);
 }
 
-/** The files of an object's keys: all of them, or those that `items` selects. `missing` begins the message for an absent key. */
+/** The files of an object's keys: all keys, or those in `items`. `missing` is the start of the error message for an absent key. */
 export function keyFiles(
   data: ReadonlyMap<string, Buffer>,
   { items, optional }: KeysReference,
@@ -38,7 +38,7 @@ export function keyFiles(
   });
 }
 
-/** `path`, or AgentError 'FailedMount' when it could leave its volume. */
+/** Returns `path`. AgentError 'FailedMount' when the path could lead out of its volume. */
 export function checkedPath(path: string): string {
   const parts = path.split('/');
   if (

@@ -8,7 +8,7 @@ import { makeMountPoints } from './mount-points.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
 import type { NfsSource } from '../../runtime/host-mounts.ts';
 
-/** The sources of a volume's content. */
+/** The data from which a volume's content is made. */
 export interface VolumeContext {
   readonly pod: Pod;
   readonly podAddress: string;
@@ -20,35 +20,35 @@ export interface VolumeContext {
 /** The fields of a volume that select its type. */
 export type VolumeField = Exclude<keyof Volume, 'name'>;
 
-/** The folder of a volume. The clock names versions of its content. */
+/** The folder of a volume. The clock's time names the versions of its content. */
 export interface VolumeTarget {
   readonly folder: string;
   readonly clock: Clock;
   readonly hostFiles: HostFiles;
-  /** Makes the folder a file system in memory of at most this size, unless it is one. AgentError 'FailedMount'. */
+  /** Mounts a tmpfs of at most this size at the folder, unless one is mounted already. AgentError 'FailedMount'. */
   readonly mountMemory: (sizeBytes: number) => Promise<'made' | 'kept'>;
-  /** Makes the folder that of a server, unless it is. AgentError 'FailedMount'. */
+  /** Mounts the server's folder at the folder, unless it is mounted already. AgentError 'FailedMount'. */
   readonly mountNfs: (source: NfsSource, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets, as in kubelet, as long as the
- * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes; or where they are on the engine's host; or in an
- * image, which `ImageVolumes` mounts.
+ * Where the files of a volume lie. `disk`: on the engine's disk, as long as the pod exists. `memory`: in the node's tmpfs for Secrets,
+ * as long as the pod exists, like in the kubelet. `persistent`: a persistent volume, see `PersistentFolders`. `host`: at a path of the
+ * engine's host. `image`: in an image, which `ImageVolumes` mounts.
  */
 export type VolumeStorage = 'disk' | 'memory' | 'persistent' | 'host' | 'image';
 
 /** One type of volume. */
 export interface VolumeType {
   readonly field: VolumeField;
-  /** Whether containers may write to it. A mount may restrict that further. */
+  /** Whether containers may write to it. A mount may be more restrictive. */
   readonly access: 'read-write' | 'read-only';
   readonly storage: VolumeStorage;
-  /** Makes the volume in its folder and brings its content up to date. Idempotent. */
+  /** Creates the volume in its folder and updates its content. Idempotent. */
   readonly sync: (volume: Volume, target: VolumeTarget, context: VolumeContext, signal: AbortSignal) => Promise<void>;
 }
 
-/** A volume type whose `sync` is given its own field of the volume. */
+/** Defines a volume type whose `sync` receives its own field of the volume. */
 export function defineVolumeType<Field extends VolumeField>(
   field: Field,
   { access, storage }: Pick<VolumeType, 'access' | 'storage'>,
@@ -70,12 +70,12 @@ export function defineVolumeType<Field extends VolumeField>(
   };
 }
 
-/** A volume type whose files come from the API: read-only, and replaced all at one moment. */
+/** A volume type whose files come from the API. They are read-only and are replaced atomically. */
 export interface FileVolumeType extends VolumeType {
   readonly files: (volume: Volume, context: VolumeContext, signal: AbortSignal) => Promise<readonly VolumeFile[]>;
 }
 
-/** A volume type whose files are computed from its own field of the volume. */
+/** Defines a volume type whose files are computed from its own field of the volume. */
 export function defineFileVolumeType<Field extends VolumeField>(
   field: Field,
   storage: VolumeStorage,
