@@ -29,45 +29,45 @@ import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, pla
 import { readKeyVolume } from '../identity/self.ts';
 
 const INTERVAL_MS = 2_000;
-/** Containers of nodes without an object are looked for once in this many rounds. */
+/** Every so many rounds, the custodian looks for containers of nodes without a Node object. */
 const OBJECTLESS_ROUNDS = 5;
 
-/** This agent, its host and its clients, as the custodian uses them. */
+/** This agent, its host and its clients, as the custodian needs them. */
 export interface CustodianOptions {
   readonly client: ObjectClient;
-  /** Of the component that reports Nodes which are removed. */
+  /** For the component that reports removed Nodes. */
   readonly events: EventRecorder;
   readonly runtime: Runtime;
   readonly agents: AgentContainers;
   readonly compose: SelfContainer['compose'];
   readonly cluster: string;
-  /** This agent's own node, which the custodian never touches. */
+  /** This agent's own node. The custodian never acts on it. */
   readonly node: string;
   readonly engineName: string;
   readonly hostName: string;
   readonly statePath: string;
   readonly mounts: HostMounts;
-  /** What ends the pods of another node of this host. */
+  /** The services that end the pods of another node of this host. */
   readonly servicesFor: (node: CleanedPods) => EndServices & { readonly source: PodSource };
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What all nodes of one round are observed with. */
+/** Input that the observations of all nodes of one round share. */
 interface Round {
-  /** The states of the agents' containers by number; undefined for agents that Compose did not make. */
+  /** The states of the agents' containers by number; undefined when Compose did not create the agents. */
   readonly numbers: ReadonlyMap<number, 'running' | 'stopped'> | undefined;
   readonly nowMs: Instant;
 }
 
-/** The last change of a node's Lease; `lease` is absent while there is none. */
+/** The last observed change of a node's Lease; `lease` is undefined while the Lease does not exist. */
 interface Heartbeat {
   readonly lease: Lease | undefined;
   readonly renewTime: string | undefined;
   readonly atMs: Instant;
 }
 
-/** The cleanup for one node, while it runs. */
+/** A running cleanup of one node. */
 interface Cleanup {
   readonly node: string;
   readonly object: CleanedPods['object'];
@@ -76,19 +76,19 @@ interface Cleanup {
 }
 
 /**
- * Acts for the dead agents of this host and removes Nodes that were scaled away. One living agent per engine leads at a
- * time; all actions are idempotent, so a change of leaders is safe at any moment.
+ * Acts for the dead agents of this host and removes Nodes that were scaled away. One living agent per engine leads at a time. All actions
+ * are idempotent, so the leader may change at any moment.
  */
 export class Custodian {
   readonly #options: CustodianOptions;
   readonly #heartbeats = new Map<string, Heartbeat>();
-  /** The Nodes from which the round's actions were planned. */
+  /** The Nodes from which this round's actions were planned. */
   #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
-  /** Nodes whose control groups something was in when they were to be removed. */
+  /** Nodes whose removal found control groups that were still in use. */
   readonly #occupied = new Map<string, 'seen' | 'said'>();
   readonly #cleanups = new Map<string, Cleanup>();
-  /** Of nodes' folders, while they go on: a server of NFS that is gone holds one up for minutes, and must hold up nothing else. */
+  /** Running removals of nodes' folders. An unreachable NFS server can block one for minutes, so they run in the background. */
   readonly #removals = new Map<string, Promise<void>>();
   #withoutObject: readonly string[] = [];
 
@@ -104,7 +104,7 @@ export class Custodian {
     for (let round = 0; !signal.aborted; round++) {
       try {
         if (round % OBJECTLESS_ROUNDS === 0) this.#withoutObject = await this.#ownersOfContainers(signal);
-        // One time for the whole round: what was not looked at because a node was alive is not judged by a later one.
+        // One time for the whole round. A later time could declare a node dead whose pods were not listed because it was alive.
         const nowMs = clock.monotonicMs();
         const observed = await this.#observe(nowMs, signal);
         const actions = planCustodian(observed, nowMs);
@@ -112,7 +112,7 @@ export class Custodian {
         for (const action of actions) await this.#act(action, signal);
       } catch (error) {
         const reason = errorMessage(error);
-        // Changed in the meantime, perhaps by an agent that has come back: the next round reads again.
+        // An object has changed since it was read, perhaps because its agent has come back. The next round reads again.
         if (isReason(error, 'Conflict')) logger.debug({ reason }, 'host custodian: a round met a conflict');
         else if (!signal.aborted) logger.warn({ reason }, 'host custodian: a round failed');
       }
@@ -146,8 +146,9 @@ export class Custodian {
   }
 
   /**
-   * A heartbeat counts from the moment its change is observed: clocks of other processes are not trusted. A Lease that is not there proves
-   * nothing at once: it was removed, perhaps collected with a Node, and an agent that lives makes it anew.
+   * The age of a heartbeat counts from the moment this process observes a change, since clocks of other processes are not trusted. A
+   * missing Lease alone does not make a node dead at once: it may have been garbage-collected with a Node, and a living agent creates it
+   * again.
    */
   #recordHeartbeats(names: ReadonlySet<string>, leases: readonly Lease[], nowMs: Instant): void {
     const byName = new Map(leases.map((lease) => [lease.metadata.name ?? '', lease]));
@@ -174,7 +175,7 @@ export class Custodian {
     else if (!this.#missing.has(name)) this.#missing.set(name, clock.monotonicMs());
     const heartbeatMs = this.#heartbeats.get(name)?.atMs ?? nowMs;
     const isDead = nowMs - heartbeatMs >= DEAD_MS;
-    // Pods and containers are listed only for nodes that may be removed. A custodian has no right to those of a living agent.
+    // List pods and containers only for nodes that may be removed. A custodian may not read those of a living agent.
     const mayBeRemoved = isDead && (container === 'missing' || object === undefined);
     const [pods, states] = await Promise.all([
       mayBeRemoved && object !== undefined
@@ -196,7 +197,10 @@ export class Custodian {
     };
   }
 
-  /** One whose node has lost its object is begun again when it has ended: its pods can no longer be read. */
+  /**
+   * Aborts cleanups that are no longer planned. A cleanup whose Node was deleted also ends and is started again: its pods can no longer
+   * be read from the API.
+   */
   #stopCleanups(actions: readonly CustodianAction[]): void {
     const wanted = new Map(
       actions.flatMap((action) => (action.kind === 'cleanUp' ? [[cleanupKey(action), action.object] as const] : [])),
@@ -233,7 +237,7 @@ export class Custodian {
         return;
       case 'deletePod': {
         const { namespace, name, uid } = action;
-        // A Conflict: another pod has the name by now.
+        // Conflict: another pod has the name by now.
         await ignoreReasons(client.delete(PODS, { namespace, name }, { uid }, signal), ['NotFound', 'Conflict']);
         return;
       }
@@ -243,7 +247,7 @@ export class Custodian {
     }
   }
 
-  /** A refusal is not an error: the pod is evicted again in the next round, and deleted when the patience ends. */
+  /** A refused eviction is not an error: the next round evicts the pod again, and deletes it once PATIENCE_MS has passed. */
   async #evictPod(
     { namespace, name, uid }: Extract<CustodianAction, { kind: 'evictPod' }>,
     signal: AbortSignal,
@@ -255,9 +259,9 @@ export class Custodian {
     try {
       await client.createSubresource(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
     } catch (error) {
-      // A Conflict: another pod has the name by now.
+      // Conflict: another pod has the name by now.
       if (isReason(error, 'NotFound') || isReason(error, 'Conflict')) return;
-      // Two budgets are an error of the server (500), without a reason.
+      // With two matching budgets, the server responds with 500 and without a reason.
       if (!(error instanceof StatusError) || (error.code !== 429 && error.code !== 500)) throw error;
       logger.debug({ namespace, name, reason: errorMessage(error) }, 'host custodian: an eviction was refused');
     }
@@ -284,8 +288,8 @@ export class Custodian {
   }
 
   /**
-   * Removes the Lease first: without the Node it could not be removed by this host. Both removals are conditional on the
-   * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
+   * Deletes the Lease before the Node: this host may not delete the Lease of a node without a Node object. Both deletions are conditional
+   * on the observed version. If the agent has come back and written one of them, the deletion fails with a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
     const { client, agents, statePath } = this.#options;
@@ -309,8 +313,8 @@ export class Custodian {
   }
 
   /**
-   * Nothing of the node's pods runs any more; the kernel may be about to take the last process out of a group. The Node goes afterwards, so
-   * that the next round, or another custodian, repeats this.
+   * Removes the control groups of the node's pods. No container of the node is left, but the kernel may not have removed the last process
+   * of a group yet. The Node is deleted afterwards, so that the next round or another custodian repeats this.
    */
   async #removeGroups(node: string): Promise<'removed' | 'in-use'> {
     const { runtime, cluster } = this.#options;
@@ -320,7 +324,7 @@ export class Custodian {
     return removed.every(Boolean) ? 'removed' : 'in-use';
   }
 
-  /** Says once that a node stays: in the second round, when the kernel has had its time. */
+  /** Warns once that a node cannot be removed: in the second round, to give the kernel time. */
   #noteOccupied(node: string): void {
     const before = this.#occupied.get(node);
     this.#occupied.set(node, before === undefined ? 'seen' : 'said');
@@ -331,7 +335,7 @@ export class Custodian {
     );
   }
 
-  /** What acts for the node ends first. Never rejects. */
+  /** Removes a node's folder after its cleanups have ended. Never rejects. */
   async #removeFolder(node: string, folder: string): Promise<void> {
     const { mounts, logger } = this.#options;
     try {
@@ -345,7 +349,7 @@ export class Custodian {
   }
 }
 
-/** A cleanup that goes on is not disturbed by another one of its node: a pod is stopped once. */
+/** Identifies a cleanup, so that a running one is not started a second time: each pod is stopped once. */
 function cleanupKey({ node, pods }: CleanedPods): string {
   return `${node} ${pods}`;
 }
@@ -355,10 +359,10 @@ function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   return { namespace, name, uid };
 }
 
-/** Kubernetes' words: the cloud is the Docker host here. */
+/** Kubernetes' message. The cloud is the Docker host here. */
 const NOT_IN_CLOUD = 'it does not exist in the cloud provider';
 
-/** Deletes a Node of the version that was seen, with the Events of Kubernetes' cloud node lifecycle controller. */
+/** Deletes the observed version of a Node, with the Events of Kubernetes' cloud node lifecycle controller. */
 async function deleteNode(
   node: Node,
   { client, events }: { readonly client: ObjectClient; readonly events: EventRecorder },
@@ -376,7 +380,7 @@ async function deleteNode(
   }
 }
 
-/** The precondition that an object is still as it was seen. */
+/** The precondition that an object has not changed since it was read. */
 function versionOf(object: KubeObject | undefined): {
   readonly uid?: string;
   readonly resourceVersion?: string;

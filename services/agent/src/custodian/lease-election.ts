@@ -25,21 +25,24 @@ export interface LeaseElectionOptions {
   readonly logger: Logger;
 }
 
-/** The name of the Lease: the writes of its holder carry no term. */
+/** The name of the Lease. Writes of the holder carry no term. */
 interface LeaseTerm {
   readonly lease: string;
 }
 
 /**
- * Leads while the Lease is held. The term of another holder ends when its Lease has not changed for its duration on this
- * process's own clock; an own term ends when the last successful renewal was sent that long ago.
- * A campaign that ends leaves the Lease to run out.
+ * Leads while this process holds the Lease. Another holder's term ends when its Lease has not changed for the Lease's duration, by this
+ * process's clock. An own term ends when that time has passed since the last successful renewal was sent. A campaign that ends does not
+ * release the Lease; it expires.
  */
 export class LeaseElection implements Election<LeaseTerm> {
   readonly #options: LeaseElectionOptions;
   #seen: { version: string; atMs: number } | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
-  /** The Lease as this process wrote it last. It is renewed without a read: the guarded write fails when another process has it. */
+  /**
+   * The Lease as this process last wrote it. It is renewed without reading it first: the conditional write fails if another process holds
+   * it.
+   */
   #own: Lease | undefined;
 
   constructor(options: LeaseElectionOptions) {
@@ -52,7 +55,7 @@ export class LeaseElection implements Election<LeaseTerm> {
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       try {
-        // A term ends in time even when the API does not respond.
+        // The term must end in time even when the API does not respond.
         using deadline = withDeadline(clock, signal, leads ? this.#leftMs() : DURATION_MS);
         if (await this.#acquire(deadline)) this.#renewedMs = sentMs;
         else this.#renewedMs = Number.NEGATIVE_INFINITY;

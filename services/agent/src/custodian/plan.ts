@@ -1,27 +1,27 @@
 import type { Instant } from '@gantry/base';
 
-/** A scale-down is final when no successor of the same number has come within this time. */
+/** A scale-down is final when no container of the same number has appeared within this time. */
 export const SUCCESSOR_MS = 10_000;
-/** An agent whose heartbeat has not changed for this long is dead or frozen: the host's custodian acts for it. */
+/** When an agent's heartbeat has not changed for this long, the agent is dead or frozen, and the host's custodian acts for it. */
 export const DEAD_MS = 5_000;
 
-/** How long disruption budgets may hold up a drain: an agent that is gone cannot keep its pods running for ever. */
+/** How long disruption budgets may delay a drain. The agent is gone, so its pods cannot keep running. */
 export const PATIENCE_MS = 30_000;
 
-/** One of this engine's nodes as observed by the custodian. All times are of its own monotonic clock. */
+/** One of this engine's nodes as observed by the custodian. All times are of the custodian's monotonic clock. */
 export interface ObservedNode {
   readonly name: string;
   /** Whether its Node object exists. */
   readonly object: 'present' | 'absent';
   readonly schedulable: 'yes' | 'no';
-  /** Its agent's container; `unknown` for an agent without a numbered container. */
+  /** The container of its agent; `unknown` for an agent without a numbered container. */
   readonly container: 'running' | 'stopped' | 'missing' | 'unknown';
   readonly missingSinceMs: Instant | undefined;
-  /** When its heartbeat was last observed to change, or the node was first observed. */
+  /** When its heartbeat was last observed to change, or when the node was first observed. */
   readonly heartbeatMs: Instant;
-  /** Pods bound to it that are not deleted. */
+  /** Pods bound to it without a deletion timestamp. */
   readonly livingPods: readonly { readonly namespace: string; readonly name: string; readonly uid: string }[];
-  /** Pods bound to it, deleted or not, and pods whose containers exist. */
+  /** The number of pods bound to it, deleted or not, and of pods with containers. */
   readonly podCount: number;
   readonly containerCount: number;
 }
@@ -30,16 +30,16 @@ export interface ObservedNode {
 export interface CleanedPods {
   readonly node: string;
   readonly object: 'present' | 'absent';
-  /** Those of the agent's own files apart from those of the API: they stay for an agent that may come back. */
+  /** Static pods are separate from pods of the API: they stay for an agent that may come back. */
   readonly pods: 'of-api' | 'static';
 }
 
 /** One action of the custodian for one node. */
 export type CustodianAction =
-  /** Removes containers of deleted and replaced pods in place of the dead agent, for as long as this is planned. */
+  /** Removes containers of deleted and replaced pods in place of the dead agent. It ends when a plan no longer contains it. */
   | ({ readonly kind: 'cleanUp' } & CleanedPods)
   | { readonly kind: 'cordon'; readonly node: string }
-  /** Deletes the pod as far as disruption budgets allow; planned again until it is gone or the patience ends. */
+  /** Evicts the pod if disruption budgets allow; planned again until the pod is gone or PATIENCE_MS has passed. */
   | { readonly kind: 'evictPod'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'deletePod'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'removeNode'; readonly node: string };
@@ -60,7 +60,7 @@ function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[
     (pods): CustodianAction => ({ kind: 'cleanUp', node: node.name, object: node.object, pods }),
   );
   if (node.object === 'absent') {
-    // An agent that is just starting has no Node yet, but its container runs.
+    // The agent may be starting: then it has no Node yet, but its container runs.
     return node.container !== 'running' && node.containerCount > 0 ? cleanUps : [];
   }
   if (!scaledAway) return cleanUps;

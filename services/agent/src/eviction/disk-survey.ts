@@ -5,17 +5,17 @@ import type { PodUsage } from '../spec/local-storage.ts';
 import type { Candidate } from './rank.ts';
 import { fewAtOnce, type StorageEvictor } from './storage-evictor.ts';
 
-/** For all pods together: the node's memory is not looked at in the meantime. */
+/** The time limit of a survey of all pods. The node's memory is not checked meanwhile. */
 const COUNT_MS = 8_000;
-/** After a turn, for handing over what was counted. */
+/** Extra time after a turn to return what was counted. */
 const LEAVE_MS = 1_000;
-/** Each holds open up to 128 folders of each of its walks, each with two descriptors. */
+/** Pods counted in parallel. Each of their walks holds up to 128 folders open, with two descriptors each. */
 const MAX_PARALLEL = 4;
-/** A pod's first turn. One that has not ended in its turn has twice the time in the next one, up to the longest. */
+/** The time limit of a pod's first turn. After an unfinished turn, the next one is twice as long, up to the longest. */
 const TURN_MS = 2_000;
 const LONGEST_TURN_MS = 4_000;
 
-/** Who counts what a pod has written, and the clock that ends it. */
+/** Dependencies: the counter of a pod's disk usage, and the clock for its deadlines. */
 export interface DiskSurveyOptions {
   readonly storage: Pick<StorageEvictor, 'countUsage'>;
   readonly clock: Clock;
@@ -23,31 +23,31 @@ export interface DiskSurveyOptions {
 }
 
 interface Times {
-  /** A look's counts end here with what they have. */
+  /** Running counts stop at this point and return what they have. */
   readonly until: AbortSignal;
-  /** A count that still runs then is abandoned. */
+  /** Counts that still run at this point are abandoned. */
   readonly end: AbortSignal;
   readonly signal: AbortSignal;
 }
 
-/** What is known of a pod, and when it is counted again. */
+/** The last known usage of a pod, and when it was last counted. */
 interface Account {
   usage: PodUsage | undefined;
   count: Candidate['count'];
-  /** Counted from the first pod on that had one. 0 for a pod that has had none. */
+  /** The number of the pod's last turn, counted over all pods; 0 before its first turn. */
   turn: number;
   turnMs: number;
-  /** Whether a count that was left goes on: no second one is begun beside it. */
+  /** Whether a count runs, perhaps an abandoned one. No second count is started beside it. */
   state: 'idle' | 'counting';
 }
 
 /**
- * Counts what pods have written, a few pods at once and within a bounded time, whatever one of them does: in turns, and those whose last turn
- * is the longest ago come first. Of a pod with very many files there is what was counted in its turn, and not less than the last time.
+ * Counts the disk usage of pods in bounded time: a few pods in parallel, each with its own time limit, the longest uncounted first. For a
+ * pod with very many files, the result is what was counted in its turn, but not less than the last time.
  */
 export class DiskSurvey {
   readonly #options: DiskSurveyOptions;
-  /** By uid of the pod. */
+  /** By pod uid. */
   #accounts = new Map<string, Account>();
   #turns = 0;
 
@@ -55,7 +55,7 @@ export class DiskSurvey {
     this.#options = options;
   }
 
-  /** In the order of the pods. The count of one that has never been counted is missing. */
+  /** One candidate per pod, in the order of `pods`. The usage is missing for a pod that has never been counted. */
   async candidates(pods: readonly Pod[], signal: AbortSignal): Promise<readonly Candidate[]> {
     const { clock } = this.#options;
     const all = pods.map((pod) => ({ pod, account: this.#accounts.get(pod.metadata.uid ?? '') ?? newAccount() }));
@@ -71,7 +71,7 @@ export class DiskSurvey {
     return all.map(({ pod, account }) => candidateOf(pod, account));
   }
 
-  /** A turn that the look's end has cut does not count as one: the pod is among the first of the next look. */
+  /** A turn that the end of the survey has cut short does not count: the pod is among the first in the next survey. */
   async #takeTurn(pod: Pod, account: Account, { until, end, signal }: Times): Promise<void> {
     const { clock, logger } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -107,7 +107,7 @@ function newAccount(): Account {
   return { usage: undefined, count: 'missing', turn: 0, turnMs: TURN_MS, state: 'idle' };
 }
 
-/** Of an unfinished count and an earlier one, whatever is more. */
+/** The larger value of an unfinished count and an earlier one, field by field. */
 function atLeast(usage: PodUsage, before: PodUsage): PodUsage {
   return {
     emptyDirs: larger(usage.emptyDirs, before.emptyDirs),

@@ -2,7 +2,7 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Pod } from '@gantry/objects';
 import { type Eviction, evictionReason } from '../plan/pod-memory.ts';
 
-/** Which pods this node evicts, and of which ended pods it takes the containers. Workers carry it out. */
+/** Records which pods this node evicts, and of which ended pods it removes the containers. Pod workers act on it. */
 export class Evictions {
   readonly #events: EventRecorder;
   readonly #evicted = new Map<string, Eviction>();
@@ -18,7 +18,7 @@ export class Evictions {
     return this.#evicted.get(podUid);
   }
 
-  /** Whether the containers of an ended pod are to go, with their logs. */
+  /** Whether to remove the containers of an ended pod, with their logs. */
   isReclaimed(podUid: string): boolean {
     return this.#reclaimed.has(podUid);
   }
@@ -40,7 +40,7 @@ export class Evictions {
     this.#notify(podUid);
   }
 
-  /** The pod has no worker any more. */
+  /** Call it when the pod has no worker any more. */
   forget(podUid: string): void {
     this.#evicted.delete(podUid);
     this.#reclaimed.delete(podUid);

@@ -5,7 +5,7 @@ import { replaceFile } from '@gantry/service';
 import { readIfThere } from '../files/if-there.ts';
 import { compareRanks, type Rank } from './rank.ts';
 
-/** An agent that has not written for this long evicts nothing now: it is gone, or waits for the end of a pod. */
+/** The rank of an agent that has not written for this long is ignored: the agent is gone, or waits for an evicted pod to end. */
 const FRESH_MS = 15_000;
 const FILE = 'pressure.json';
 
@@ -15,17 +15,18 @@ interface WrittenRank {
 }
 
 /**
- * Agents of one host see its shortage at the same time. Each writes where its next pod stands into its node's folder, which all of them
- * see, and the one whose pod comes first evicts it: one pod a host, in the order of the host's pods.
+ * Coordinates the evictions of the agents of one host, which see a shortage of the host at the same time. Each agent writes the rank of
+ * its next pod into its node's folder, which all can read. The agent whose pod comes first evicts it. So one pod per host is evicted at a
+ * time, in the order of all pods of the host.
  */
 export class HostTurns {
   readonly #folder: string;
   readonly #node: string;
   readonly #clock: Clock;
-  /** Monotonic: the machine's clock may be set. */
+  /** From the monotonic clock, because the system clock may be set. */
   #writtenMs = -Infinity;
 
-  /** `folder` has a folder for each node of the host. */
+  /** `folder` contains a folder for each node of the host. */
   constructor(folder: string, node: string, clock: Clock) {
     this.#folder = folder;
     this.#node = node;
@@ -33,8 +34,8 @@ export class HostTurns {
   }
 
   /**
-   * Whether this node's pod is the one to go. Never at the first call of a shortage: the others may not have written yet. It is to be
-   * called at each synchronisation until the shortage ends.
+   * Whether this node's pod is the next one to evict. Always false at the first call of a shortage, because the other agents may not have
+   * written yet. Call it at each synchronisation until the shortage ends.
    */
   async isOurs(rank: Rank): Promise<boolean> {
     const nowMs = this.#clock.now();
@@ -54,13 +55,13 @@ export class HostTurns {
     const found: { node: string; written: WrittenRank }[] = [];
     for (const node of await readdir(this.#folder)) {
       const written = node === this.#node ? undefined : await readRank(join(this.#folder, node, FILE));
-      // What was written in the future is from before the machine's clock was set back.
+      // A future time was written before the system clock was set back.
       if (written !== undefined && Math.abs(nowMs - written.atMs) <= FRESH_MS) found.push({ node, written });
     }
     return found;
   }
 
-  /** Replaced as a whole: others read it at any time. */
+  /** Replaces the file atomically, since others may read it at any time. */
   async #write(written: WrittenRank): Promise<void> {
     const folder = join(this.#folder, this.#node);
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -68,13 +69,13 @@ export class HostTurns {
   }
 }
 
-/** Undefined for a node that has never been short of anything, that was removed meanwhile, or whose file is damaged. */
+/** Undefined for a node without a file, for a node that was removed meanwhile, and for a damaged file. */
 async function readRank(path: string): Promise<WrittenRank | undefined> {
   const text = await readIfThere(path, ['ENOENT', 'ENOTDIR']);
   return text === undefined ? undefined : parseRank(text);
 }
 
-/** A file that was cut has no rank: its node writes it anew at its next synchronisation. */
+/** Undefined for a truncated file; its node rewrites it at its next synchronisation. */
 function parseRank(text: string): WrittenRank | undefined {
   let found: unknown;
   try {

@@ -5,7 +5,10 @@ import type { Candidate, ContainerUse } from './rank.ts';
 import { type Observations, SIGNALS, type StarvedResource } from './signals.ts';
 import { amountOf, type Threshold } from './thresholds.ts';
 
-/** Why a pod is evicted, in the kubelet's words (`evictionMessage`): what there is too little of, and which containers use more than they request. */
+/**
+ * The message of an eviction in the kubelet's words (`evictionMessage`): the resource that is short, and the containers that use more
+ * than they request.
+ */
 export function evictionMessage(
   resource: StarvedResource,
   { pod, containers }: Candidate,
@@ -32,7 +35,7 @@ function thresholdPart(resource: StarvedResource, due: readonly Threshold[], obs
   return `Threshold quantity: ${limit}, available: ${available}. `;
 }
 
-/** Of a pod with a pod-level request for memory. */
+/** For a pod with a pod-level memory request. */
 function podPart(resource: string, { metadata, spec }: Pod, containers: readonly ContainerUse[]): string {
   const request = resource === 'memory' ? spec?.resources?.requests?.['memory'] : undefined;
   if (request === undefined || containers.length === 0) return '';
@@ -40,7 +43,7 @@ function podPart(resource: string, { metadata, spec }: Pod, containers: readonly
   return consumption(`Pod ${metadata.name ?? ''}`, used, request, resource);
 }
 
-/** Ephemeral containers have no requests, and are never named. */
+/** Ephemeral containers have no requests and are never mentioned. */
 function containerPart(resource: 'memory' | 'ephemeral-storage', pod: Pod, use: ContainerUse): string {
   const isEphemeral = pod.spec?.ephemeralContainers?.some(({ name }) => name === use.name) === true;
   const used = resource === 'memory' ? use.memoryBytes : use.storageBytes;

@@ -3,18 +3,18 @@ import type { NodePressure } from '../spec/node-pressure.ts';
 import { type Observations, SIGNALS } from './signals.ts';
 import { amountOf, type Threshold } from './thresholds.ts';
 
-/** How a node's pressures are decided. */
+/** The settings for pressure conditions. */
 export interface PressureConfig {
   readonly thresholds: readonly Threshold[];
-  /** A condition stays for this long after its threshold was met last. */
+  /** How long a condition stays after its threshold was last met. */
   readonly transitionMs: number;
 }
 
-/** What is known from earlier synchronisations. It may be lost: a restarted agent begins with `NO_PRESSURE`. */
+/** State from earlier synchronisations. It may be lost: a restarted agent begins with `NO_PRESSURE`. */
 export interface PressureState {
   /** The thresholds that are met, and since when. */
   readonly metSince: ReadonlyMap<Threshold, Instant>;
-  /** Those that are met for longer than their grace period: met until their minimum is reclaimed. */
+  /** Thresholds that were met for longer than their grace period. They stay met until the minimum is reclaimed. */
   readonly due: readonly Threshold[];
   readonly observedAt: ReadonlyMap<NodePressure, Instant>;
   /** The conditions that the Node shows. */
@@ -26,8 +26,8 @@ export const NO_PRESSURE: PressureState = { metSince: new Map(), due: [], observ
 const ORDER: readonly NodePressure[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /**
- * One synchronisation, as the kubelet's eviction manager does it: which thresholds are met, for how long, what the Node shows, and in
- * `due` for which of them something is to be reclaimed, memory first. Times are of the monotonic clock.
+ * Computes one synchronisation, like the kubelet's eviction manager: which thresholds are met and since when, and the Node's conditions.
+ * `due` lists the thresholds that require reclaiming, memory first. Times are of the monotonic clock.
  */
 export function planPressure(
   { thresholds, transitionMs }: PressureConfig,
@@ -49,7 +49,7 @@ export function planPressure(
   };
 }
 
-/** Those whose minimum is not reclaimed yet. */
+/** Thresholds whose minimum is not reclaimed yet. */
 function unresolved(thresholds: readonly Threshold[], observations: Observations): readonly Threshold[] {
   return thresholds.filter((threshold) => isMet(threshold, observations, 'minimum-reclaim'));
 }

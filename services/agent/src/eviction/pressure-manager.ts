@@ -20,16 +20,16 @@ import type { Threshold } from './thresholds.ts';
 import { nodeReference } from '../spec/pod-names.ts';
 import type { HostMeter } from '../runtime/stats.ts';
 
-/** As often as the kubelet looks. */
+/** The kubelet's interval. */
 const EVERY_MS = 10_000;
-/** After a look that took long. */
+/** The shortest pause between two synchronisations, for one that took long. */
 const LEAST_REST_MS = 1_000;
-/** A look waits this long for the removal of images, which then goes on beside the next looks. */
+/** How long a synchronisation waits for the removal of images. The removal then continues in the background. */
 const REMOVAL_MS = 2_000;
-/** How long a look waits for an evicted pod to end, and how often it checks. */
+/** How long to wait for an evicted pod to end, and how often to check. */
 const CLEANUP_MS = 30_000;
 const CLEANUP_EVERY_MS = 1_000;
-/** Of a pod that is evicted for a hard threshold. */
+/** The grace period of a pod that is evicted for a hard threshold. */
 const HARD_GRACE_SECONDS = 1;
 
 export interface PressureManagerOptions extends PressureConfig {
@@ -50,15 +50,15 @@ export interface PressureManagerOptions extends PressureConfig {
 }
 
 /**
- * Keeps a node from running out of memory, disk and processes, as the kubelet's eviction manager: shows conditions, takes back what no pod
- * needs, and evicts one pod at a time. Measures the host once in ten seconds; the engine is not asked while nothing is short.
+ * Keeps a node from running out of memory, disk and processes, like the kubelet's eviction manager: sets conditions, reclaims what no pod
+ * needs, and evicts one pod at a time. Measures the host every ten seconds; does not query the engine unless something is short.
  */
 export class PressureManager {
   readonly #options: PressureManagerOptions;
   readonly #about: KubeObject;
   readonly #survey: DiskSurvey;
   readonly #listeners = new Set<() => void>();
-  /** The removal of unused images that is under way; it may take minutes. */
+  /** The running removal of unused images; it may take minutes. */
   #removal: Promise<number> | undefined;
   #state: PressureState = NO_PRESSURE;
 
@@ -68,25 +68,25 @@ export class PressureManager {
     this.#about = nodeReference(options.node);
   }
 
-  /** What the Node is short of. */
+  /** The pressure conditions of the Node. */
   pressures(): readonly NodePressure[] {
     return this.#state.pressures;
   }
 
-  /** Calls the listener after each change of `pressures`. Returns the function that ends this. */
+  /** Calls the listener after each change of `pressures`. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Observes the node again and again until the signal is aborted. A failed look is logged. */
+  /** Synchronises until `signal` is aborted. Failures are logged. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     await new ControlLoop({
       round: async () => {
         const startedMs = clock.monotonicMs();
         const evicted = await this.synchronize(signal);
-        // The interval begins with the look: other agents of the host wait for this one's turn.
+        // The interval begins with the start of the synchronisation, because other agents of the host wait for this agent's turn.
         if (evicted === undefined) return Math.max(LEAST_REST_MS, startedMs + EVERY_MS - clock.monotonicMs());
         await this.#untilGone(evicted, signal);
         return EVERY_MS;
@@ -97,7 +97,7 @@ export class PressureManager {
     }).run(signal);
   }
 
-  /** Looks once. Returns the uid of the pod that is evicted, if one is. */
+  /** Synchronises once. Returns the uid of the evicted pod, if any. */
   async synchronize(signal: AbortSignal): Promise<string | undefined> {
     const { clock, logger, events } = this.#options;
     const observations = await this.#observe();
@@ -109,7 +109,7 @@ export class PressureManager {
     const { resource, pressure } = SIGNALS[threshold.signal];
     logger.warn({ signal: threshold.signal, ...observations.get(threshold.signal) }, 'the node is short of a resource');
     events.event(this.#about, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
-    // What was taken back shows at the next look.
+    // The effect of reclaiming is measured in the next synchronisation.
     if (pressure === 'DiskPressure' && (await this.#reclaim(signal))) return undefined;
     return await this.#evict(threshold, resource, observations, signal);
   }
@@ -122,7 +122,7 @@ export class PressureManager {
     return observe(await meter.read(), { shares: shares.count, allocatableBytes, podBytes });
   }
 
-  /** With the kubelet's Events about the status of a node. */
+  /** Emits the kubelet's Events about the conditions of a node. */
   #report(before: readonly NodePressure[]): void {
     const { pressures } = this.#state;
     const changed = (Object.keys(CHANGES) as NodePressure[]).filter(
@@ -136,7 +136,7 @@ export class PressureManager {
     if (changed.length > 0) for (const listener of this.#listeners) listener();
   }
 
-  /** Takes the containers of pods that have ended, and images that no container uses; says whether there were any. */
+  /** Removes containers of ended pods and unused images. Returns whether there were any. */
   async #reclaim(signal: AbortSignal): Promise<boolean> {
     const { storage, evictions, clock } = this.#options;
     const uids = storage.reclaimable();
@@ -148,13 +148,13 @@ export class PressureManager {
     try {
       return (await raceAbort(this.#removal, deadline)) > 0 || uids.length > 0;
     } catch {
-      // The removal still runs: what it frees shows at a later look.
+      // The removal still runs; a later synchronisation sees the effect.
       signal.throwIfAborted();
       return true;
     }
   }
 
-  /** Returns the bytes that this freed. */
+  /** Returns the number of freed bytes. */
   async #removeImages(signal: AbortSignal): Promise<number> {
     try {
       return await this.#options.images.deleteUnused(signal);
@@ -191,7 +191,7 @@ export class PressureManager {
     return pod.metadata.uid ?? '';
   }
 
-  /** The pods that run something, but for those that are never evicted and those that leave already. */
+  /** Running pods, except those that are never evicted and those that are being deleted or evicted already. */
   async #candidates(pressure: NodePressure, signal: AbortSignal): Promise<readonly Candidate[]> {
     const { usage, pods, evictions } = this.#options;
     const running = usage.running().flatMap((found) => {
@@ -222,7 +222,7 @@ const CHANGES: Readonly<Record<NodePressure, { readonly begins: string; readonly
   PIDPressure: { begins: 'NodeHasInsufficientPID', ends: 'NodeHasSufficientPID' },
 };
 
-/** A container that has not been measured yet is left out. */
+/** Omits containers that have not been measured yet. */
 function withUse(pod: Pod, { containers }: RunningPod): Candidate {
   return {
     pod,

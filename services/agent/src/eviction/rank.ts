@@ -1,38 +1,40 @@
 import { type Pod, parseAmounts, podRequests } from '@gantry/objects';
 import type { StarvedResource } from './signals.ts';
 
-/** What a container uses; what is absent has not been measured. */
+/** The resource usage of a container; absent fields have not been measured. */
 export interface ContainerUse {
   readonly name: string;
   readonly memoryBytes?: number;
-  /** Of its writable layer and its logs. */
+  /** Bytes of its writable layer and its logs. */
   readonly storageBytes?: number;
   readonly processes?: number;
 }
 
-/** A pod that runs, and what it uses; no containers when nothing of it has been measured. */
+/** A running pod and its usage. `containers` is empty when nothing was measured. */
 export interface Candidate {
   readonly pod: Pod;
   readonly containers: readonly ContainerUse[];
-  /** Of its emptyDirs on the disk, and of the files that the agent gives its containers. */
+  /** Bytes of its emptyDirs on disk and of the agent's files for its containers. */
   readonly volumeBytes: number;
-  /** Of all that it has written to the disk: files, folders and links. */
+  /** Inodes of everything that it has written to disk: files, folders and links. */
   readonly inodes: number;
-  /** How its files were counted; absent where all were. */
+  /** Whether counting its files failed or did not finish; absent when all were counted. */
   readonly count?: 'unfinished' | 'missing';
 }
 
-/** Where a pod stands among those that may be evicted. Small numbers go first. */
+/** The position of a pod in the order of eviction; smaller ranks are evicted first. */
 export type Rank = readonly [measured: number, withinRequest: number, priority: number, overRequest: number];
 
-/** An unfinished count goes before complete ones of up to so many times what it has reached. */
+/** An unfinished count ranks like a complete one of this many times its value. */
 const UNFINISHED_FACTOR = 10;
 
 /**
- * The order in which pods are evicted for the want of a resource, as in the kubelet: pods that were not measured, those above their
- * requests, those of a lower priority, those that use the most above their requests. Processes and inodes have no requests. (The kubelet takes
- * a request for ephemeral storage, in bytes, off the inodes; then who requests some bytes could use up all inodes.) Pods whose files could not be counted go last: what hinders the count
- * may be another pod. What an unfinished count has reached decides whether a pod is above its request.
+ * The rank of a pod for evictions because of a resource, like in the kubelet. First come pods that were not measured, then pods above
+ * their requests, then lower priorities, then those with the highest usage above their requests. Processes and inodes have no requests.
+ *
+ * It differs from the kubelet in two ways. The kubelet subtracts the ephemeral storage request, in bytes, from the inodes, so that a pod
+ * with a small request could use up all inodes. And pods whose files could not be counted come last here, because another pod may be the
+ * cause; for an unfinished count, the value reached so far decides whether a pod is above its request.
  */
 export function rankOf({ pod, containers, volumeBytes, inodes, count }: Candidate, resource: StarvedResource): Rank {
   const sum = (name: 'memoryBytes' | 'storageBytes' | 'processes') =>
@@ -80,8 +82,8 @@ export function compareRanks(one: Rank, other: Rank): number {
 }
 
 /**
- * What a pod requests of a resource that is counted in bytes, with its overhead (Kubernetes' `GetResourceRequestQuantity`). 0 without a
- * request, whatever the overhead.
+ * A pod's request of a resource in bytes, including its overhead (Kubernetes' `GetResourceRequestQuantity`). 0 without a request,
+ * whatever the overhead is.
  */
 export function podRequest(pod: Pod, resource: 'memory' | 'ephemeral-storage'): number {
   const requested = podRequests(pod)[resource] ?? 0;

@@ -2,7 +2,7 @@ import type { QuantityFormat } from '@gantry/objects';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostReading } from '../runtime/stats.ts';
 
-/** What the kubelet's eviction manager observes. The writable layers are on the file system of images, so `containerfs` is no other. */
+/** The signals of the kubelet's eviction manager. `containerfs` is missing, because writable layers are on the file system of images. */
 export const SIGNALS = {
   'memory.available': { pressure: 'MemoryPressure', resource: 'memory', format: 'binarySI', of: 'host' },
   'allocatableMemory.available': { pressure: 'MemoryPressure', resource: 'memory', format: 'binarySI', of: 'node' },
@@ -13,7 +13,7 @@ export const SIGNALS = {
   'pid.available': { pressure: 'PIDPressure', resource: 'pids', format: 'decimalSI', of: 'host' },
 } as const satisfies Readonly<Record<string, SignalKind>>;
 
-/** What a signal is about. */
+/** The properties of a signal. */
 interface SignalKind {
   readonly pressure: NodePressure;
   readonly resource: 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
@@ -30,7 +30,7 @@ export function isSignal(name: string): name is SignalName {
   return Object.hasOwn(SIGNALS, name);
 }
 
-/** How much of something is left, and how much there is, in bytes or pieces. */
+/** The available amount and the total, in bytes or units. */
 export interface Observation {
   readonly available: number;
   readonly capacity: number;
@@ -38,9 +38,9 @@ export interface Observation {
 
 export type Observations = ReadonlyMap<SignalName, Observation>;
 
-/** A node's own part of its host. */
+/** A node's share of its host. */
 export interface NodePart {
-  /** How many nodes the host's amounts are divided by. */
+  /** The number of nodes that share the host's amounts. */
   readonly shares: number;
   readonly allocatableBytes: number;
   /** The working set of this node's pods. */
@@ -48,8 +48,8 @@ export interface NodePart {
 }
 
 /**
- * What a node observes: of the host's amounts its share, as its capacity is, so that a percentage of it is that of the host; and how
- * much of its allocatable memory its own pods have left.
+ * The observations of a node: its share of the host's amounts, and how much of its allocatable memory its pods have left. The node's
+ * capacity is divided in the same way, so percentages are the same for node and host.
  */
 export function observe(
   { memory, disk, processes }: HostReading,

@@ -10,15 +10,15 @@ import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { Evictions } from './evictions.ts';
 
-/** As often as kubelet looks. */
+/** The kubelet's interval. */
 const EVERY_MS = 10_000;
-/** Measuring takes at most one part in so many of the time: that of all pods together, and that of each slow one. */
+/** Measuring takes at most 1/SHARE of the time, for all pods together and for each slow pod. */
 const SHARE = 20;
-/** A pod that takes longer is a slow one: with very many files it must not keep the others from being measured. */
+/** A pod that takes longer to measure is slow. A pod with very many files must not delay the measurement of others. */
 const SLOW_MS = 500;
-/** How many of a pod's containers are counted at once. */
+/** The number of a pod's containers that are counted in parallel. */
 const MAX_PARALLEL = 3;
-/** Of a pod that is evicted for what it does to the node, as in kubelet. */
+/** The grace period of a pod that is evicted for exceeding its limit, as in the kubelet. */
 const GRACE_SECONDS = 1;
 
 export interface StorageEvictorOptions {
@@ -31,20 +31,20 @@ export interface StorageEvictorOptions {
   readonly logger: Logger;
 }
 
-/** What a pod had written when it was last measured. */
+/** The storage usage of a pod at its last measurement. */
 export interface MeasuredStorage {
   readonly at: Instant;
   readonly storage: PodStorage;
-  /** By the name of the container, the parts of its bytes. */
+  /** The parts of the containers' bytes, by container name. */
   readonly parts: ReadonlyMap<string, { readonly layerBytes: number; readonly logBytes: number }>;
 }
 
-/** Evicts pods that write more to the disk than they may. Pods without such a limit cost nothing. */
+/** Evicts pods that exceed their ephemeral storage limits. Pods without such limits are not measured. */
 export class StorageEvictor {
   readonly #options: StorageEvictorOptions;
-  /** By pod, the ids of its containers by name. */
+  /** By pod uid: the ids of its containers by name. */
   readonly #containers = new Map<string, ReadonlyMap<string, string>>();
-  /** When a slow pod is measured again. */
+  /** By pod uid: when a slow pod is measured again. */
   readonly #nextMs = new Map<string, number>();
   readonly #measured = new Map<string, MeasuredStorage>();
 
@@ -52,21 +52,21 @@ export class StorageEvictor {
     this.#options = options;
   }
 
-  /** Takes what exists of a pod now. */
+  /** Records the existing containers of a pod. */
   observe(podUid: string, state: PodState | undefined): void {
-    // Newest attempts come first, and win here.
+    // The newest attempts come first in `state`; reversed, they overwrite older ones.
     const ids = (state?.containers ?? []).toReversed().map(({ name, id }) => [name, id] as const);
     this.#containers.set(podUid, new Map(ids));
   }
 
-  /** The pod has no worker any more. */
+  /** Call it when the pod has no worker any more. */
   forget(podUid: string): void {
     this.#containers.delete(podUid);
     this.#nextMs.delete(podUid);
     this.#measured.delete(podUid);
   }
 
-  /** The latest measurement of a pod that limits its storage; undefined for others, and before the first. */
+  /** The latest measurement of a pod with a storage limit; undefined for other pods, and before the first measurement. */
   storageOf(podUid: string): MeasuredStorage | undefined {
     return this.#measured.get(podUid);
   }
@@ -88,7 +88,7 @@ export class StorageEvictor {
     }
   }
 
-  /** Measures each pod that limits its storage, once. Returns the milliseconds that this took, at most SLOW_MS for each pod. */
+  /** Measures each pod with a storage limit once. Returns the time taken in milliseconds; each pod counts at most SLOW_MS. */
   async check(signal: AbortSignal): Promise<number> {
     const { pods, evictions, clock, logger } = this.#options;
     let totalMs = 0;
@@ -120,7 +120,7 @@ export class StorageEvictor {
     return this.#options.evictions.evictionOf(metadata.uid ?? '') === undefined;
   }
 
-  /** The bytes that a pod has written to the disk. The engine reads the disk for it. */
+  /** The bytes that a pod has written to disk. The engine reads the disk to measure them. */
   async measureBytes(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
     const { stats, volumes, hostFiles, clock } = this.#options;
     const ids = this.#idsOf(pod);
@@ -139,7 +139,10 @@ export class StorageEvictor {
     return storage;
   }
 
-  /** What a pod has written, inodes too. When `until` is aborted, what was counted by then; the engine reads no disk for it. */
+  /**
+   * Counts what a pod has written, including inodes, without a disk scan by the engine. If `until` is aborted, returns what was counted
+   * so far.
+   */
   async countUsage(pod: Pod, until: AbortSignal): Promise<PodUsage> {
     const { stats, volumes } = this.#options;
     const ids = this.#idsOf(pod);
@@ -152,7 +155,7 @@ export class StorageEvictor {
     let inodes = 0;
     const [own] = await Promise.all([
       volumes.diskUsage(pod, until),
-      // Each of them holds folders open.
+      // Limited, because each count holds folders open.
       fewAtOnce(existing, MAX_PARALLEL, async ({ name, id, found }) => {
         const used = await this.#countContainer(id, found, until);
         containers.set(name, used.bytes);
@@ -173,7 +176,7 @@ export class StorageEvictor {
       const layer = await hostFiles.usageOf(layerFolder, until);
       return { bytes: logs.bytes + layer.bytes, inodes: logs.inodes + layer.inodes };
     }
-    // The engine reports no number of inodes.
+    // The engine does not report the number of inodes.
     const { writableBytes = 0 } = (await stats.readStorage([id], until)).get(id) ?? {};
     return { bytes: logs.bytes + writableBytes, inodes: logs.inodes };
   }
@@ -183,7 +186,7 @@ export class StorageEvictor {
   }
 }
 
-/** Works on each item, in their order, on at most so many at the same time. Rejects with the first failure, and then begins no other item. */
+/** Processes the items in order, at most `most` in parallel. Rejects with the first failure, and starts no other item after it. */
 export async function fewAtOnce<T>(items: readonly T[], most: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const workOn = async () => {

@@ -2,21 +2,21 @@ import { parseGoDurationMs } from '@gantry/base';
 import { QuantityError, quantityValue } from '@gantry/objects';
 import { isSignal, type Observation, type SignalName } from './signals.ts';
 
-/** An amount, a part of the capacity, or where both are given the less of them. */
+/** An amount or a share of the capacity; if both are given, the smaller one counts. */
 export interface ThresholdValue {
-  /** Of the capacity, from 0 to 1. */
+  /** A share of the capacity, from 0 to 1. */
   readonly fraction?: number;
-  /** In bytes or pieces. */
+  /** In bytes or units. */
   readonly amount?: number;
 }
 
-/** Of what there must not be less than `value`. One is known by its identity. */
+/** Is met when less than `value` is available. Thresholds are compared by identity. */
 export interface Threshold {
   readonly signal: SignalName;
   readonly value: ThresholdValue;
-  /** How long it may be met before pods are evicted; 0 for a hard one. */
+  /** How long it may be met before pods are evicted; 0 for a hard threshold. */
   readonly graceMs: number;
-  /** Once met, it is met until so much more is available. */
+  /** Once met, it stays met until this much more than `value` is available. */
   readonly minReclaim?: ThresholdValue;
 }
 
@@ -24,16 +24,16 @@ export interface Threshold {
 export interface ThresholdSettings {
   readonly hard: string;
   readonly soft: string;
-  /** `memory.available=1m30s`: every soft threshold needs one. */
+  /** Such as `memory.available=1m30s`; required for each soft threshold. */
   readonly softGracePeriod: string;
-  /** `memory.available=0,nodefs.available=500Mi`. */
+  /** Such as `memory.available=0,nodefs.available=500Mi`. */
   readonly minimumReclaim: string;
 }
 
-/** A setting that is none. */
+/** An invalid threshold setting. */
 export class ThresholdError extends Error {
   override readonly name = 'ThresholdError';
-  /** Which one it is. */
+  /** The name of the invalid setting. */
   readonly setting: keyof ThresholdSettings | undefined;
 
   constructor(message: string, setting?: keyof ThresholdSettings) {
@@ -43,8 +43,8 @@ export class ThresholdError extends Error {
 }
 
 /**
- * Reads the settings as the kubelet does (ParseThresholdConfig); throws ThresholdError. A hard one of memory is one of allocatable memory
- * too.
+ * Parses the settings like the kubelet (ParseThresholdConfig). A hard threshold for memory also applies to allocatable memory. Throws
+ * ThresholdError.
  */
 export function parseThresholds({
   hard,
@@ -75,7 +75,7 @@ export function parseThresholds({
   return [...hardOnes, ...softOnes, ...allocatable];
 }
 
-/** Adds to an error which setting it is about. */
+/** Adds the name of the setting to a ThresholdError. */
 function within<T>(setting: keyof ThresholdSettings, parse: () => T): T {
   try {
     return parse();
@@ -88,7 +88,7 @@ function parseEach<T>(text: string, parse: (value: string) => T): ReadonlyMap<Si
   return new Map(statements(text, '=').map(([signal, value]) => [signal, parse(value)]));
 }
 
-/** The amount that a value is of what was observed. */
+/** The amount of a threshold's value for an observed capacity. */
 export function amountOf({ fraction, amount }: ThresholdValue, { capacity }: Observation): number {
   return Math.min(fraction === undefined ? Infinity : Math.floor(capacity * fraction), amount ?? Infinity);
 }
@@ -113,7 +113,7 @@ function statements(text: string, operator: '<' | '='): readonly (readonly [Sign
   });
 }
 
-/** `10%`, `1Gi`, or `10%|1Gi` for the less of both. Undefined for 0 % and 100 %, which switch a threshold off. */
+/** `10%`, `1Gi`, or `10%|1Gi` for the smaller of both. Undefined for 0% and 100%, which disable a threshold. */
 function parseValue(text: string): ThresholdValue | undefined {
   const [first = '', second, ...more] = text.split('|');
   if (more.length > 0) throw new ThresholdError(`${JSON.stringify(text)} is not PERCENTAGE|QUANTITY`);

@@ -166,10 +166,7 @@ export class ImagePuller {
     return { image, tookMs: clock.monotonicMs() - startMs };
   }
 
-  /**
-   * Rejects when the pull is aborted, or when the image is missing after its pull. The pull may have brought an image in both
-   * cases.
-   */
+  /** Rejects when the pull is aborted or its result cannot be determined; it may have brought an image then. */
   async #tryEach({ reference, credentials }: Wanted, report: PullReport, signal: AbortSignal): Promise<PullResult> {
     const { images } = this.#options;
     const failures: string[] = [];

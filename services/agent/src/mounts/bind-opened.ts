@@ -6,18 +6,18 @@ import { bindEntry } from './mount-table.ts';
 import { tryProgram } from './run-program.ts';
 import type { OpenedPath } from '../runtime/host-files.ts';
 
-/** The file of mount(8)'s instructions, in the folder of the paths that it binds. */
+/** The file with the fstab entries for mount(8), in the folder of the bound paths. */
 const TABLE = 'table';
-/** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
+/** The descriptor number at which a child process finds its first extra descriptor. */
 const FIRST_FD = 3;
-/** What is added to the path of a bind for the one that it is made of. */
+/** Suffix of the intermediate bind from which the final bind is made. */
 const FIRST_BIND = '-first';
 
-/** The mount namespace of the engine's host, for an agent that is in another one. */
+/** The mount namespace of the engine's host, for an agent in another namespace. */
 export interface HostNamespace {
-  /** Its path. */
+  /** The path of the namespace. */
   readonly find: () => Promise<string>;
-  /** A folder that both have, in which mounts of each appear in the other. */
+  /** A folder in both namespaces; mounts inside it propagate both ways. */
   readonly shared: StateFolder;
 }
 
@@ -25,17 +25,18 @@ interface Bind extends BindSource {
   readonly path: string;
 }
 
-/** A line for mount(8). */
+/** An fstab entry for mount(8). */
 interface Entry {
-  /** A path, or what was opened. */
+  /** A path, or an opened file. */
   readonly source: string | OpenedPath;
   readonly target: string;
   readonly propagation?: 'private' | 'slave';
 }
 
 /**
- * Binds each source below `folder`, each in the namespace that it belongs to: the kernel binds nothing from another one. `host` is
- * undefined where this process is in that of the host. Needs CAP_SYS_ADMIN, for the host's also CAP_SYS_CHROOT and CAP_SYS_PTRACE.
+ * Binds each source below `folder`, each in its own mount namespace, because the kernel cannot bind files of another namespace. `host` is
+ * undefined when this process is in the host's namespace. Needs CAP_SYS_ADMIN; for the host's namespace also CAP_SYS_CHROOT and
+ * CAP_SYS_PTRACE.
  */
 export async function bindOpened(
   sources: readonly BindSource[],
@@ -58,16 +59,17 @@ export async function bindOpened(
   return binds.map(({ path }) => path);
 }
 
-/** Where something can be mounted. */
+/** Creates the mount point for a file or folder. */
 async function makePlace({ kind }: OpenedPath, path: string): Promise<void> {
   if (kind === 'folder') await mkdir(path);
   else await writeFile(path, '', { flag: 'wx' });
 }
 
 /**
- * The mounts are made in the host's namespace, and appear in this process's by propagation. No program of the host is run. A bind of a
- * shared mount, as the host's root is with systemd, is one of its peers: what is mounted on either appears in the other, and goes with it.
- * So each is bound twice: a private one, or a slave, of which the second makes peers of its own.
+ * Creates the mounts in the host's namespace; they propagate to this process's namespace. No program of the host is run. With systemd,
+ * the host's root is a shared mount, and a bind of a shared mount joins its peer group: later mounts and unmounts would propagate in both
+ * directions. So each source is bound twice: the first bind becomes private or slave, and the second bind of it starts its own peer
+ * group.
  */
 async function bindOnHost({ find, shared }: HostNamespace, binds: readonly Bind[], folder: string): Promise<void> {
   if (binds.length === 0) return;
@@ -98,7 +100,7 @@ async function bindOnHost({ find, shared }: HostNamespace, binds: readonly Bind[
   for (const { opened, first } of both) await (opened.kind === 'folder' ? rmdir(first) : rm(first));
 }
 
-/** One process for all: a process for each costs more than the mounts. What it wrote to its error output where it failed. */
+/** Makes all mounts with one process, since a process for each would cost more than the mounts. Returns the error output on failure. */
 async function mountAll(
   entries: readonly Entry[],
   folder: string,
@@ -116,10 +118,10 @@ async function mountAll(
   const failure = await tryProgram(
     'mount',
     [
-      // mount(8) hands the descriptor to the kernel as it is, not the path that it has at the moment.
+      // mount(8) then passes the descriptor's path to the kernel, instead of resolving it to the file's current path.
       '--no-canonicalize',
       '--all',
-      // In a namespace that it enters, the path of the file is another one.
+      // By descriptor, because the file has another path in the namespace that mount(8) enters.
       `--fstab=/proc/self/fd/${FIRST_FD}`,
       ...(namespace === undefined ? [] : [`--namespace=/proc/self/fd/${FIRST_FD + 1}`]),
     ],
@@ -133,7 +135,7 @@ async function unmountAll(paths: readonly string[], namespace: FileHandle): Prom
   return (await tryProgram('umount', args, { fds: [namespace.fd] }))?.output;
 }
 
-/** The last line of defence: the bound path is the object that was opened. */
+/** The final check: the bound path is the object that was opened. */
 async function checkSame({ opened, path }: Bind): Promise<void> {
   const [wanted, found] = await Promise.all([opened.stat(), stat(path)]);
   if (wanted.dev === found.dev && wanted.ino === found.ino) return;

@@ -4,13 +4,13 @@ import { mountOf, mountTable } from './mount-table.ts';
 import { tryProgram } from './run-program.ts';
 import type { DiskMounts, DiskSource } from '../runtime/host-mounts.ts';
 
-/** Where a program finds the first descriptor that it is given. */
+/** The path of the first extra descriptor in a child process. */
 const DEVICE = '/proc/self/fd/3';
-/** For the lock of a device, which others have while they check it or make its file system: after it, the failure is reported. */
+/** How long to wait for the device's lock, which others hold while they check or format the device. Then the mount fails. */
 const LOCK_SECONDS = '60';
-/** It becomes part of the name of a program, `mkfs.TYPE`. */
+/** Allowed names of file systems: the name becomes part of a program's name, `mkfs.TYPE`. */
 const FILE_SYSTEM = /^[a-z0-9][a-z0-9_-]*$/i;
-/** As kubelet makes them: though the device has no partitions, and without blocks that only root may use. */
+/** The kubelet's options for mkfs: accept a device without partitions, and reserve no blocks for root. */
 const FORMAT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   ext3: ['-F', '-m0'],
   ext4: ['-F', '-m0'],
@@ -18,10 +18,12 @@ const FORMAT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What kubelet does (mount-utils, FormatAndMount), under a lock of the device: agents of several nodes may be on one host. A device that
- * is mounted already has been looked at. blkid(8) says 2 where it finds nothing, also where it cannot read, so the beginning of the device
- * is read before. Of fsck(8), 4 says that errors are left; where the shell is killed, it repairs on though its output has no reader. The
- * shell has the lock and becomes mount(8): once it is killed, nothing is mounted any more.
+ * The steps of the kubelet (mount-utils, FormatAndMount), under a lock of the device, since agents of several nodes may share a host.
+ *
+ * A device that is mounted already is not checked again. blkid(8) exits with 2 when it finds nothing, also when it cannot read, so the
+ * script first reads the beginning of the device. fsck(8) exits with 4 when errors remain. SIGPIPE is ignored so that fsck(8) continues
+ * its repair when the shell is killed and its output has no reader. The shell holds the lock and is replaced by mount(8), so nothing is
+ * mounted after the shell was killed.
  */
 const SCRIPT = `
 trap '' PIPE
@@ -47,8 +49,8 @@ exec mount --no-canonicalize -t "$type" -o "$options" "$device" "$folder"
 `;
 
 /**
- * By programs of util-linux and e2fsprogs in this process's mount namespace. Needs CAP_SYS_ADMIN, and in a container a control group that
- * allows block devices.
+ * Mounts disks with programs of util-linux and e2fsprogs in this process's mount namespace. Needs CAP_SYS_ADMIN, and in a container a
+ * control group that allows block devices.
  */
 export const linuxDisks: DiskMounts = {
   mountDisk: async (folder, open, source, signal) => {
@@ -68,7 +70,7 @@ export const linuxDisks: DiskMounts = {
   },
 };
 
-/** As in `/proc/self/mountinfo`; the bits of both numbers are those of Linux. */
+/** `MAJOR:MINOR` of a device, as in `/proc/self/mountinfo`. Decodes Linux's layout of device numbers. */
 export function deviceNumber(rdev: number): string {
   const id = BigInt(rdev);
   const major = ((id >> 8n) & 0xfffn) | ((id >> 32n) & ~0xfffn);

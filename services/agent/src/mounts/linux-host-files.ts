@@ -10,7 +10,7 @@ import { usageOf } from '../files/tree-usage.ts';
 
 const FILE_MODE = 0o644;
 
-/** The files of the host whose file system begins at what `findRoot` returns: a path of this process, such as `hostRoot`'s. */
+/** The files of the host. `findRoot` returns the root of the host's file system as a path of this process; see `hostRoot`. */
 export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
   const opened = async (path: string, missing: Missing) => {
     await using root = await openOwned(`${await findRoot()}/.`, 'host');
@@ -56,20 +56,20 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
 }
 
 /**
- * The root of the host's file system, as this process may open it: that of the process that started this container, which is not
- * in its mount namespace. It needs the host's process namespace (`pid: host`) and CAP_SYS_PTRACE. AgentError 'FailedMount' without
- * these.
+ * The root of the host's file system, as a path that this process can open. It is the root of the nearest parent process in another mount
+ * namespace, which started this container. Needs the host's process namespace (`pid: host`) and CAP_SYS_PTRACE; AgentError 'FailedMount'
+ * without these.
  */
 export async function hostRoot(): Promise<string> {
   return `/proc/${await hostProcess()}/root`;
 }
 
-/** The host's network namespace: that of the same process. */
+/** The host's network namespace, found like `hostRoot`. */
 export async function hostNetwork(): Promise<string> {
   return `/proc/${await hostProcess()}/ns/net`;
 }
 
-/** The host's mount namespace: that of the same process, in which the engine resolves what containers mount. */
+/** The host's mount namespace, found like `hostRoot`. The engine resolves the paths of bind mounts in it. */
 export async function hostMountNamespace(): Promise<string> {
   return `/proc/${await hostProcess()}/ns/mnt`;
 }

@@ -11,22 +11,22 @@ import { runProgram, tryProgram } from './run-program.ts';
 const OWN_NETWORK = '/proc/self/ns/net';
 const NETWORK_FILE_SYSTEM = /^nfs4?$/;
 const UNMOUNT_MS = 60_000;
-/** The kernel asks no server for it. */
+/** Short, because a lazy unmount contacts no server. */
 const DETACH_MS = 10_000;
-/** Options of file systems in memory. The kernel knows `noswap` from 6.4 on. */
+/** Options of a tmpfs. The kernel supports `noswap` from 6.4 on. */
 const MEMORY_OPTIONS = ['nosuid', 'nodev'];
 const NOSWAP_KERNEL = [6, 4] as const;
 
-/** Where the engine's host is, for an agent that is in a container of it. */
+/** The namespaces of the engine's host, for an agent in a container. */
 export interface EngineHost {
-  /** The path of its network namespace. */
+  /** Returns the path of the host's network namespace. */
   readonly findNetwork: () => Promise<string>;
   readonly mounts: HostNamespace;
 }
 
 /**
- * Mounts by mount(8), in this process's mount namespace; what is opened on the host is bound in the host's, and servers are reached from
- * the host's network. Needs CAP_SYS_ADMIN.
+ * Mounts with mount(8) in this process's mount namespace. Files opened on the host are bound in the host's namespace, and network servers
+ * are reached from the host's network. Needs CAP_SYS_ADMIN.
  */
 export function linuxMounts(host?: EngineHost): HostMounts {
   return {
@@ -42,8 +42,8 @@ export function linuxMounts(host?: EngineHost): HostMounts {
 }
 
 /**
- * AgentError 'FailedMount' unless what is mounted in `folder` appears on the engine's host too: containers would be given what
- * lies under the mount there.
+ * AgentError 'FailedMount' unless mounts in `folder` propagate to the engine's host. Otherwise containers would get the files under the
+ * mount.
  */
 export async function checkPropagation(folder: string): Promise<void> {
   if (mountOf(await mountTable(), folder)?.propagation === 'shared') return;
@@ -80,7 +80,7 @@ function knowsNoswap(kernel: string): boolean {
   return major > NOSWAP_KERNEL[0] || (major === NOSWAP_KERNEL[0] && minor >= NOSWAP_KERNEL[1]);
 }
 
-/** A server of the network that is gone holds up an ordinary unmount without end. As kubelet, it is forced after a minute. */
+/** An unreachable network server blocks an ordinary unmount without a timeout. Like the kubelet, force the unmount after a minute. */
 async function unmountAll(folder: string): Promise<void> {
   const mounts = mountsBelow(await mountTable(), folder);
   if (mounts.length === 0) return;
@@ -109,7 +109,7 @@ async function remove(folder: string): Promise<void> {
   await removeFiles(folder);
 }
 
-/** Nothing must be mounted in it: that would be removed too. */
+/** Refuses to remove a folder with mounts, because their content would be removed, too. */
 async function removeFiles(folder: string): Promise<void> {
   const [left] = mountsBelow(await mountTable(), folder);
   if (left !== undefined) throw new AgentError('FailedMount', `${left.path} is still mounted`);
@@ -117,7 +117,7 @@ async function removeFiles(folder: string): Promise<void> {
     await rm(folder, { recursive: true, force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENAMETOOLONG') throw error;
-    // Nested deeper than a path can be long. rm(1) goes down folder by folder.
+    // The paths are longer than the kernel accepts. rm(1) descends folder by folder.
     await runProgram('rm', ['-rf', '--one-file-system', '--', folder]);
   }
 }

@@ -7,16 +7,16 @@ import { nfsAttempts, nfsFailure } from './nfs-options.ts';
 import { tryProgram } from './run-program.ts';
 import type { NetworkMounts, NfsSource } from '../runtime/host-mounts.ts';
 
-/** A server that is not there lets the kernel wait for minutes. */
+/** Without this limit, the kernel waits minutes for an unreachable server. */
 const MOUNT_MS = 60_000;
 const ANSWER_MS = 10_000;
-/** Where a program finds the first descriptor that it is given. */
+/** The path of the first extra descriptor in a child process. */
 const NETWORK = '/proc/self/fd/3';
 
 /**
- * NFS by the kernel, mounted in this process's mount namespace and in the network whose path `findNetwork` returns: that of the host, as
- * kubelet does. In its own network a mount would hang as soon as the agent's container is replaced. Needs CAP_SYS_ADMIN, for the host's
- * network also CAP_SYS_PTRACE.
+ * Mounts NFS in this process's mount namespace, and in the network namespace whose path `findNetwork` returns. Like in the kubelet, this
+ * is the host's network: in the agent's own network, a mount would hang when the agent's container is replaced. Needs CAP_SYS_ADMIN; for
+ * the host's network also CAP_SYS_PTRACE.
  */
 export function linuxNfs(findNetwork: () => Promise<string>): NetworkMounts {
   return {
@@ -38,7 +38,7 @@ export function linuxNfs(findNetwork: () => Promise<string>): NetworkMounts {
     },
     checkAnswers: async (folder, signal) => {
       if (!(await isMounted(folder))) throw new AgentError('FailedMount', 'the NFS volume is not mounted');
-      // In a process of its own, which can be killed.
+      // In a separate process, which can be killed when the server does not answer.
       const failure = await tryProgram('stat', ['--file-system', '--', folder], { timeoutMs: ANSWER_MS, signal });
       if (failure === undefined) return;
       throw new AgentError('FailedMount', 'the server of the NFS volume does not answer');
@@ -46,7 +46,7 @@ export function linuxNfs(findNetwork: () => Promise<string>): NetworkMounts {
   };
 }
 
-/** The kernel has loaded its module by now, where there is one: mount(2) asks for it. */
+/** Call it after a mount attempt: mount(2) makes the kernel load its NFS module if there is one. */
 async function checkKernel(): Promise<void> {
   if (/^(?:nodev)?\s*nfs4?$/m.test(await readFile('/proc/filesystems', 'utf8'))) return;
   throw new AgentError(

@@ -5,11 +5,11 @@ import { isAbsolute, relative } from 'node:path';
 export interface Mount {
   readonly path: string;
   readonly fileSystem: string;
-  /** Whether mounts below it appear in other namespaces too, such as the engine's. */
+  /** Whether mounts below it also appear in other namespaces, such as the engine's. */
   readonly propagation: 'shared' | 'none';
 }
 
-/** The mounts of this process's mount namespace. It waits for no file system, also where a server is gone. */
+/** The mounts of this process's mount namespace. Reading them never blocks, even when a network server is unreachable. */
 export async function mountTable(): Promise<readonly Mount[]> {
   return parseMountTable(await readFile('/proc/self/mountinfo', 'utf8'));
 }
@@ -32,14 +32,14 @@ export function parseMountTable(text: string): readonly Mount[] {
     });
 }
 
-/** The mounts at and below `folder`, those mounted last first: in this order they can be unmounted. */
+/** The mounts at and below `folder`, last mounted first: the order for unmounting. */
 export function mountsBelow(table: readonly Mount[], folder: string): readonly Mount[] {
   return table.filter(({ path }) => isWithin(path, folder)).toReversed();
 }
 
-/** The mount that `path` lies on. */
+/** The mount that contains `path`. */
 export function mountOf(table: readonly Mount[], path: string): Mount | undefined {
-  // Of equally long ones the last: it covers those before it.
+  // For equally long paths, the last mount covers the earlier ones.
   return table
     .filter((mount) => isWithin(path, mount.path))
     .reduce<Mount | undefined>(
@@ -53,18 +53,18 @@ function isWithin(path: string, folder: string): boolean {
   return rest !== '..' && !rest.startsWith('../') && !isAbsolute(rest);
 }
 
-/** The kernel writes space, tab, newline and backslash in octal. */
+/** The kernel escapes space, tab, newline and backslash as octal numbers. */
 function unescape(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** A line of fstab(5) that binds `source` to `target`, with a propagation of mount(8). */
+/** An fstab(5) entry that binds `source` to `target`, with an optional propagation. */
 export function bindEntry(source: string, target: string, propagation?: 'private' | 'slave'): string {
   const options = propagation === undefined ? 'bind' : `bind,${propagation}`;
   return `${escape(source)} ${escape(target)} none ${options} 0 0\n`;
 }
 
-/** White space ends a field, and # at its beginning makes a comment: they are written as octal numbers. */
+/** Escapes white space, which ends a field, `#`, which starts a comment, and backslash as octal numbers. */
 function escape(text: string): string {
   return text.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }

@@ -1,52 +1,54 @@
 /**
- * Opens what a pod names inside its volume, which the pod itself may change at any moment, or on the engine's host. Each component is opened relative
- * to the open folder before it, and the kernel follows no link: a swap of a folder for a link is met as a link. Links are
- * resolved here, by the same steps: only as far as they stay in the volume, or as the host itself resolves them.
+ * Opens paths that a pod names inside its volume, which the pod may change at any moment, or on the engine's host. Each component is
+ * opened relative to its open parent folder, without following links in the kernel. So if a pod replaces a folder by a link, the link is
+ * detected. Links are resolved here by the same steps, and only as far as they stay in the volume, or as the host itself would resolve
+ * them.
  */
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { OpenedPath } from '../runtime/host-files.ts';
 
-/** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
+/** Linux's O_PATH: the descriptor names the file without opening it. So a FIFO does not block, and a device has no side effects. */
 const O_PATH = 0o10000000;
 const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
 const REFUSED = 'CreateContainerConfigError';
-/** As many links as the kernel follows in one path. */
+/** The kernel's limit of links in one path. */
 const MAX_LINKS = 40;
-/** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
+/** The limit of nested folders. Each folder on the path stays open, and a pod must not use up the agent's descriptors. */
 const MAX_DEPTH = 128;
-/** Of folders that are made on the host. */
+/** The mode of folders that are created on the host. */
 const HOST_FOLDER_MODE = 0o755;
-/** Names of all links on the way together. */
+/** The limit of path components, including those of all links on the path. */
 const MAX_NAMES = 1024;
 
-/** Whether a component that is missing is made, as a folder with the mode of the volume's root. */
+/** Whether to create a missing component, as a folder with the mode of the volume's root. */
 export type Missing = 'create' | 'refuse';
 
 /**
- * Where links may lead. `volume`: to what is inside the root, and devices are refused. `host`: the root is that of a host's file
- * system, absolute links begin there again, and `..` stays there.
+ * Where links may lead. `volume`: only inside the root; devices are refused. `host`: the root is a host's root directory; absolute links
+ * start there, and `..` does not leave it.
  */
 type Bounds = 'volume' | 'host';
 
-/** Opens a folder or file at a path in which no pod can change a component. Its last component must not be a link. */
+/** Opens a path in which pods cannot change any component. The last component must not be a link. */
 export async function openOwned(path: string, namespace: OpenedPath['namespace'] = 'own'): Promise<OpenedPath> {
   const { handle, stats } = await openName(path);
   return await openedOrClosed(handle, stats, path, namespace);
 }
 
 /**
- * Opens `subPath` inside `root`. AgentError 'CreateContainerConfigError' when it leads out of `root`, leads through something
- * that is no folder, or ends at a device; when it is missing behind a link, even with `create`: nothing is made through a link.
+ * Opens `subPath` inside `root`. AgentError 'CreateContainerConfigError' when the path leads out of `root`, leads through something that
+ * is not a folder, ends at a device, or is missing behind a link. The last case also fails with `create`, since nothing is created
+ * through a link.
  */
 export async function openBeneath(root: OpenedPath, subPath: string, missing: Missing): Promise<OpenedPath> {
   return await walked(new Walk(root, subPath, missing, 'volume'));
 }
 
 /**
- * Opens `path` as a host resolves it whose file system begins at `root`. Undefined when it is missing and not to be created.
- * AgentError 'CreateContainerConfigError' for a path that cannot be opened.
+ * Opens `path` as a host resolves it whose root directory is `root`. Undefined when it is missing and `missing` is `refuse`. AgentError
+ * 'CreateContainerConfigError' for a path that cannot be opened.
  */
 export async function openOnHost(root: OpenedPath, path: string, missing: Missing): Promise<OpenedPath | undefined> {
   try {
@@ -58,7 +60,7 @@ export async function openOnHost(root: OpenedPath, path: string, missing: Missin
 }
 
 /**
- * Opens `path` inside an image whose files begin at `root`: as a container of the image resolves it, so that links stay in the image.
+ * Opens `path` inside an image whose files begin at `root`. Links resolve as in a container of the image, so they stay in the image.
  * AgentError 'CreateContainerConfigError' for a path that is missing or cannot be opened.
  */
 export async function openInImage(root: OpenedPath, path: string): Promise<OpenedPath> {
@@ -73,18 +75,18 @@ async function walked(walk: Walk): Promise<OpenedPath> {
   }
 }
 
-/** The end of a walk at a component that does not exist. */
+/** Thrown at a component that does not exist. */
 class MissingPath extends AgentError {}
 
-/** One walk from a volume's root. The open folders on the way are kept, since `..` of a link goes back to them. */
+/** Resolves one path from a volume's root. Keeps the folders on the path open, since `..` in a link returns to them. */
 class Walk {
   readonly #root: OpenedPath;
   readonly #subPath: string;
   readonly #missing: Missing;
   readonly #bounds: Bounds;
-  /** Names that are still to be opened, in order. */
+  /** Names that still have to be opened, in order. */
   readonly #names: string[];
-  /** The folders from below the root to the current one. */
+  /** The open folders from below the root to the current one. */
   readonly #folders: FileHandle[] = [];
   #links = 0;
   #opened = 0;
@@ -122,7 +124,7 @@ class Walk {
     await folder?.close();
   }
 
-  /** Goes into a folder or replaces a link by the names of its target. What is neither is returned: it must be the end. */
+  /** Enters a folder, or replaces a link by the names of its target. Returns any other file; it must be the last component. */
   async #enter(name: string): Promise<OpenedPath | undefined> {
     const path = this.#pathOf(name);
     const { handle, stats } = await this.#openOrMake(path);
@@ -151,13 +153,13 @@ class Walk {
     try {
       await mkdir(path);
     } catch (error) {
-      // The pod has made something there in the meantime: it is opened as what it is.
+      // The pod has created something here in the meantime. Open that; its type is checked.
       if (codeOf(error) !== 'EEXIST') throw unreadable(this.#subPath, error);
     }
     const mode = this.#bounds === 'host' ? HOST_FOLDER_MODE : (await this.#root.stat()).mode;
     const made = await openFolder(path, this.#subPath);
     try {
-      // Through the descriptor: the mode belongs to what was opened, not to what has the name now.
+      // By descriptor: this sets the mode of the opened folder, even if the name now refers to something else.
       await chmod(`/proc/self/fd/${made.handle.fd}`, mode & 0o7777);
     } catch (error) {
       await made.handle.close();
@@ -204,7 +206,7 @@ async function openFolder(path: string, subPath: string) {
   }
 }
 
-/** What was opened. A link or a device is closed and refused. */
+/** Returns the opened file. Closes and refuses a link or a device. */
 async function openedOrClosed(
   handle: FileHandle,
   stats: Stats,
@@ -218,7 +220,7 @@ async function openedOrClosed(
   return openedAs(handle, stats.isDirectory() ? 'folder' : 'file', namespace);
 }
 
-/** What an open file or folder is to those who bind it. It is closed with the result. */
+/** Wraps an open file or folder for binding. Disposing of the result closes it. */
 export function openedAs(handle: FileHandle, kind: OpenedPath['kind'], namespace: OpenedPath['namespace']): OpenedPath {
   return { fd: handle.fd, kind, namespace, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
 }

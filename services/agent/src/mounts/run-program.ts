@@ -2,24 +2,24 @@ import { spawn } from 'node:child_process';
 import { onAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 
-/** What waits in the kernel for a server may not end though it is killed. */
+/** How long to wait for a killed program. It may not end while it waits in the kernel for a server. */
 const KILL_MS = 1_000;
-/** What is kept of an error output: its beginning. What checks a disk may say as much as there is on the disk. */
+/** The limit of kept error output; the rest is dropped. A program that checks a disk may write very much. */
 const MAX_OUTPUT = 4096;
 
 export interface ProgramOptions {
-  /** Its descriptors from 3 on. */
+  /** The program's descriptors, from 3 on. */
   readonly fds?: readonly number[];
-  /** It is killed after this time, and left alone where it does not end then. */
+  /** Kills the program after this time. The call does not wait for a program that ignores the kill. */
   readonly timeoutMs?: number;
-  /** It is killed when this is aborted, and left alone where it does not end then. */
+  /** Kills the program when aborted. The call does not wait for a program that ignores the kill. */
   readonly signal?: AbortSignal;
 }
 
-/** How a program ended: undefined where it was well, else the beginning of its error output, or that it was killed for its time. */
+/** How a program failed, with the beginning of its error output; undefined on success. `timeout`: it was killed after `timeoutMs`. */
 export type ProgramFailure = { readonly kind: 'failed' | 'timeout'; readonly output: string } | undefined;
 
-/** Runs a program to its end. AgentError 'FailedMount' when it cannot be started; rejects with the signal's reason. */
+/** Runs a program to its end. AgentError 'FailedMount' when it cannot be started. Rejects with the reason of `signal`. */
 export async function tryProgram(
   program: string,
   args: readonly string[],
@@ -57,7 +57,7 @@ export async function tryProgram(
   }
 }
 
-/** The same. AgentError 'FailedMount' with its error output where it fails. */
+/** Like `tryProgram`. AgentError 'FailedMount' with the error output when the program fails. */
 export async function runProgram(
   program: string,
   args: readonly string[],

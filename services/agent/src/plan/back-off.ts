@@ -3,10 +3,10 @@ import { AgentError } from '../runtime/agent-error.ts';
 
 const PULL = { initialMs: 10_000, maxMs: 300_000, jitter: 0 };
 const OTHER = { initialMs: 1_000, maxMs: 30_000, jitter: 0.1 };
-/** Failures before the container could be created. */
+/** Reasons of failures before the container could be created. */
 const IMAGE_REASONS: ReadonlySet<string> = new Set(['ErrImagePull', 'ErrImageNeverPull', 'InvalidImageName']);
 
-/** A step that failed and is tried again at `retryAt`. */
+/** A failed step; it is tried again at `retryAt`. */
 export interface BackOffEntry {
   /** Kubernetes' waiting reason: ErrImagePull, CreateContainerConfigError, … */
   readonly reason: string;
@@ -21,7 +21,7 @@ export function isImageFailure({ reason }: BackOffEntry): boolean {
   return IMAGE_REASONS.has(reason);
 }
 
-/** The entry for a failed step: it waits longer after each failure in a row with the same reason. */
+/** The entry for a failed step. The delay grows with each consecutive failure of the same reason. */
 export function backOffAfter(
   error: unknown,
   before: BackOffEntry | undefined,

@@ -5,18 +5,19 @@ import type { SandboxState } from '../runtime/sandboxes.ts';
 import { initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { containerId } from '../runtime/labels.ts';
 
-/** An engine that shuts down ends a pod's sandbox and containers within this time of each other, in any order. */
+/** When an engine shuts down, a pod's sandbox and containers end within this time of each other, in any order. */
 const SHUTDOWN_MS = 10_000;
 const KILLED = 137;
 
 /**
- * The engine's state with corrected exit codes, of a pod that has not ended. Of one that has, the agent itself stopped the sandbox.
+ * Corrects the exit codes in the engine's state of a running pod. For an ended pod nothing is corrected, because the agent itself stopped
+ * the sandbox.
  *
- * - A container that was stopped for its new resources where exit code 0 ends it, or ended because its sandbox did (the engine was shut
- *   down, or the sandbox was killed), has not succeeded, even with exit code 0. That is known by `killed`, for the next agent by the pod's
- *   status, or while the sandbox is there by when that ended.
- * - An init container has succeeded when its sandbox has main containers: no other exit code lets them begin. Another one is of a run
- *   that was started from outside, which is stopped, and must not make the pod fail.
+ * - A container with exit code 0 has not succeeded when it was killed. It may have been stopped for new resources, or it ended with its
+ *   sandbox, because the engine shut down or the sandbox was killed. Sources: `killed`, the pod's status for an agent that was restarted,
+ *   or the end of the sandbox while the sandbox exists.
+ * - An init container has succeeded when its sandbox has main containers, since they start only after its success. Another exit code
+ *   comes from a run that was started from outside and then stopped, and must not fail the pod.
  */
 export function interpretEnds(
   pod: Pod | undefined,
@@ -41,7 +42,7 @@ export function interpretEnds(
   return { ...state, containers };
 }
 
-/** Ids of containers that `interpreted` says were killed, and `listed` does not. */
+/** Ids of containers that are killed in `interpreted` but not in `listed`. */
 export function killedIn(listed: PodState | undefined, interpreted: PodState | undefined): readonly string[] {
   const codes = new Map((listed?.containers ?? []).map(({ id, exitCode }) => [id, exitCode]));
   return (interpreted?.containers ?? []).flatMap(({ id, exitCode }) =>
@@ -55,7 +56,7 @@ function endedWithSandbox(container: ContainerState, sandboxes: readonly Sandbox
   return (container.finishedAt ?? 0) >= sandbox.finishedAt - SHUTDOWN_MS;
 }
 
-/** An agent before this one knew it. */
+/** Whether the pod's status, written by an earlier agent, shows the container as killed. */
 function wasReportedKilled(pod: Pod, container: ContainerState): boolean {
   const { state, lastState } = containerStatusOf(pod, container.name) ?? {};
   return [state?.terminated, lastState?.terminated].some(

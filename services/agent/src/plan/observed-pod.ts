@@ -9,7 +9,7 @@ import { shouldRestart } from '../spec/restart-policy.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { isRemovedForRestart, RESTARTING_ALL } from './restarted-containers.ts';
 
-/** What a plan for a running pod is computed from. */
+/** The input of a plan for a running pod. */
 export interface ObservedPod {
   readonly pod: Pod;
   /** Newest attempts first. */
@@ -21,7 +21,7 @@ export interface ObservedPod {
   readonly group?: PodGroupState;
 }
 
-/** The same with the sandbox that runs. */
+/** An observed pod with a running sandbox. */
 export interface PodInSandbox extends ObservedPod {
   readonly sandbox: SandboxState;
 }
@@ -34,7 +34,7 @@ export function latestAttempt(
   return containers.find((container) => container.name === name);
 }
 
-/** Whether the pod's sandbox has main containers: its init containers had succeeded then. */
+/** Whether the pod's sandbox has main containers, which means that its init containers have succeeded. */
 export function hasStartedMain({ pod, containers, sandbox }: PodInSandbox): boolean {
   return mainContainersOf(pod).some(({ container }) =>
     containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
@@ -42,8 +42,8 @@ export function hasStartedMain({ pod, containers, sandbox }: PodInSandbox): bool
 }
 
 /**
- * The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. Undefined for one
- * that was removed, or stopped, to be started again.
+ * The exit code of an ended container: from the engine, or from the pod's status when the container was removed. Undefined for a
+ * container that was removed or stopped in order to start it again.
  */
 export function exitCodeOf(observed: ObservedPod, name: string): number | undefined {
   const latest = latestAttempt(observed, name);
@@ -56,9 +56,9 @@ export function exitCodeOf(observed: ObservedPod, name: string): number | undefi
 }
 
 /**
- * The number of the next attempt: one more than the engine has, or than was reported for a removed container. One that was reported
- * between its creation and its start does not count: an agent that died there restarted nothing. A container that waits for a restart of
- * all is reported with the number of its next attempt.
+ * The number of the next attempt: one more than the engine's latest, or than the status reports for a removed container. A reported
+ * attempt without a start does not count: the agent died between creating and starting it. A container that waits for a restart of all
+ * containers is already reported with the number of its next attempt.
  */
 export function nextAttempt(observed: ObservedPod, name: string): number {
   const status = reportedStatus(observed.pod, name);
@@ -78,7 +78,7 @@ export function startsNoMore(observed: ObservedPod): boolean {
   return over || hasFailedInit(observed);
 }
 
-/** Whether an init container failed that is not restarted. */
+/** Whether an init container has failed and is not restarted. */
 function hasFailedInit(observed: ObservedPod): boolean {
   return initContainersOf(observed.pod).some((item) => {
     const latest = latestAttempt(observed, item.container.name);

@@ -17,7 +17,8 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   planResize(draft, observed);
   prune(draft, containers);
   if (startsNoMore(observed)) {
-    // Volumes that cannot be mounted any more hold no sidecar up. What a rule stops is stopped once.
+    // Before the volumes are checked: volumes that can no longer be mounted must not keep sidecars running. Containers that a rule stops
+    // already are skipped.
     const { memory, now } = observed;
     const stopped = new Set(draft.actions.flatMap((action) => (action.kind === 'stopContainer' ? [action.id] : [])));
     const left = containers.filter(({ id, state }) => state === 'running' && !stopped.has(id));
@@ -30,7 +31,7 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   if (!hasStarted && !planInit(draft, observed)) return;
   const sidecars = initContainersOf(pod).filter(({ role }) => role === 'sidecar');
   for (const item of [...(hasStarted ? sidecars : []), ...mainContainersOf(pod)]) {
-    // The containers after one with a postStart hook start when that has ended, as with kubelet.
+    // Like in the kubelet, the containers after one with a postStart hook start when the hook has ended.
     if (planStart(draft, observed, item) === 'starts' && item.container.lifecycle?.postStart !== undefined) return;
   }
 }
@@ -45,7 +46,7 @@ function prune(draft: PlanDraft, containers: readonly ContainerState[]): void {
   }
 }
 
-/** Starts each ephemeral container once, whether or not the pod is initialized. */
+/** Starts each ephemeral container once, whether or not the init containers have completed. */
 function planEphemeral(draft: PlanDraft, observed: PodInSandbox): void {
   const known = new Set((observed.pod.status?.ephemeralContainerStatuses ?? []).flatMap(startedName));
   for (const item of ephemeralContainersOf(observed.pod)) {
@@ -58,7 +59,7 @@ function startedName({ name, containerID }: ContainerStatus): readonly string[] 
   return containerID === undefined ? [] : [name];
 }
 
-/** Starts the next init container that is due. True when all are done and the main ones may start. */
+/** Starts the next init container. True when all are done and the main containers may start. */
 function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
   const { pod, sandbox, memory } = observed;
   for (const item of initContainersOf(pod)) {
@@ -80,10 +81,7 @@ function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
   return true;
 }
 
-/**
- * True when the volumes are ready. A restarted agent brings the volumes of running containers up to date before it starts
- * anything.
- */
+/** True when the volumes are ready. A restarted agent first updates the volumes of running containers, before it starts anything. */
 export function planVolumes(draft: PlanDraft, { memory: { volumes }, now }: ObservedPod): boolean {
   if (volumes === 'ready') return true;
   if (typeof volumes === 'object' && now < volumes.retryAt) draft.requeue(volumes.retryAt);

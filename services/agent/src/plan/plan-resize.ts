@@ -9,14 +9,14 @@ import type { PlanDraft } from './pod-plan.ts';
 import { containerId } from '../runtime/labels.ts';
 import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
-/** How often a resize that the node has no room for is judged again. */
+/** How often a deferred resize is checked again. */
 const RETRY_DEFERRED_MS = 10_000;
 
 const FIELDS = ['cpuShares', 'cpuQuotaMicros', 'memoryBytes'] as const;
 
 /**
- * Gives the pod's control group and running containers the resources of their spec, as far as a container's policy does not ask for a
- * restart. No container has more than its pod at any time, which the kernel would refuse.
+ * Applies the resources of the spec to the pod's control group and to running containers, except where a container's resize policy
+ * requires a restart. At no time does a container have a higher limit than its pod, which the kernel would refuse.
  */
 export function planResize(draft: PlanDraft, observed: PodInSandbox): void {
   const { pod, memory, now } = observed;
@@ -60,8 +60,8 @@ export function resizeRestarts(pod: Pod, running: ContainerState, { container }:
 }
 
 /**
- * Whether the container has to be restarted for its new memory request. The engine knows no such request: what the container was started
- * with is what was reported of it.
+ * Whether a new memory request requires a restart of the container. The engine does not store requests, so the container's reported
+ * resources are compared.
  */
 export function restartsForRequest(
   container: Container,
@@ -81,7 +81,7 @@ function restartsFor({ resizePolicy = [] }: Container, resource: string): boolea
   );
 }
 
-/** Running containers whose resources are not those of their spec. */
+/** Running containers whose resources differ from their spec. */
 export function resized({ pod, containers }: Pick<PodInSandbox, 'pod' | 'containers'>): readonly {
   readonly running: ContainerState;
   readonly item: PodContainer;

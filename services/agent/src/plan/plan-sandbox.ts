@@ -6,8 +6,8 @@ import { type ContainerStart, PlanDraft } from './pod-plan.ts';
 import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 
 /**
- * For a pod without a running sandbox: stops what still runs, mounts volumes, then creates the next sandbox. What is new gets all that at
- * once.
+ * For a pod without a running sandbox: stops running containers, mounts the volumes, then creates the next sandbox. A new pod gets
+ * volumes, sandbox and first containers in one action.
  */
 export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
   const { pod, containers, sandboxes, memory, now } = observed;
@@ -37,13 +37,13 @@ export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
   draft.actions.push({ kind: 'createSandbox', attempt, volumes: 'mounted', first: [] });
 }
 
-/** Whether nothing of the pod was made, nor failed, before. */
+/** Whether nothing of the pod was created or has failed before. */
 function isNew({ containers, sandboxes, memory }: ObservedPod): boolean {
   const isUntried = memory.sandbox === undefined && typeof memory.volumes === 'string';
   return isUntried && containers.length === 0 && sandboxes.length === 0;
 }
 
-/** The containers that start as soon as the pod has its volumes and its first sandbox. */
+/** The containers that start as soon as the pod has its volumes and first sandbox. */
 function firstContainers(observed: ObservedPod): readonly ContainerStart[] {
   const { memory, now } = observed;
   const sandbox = { id: '', attempt: 0, state: 'running', group: 'engine', createdAt: now, address: '' } as const;

@@ -7,7 +7,7 @@ import type { PodMemory } from './pod-memory.ts';
 import type { PlanDraft, PodGoal } from './pod-plan.ts';
 import { stopContainer } from './stop-rules.ts';
 
-/** What the containers of a pod are ended by. */
+/** Parameters for ending the containers of a pod. */
 export interface PodEnd {
   readonly pod: Pod | undefined;
   readonly memory: PodMemory;
@@ -15,12 +15,12 @@ export interface PodEnd {
   readonly now: Instant;
 }
 
-/** What of a pod is in the engine. */
+/** Everything of a pod that exists in the engine. */
 type PodRemains = Pick<PodState, 'containers' | 'sandboxes' | 'imageHolds'>;
 
 /**
- * Ends a pod in order: containers stop; then an ended pod loses its sandbox and keeps its containers as long as the node has room for
- * them, a deleted one loses everything and is released when nothing is left.
+ * Ends a pod in order. First its containers stop. Then, an ended pod loses its sandbox, and its containers stay as long as the node has
+ * room for them; a deleted pod loses everything and is released when nothing is left.
  */
 export function planStop(draft: PlanDraft, remains: PodRemains, goal: PodGoal, end: PodEnd): void {
   const { containers, sandboxes, imageHolds } = remains;
@@ -37,7 +37,7 @@ export function planStop(draft: PlanDraft, remains: PodRemains, goal: PodGoal, e
   if (containers.length + sandboxes.length + imageHolds.length === 0) draft.actions.push({ kind: 'release' });
 }
 
-/** Only when the API knows how the pod has ended: its status is all that is left then. */
+/** Only once the API has the pod's final status, since nothing else will be left of the pod. */
 function isReclaimed({ pod, memory }: PodEnd): boolean {
   return memory.remains === 'reclaimed' && hasEnded(pod);
 }
@@ -49,8 +49,8 @@ function removeAll(draft: PlanDraft, { containers, sandboxes, imageHolds }: PodR
 }
 
 /**
- * Stops these containers of a pod that has no more use for any of them. All preStop hooks run at once; the stop signal of a sidecar
- * waits until the main containers and the sidecars after it have ended, or the grace period has.
+ * Stops these containers of a pod that needs none of them any more. All preStop hooks run at once. The stop signal of a sidecar waits
+ * until the main containers and the later sidecars have ended, or the grace period is over.
  */
 export function endContainers(draft: PlanDraft, running: readonly ContainerState[], end: PodEnd): void {
   const { pod, memory, graceSeconds, now } = end;
@@ -59,7 +59,7 @@ export function endContainers(draft: PlanDraft, running: readonly ContainerState
     const { id, name } = container;
     const stopping = memory.stopping.get(id);
     const signalled = isHeldUp(pod, name, names) ? 'in-its-turn' : 'after-hook';
-    // Stopping already, unless the grace period was shortened since.
+    // Skip containers that are stopping already, unless the grace period was shortened since.
     if (stopping === undefined || stopping.killAt > now + graceSeconds * 1000) {
       const spec = pod === undefined ? undefined : containerNamed(pod, name);
       const cause = { reason: 'Killing', message: `Stopping container ${name}` } as const;
@@ -71,7 +71,7 @@ export function endContainers(draft: PlanDraft, running: readonly ContainerState
   }
 }
 
-/** Whether containers run that this one has to outlive. */
+/** Whether containers are running that must end before this one. */
 function isHeldUp(pod: Pod | undefined, name: string, running: ReadonlySet<string>): boolean {
   if (pod === undefined) return false;
   const before = initContainersOf(pod);

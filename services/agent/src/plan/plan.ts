@@ -14,22 +14,22 @@ import { crashLoopBackOff, restartAt } from './restart-delay.ts';
 import { isRemovedForRestart, ownStates, RESTARTING_ALL, restartSources } from './restarted-containers.ts';
 import { stopContainer } from './stop-rules.ts';
 
-/** For containers without labels and objects to take it from. */
+/** For containers without a grace period in their labels and without a pod object. */
 const DEFAULT_GRACE_SECONDS = 30;
 
 /**
- * The next actions for a pod, read from top to bottom:
+ * The next actions for a pod. The rules apply from top to bottom:
  *
- * 1. `goal`: is it to run, to end or to be deleted? Without an object it is deleted, with the grace that its containers carry, at most
- *    the default.
- * 2. `plan-unpause`: whatever is to come, nothing of it stays paused.
+ * 1. `goal`: whether the pod is to run, to end or to be deleted. A pod without an object is deleted, with the grace period of its
+ *    containers' labels, limited to the default.
+ * 2. `plan-unpause`: paused containers and sandboxes are resumed in any case.
  * 3. `plan-stop`: how a pod ends.
- * 4. `restart-all`: how all its containers are restarted since one has exited.
- * 5. `plan-sandbox`: how it gets volumes and a sandbox.
+ * 4. `restart-all`: how all containers are restarted after one of them exited.
+ * 5. `plan-sandbox`: how the pod gets volumes and a sandbox.
  * 6. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
  *
- * Steps that depend on each other come in successive plans. Planning again after applying one moves on; a pod that is as its
- * object says gets no action.
+ * Steps that depend on each other come in successive plans: apply one plan, then plan again. A pod that matches its object gets no
+ * action.
  */
 export function computePodActions(
   pod: Pod | undefined,
@@ -60,15 +60,15 @@ export function computePodActions(
 }
 
 /**
- * A pod of the API without an object was deleted by force: no policy, quota or eviction applies to it any more, so that it may not choose how
- * long it stays.
+ * The grace period of a pod without an object, at most the default. Such a pod was deleted by force, so no policy, quota or eviction
+ * limits it any more, and it must not choose how long it stays. Static pods keep their own grace period.
  */
 function graceWithoutObject(state: PodState | undefined): number {
   const own = state?.graceSeconds ?? DEFAULT_GRACE_SECONDS;
   return isStaticUid(state?.identity.uid ?? '') ? own : Math.min(own, DEFAULT_GRACE_SECONDS);
 }
 
-/** What is to become of a pod; without an object it is deleted, and one that the node rejects or evicts ends. */
+/** The goal for a pod. A pod without an object is deleted; a pod that the node rejects or evicts ends. */
 function goalOf(
   pod: Pod | undefined,
   { rejection, eviction }: Pick<PodMemory, 'rejection' | 'eviction'>,
@@ -80,7 +80,7 @@ function goalOf(
   return deadline !== undefined && now >= deadline ? 'end' : 'run';
 }
 
-/** When a pod with `activeDeadlineSeconds` has been active for too long. */
+/** When a pod exceeds its `activeDeadlineSeconds`; undefined without one. */
 export function activeDeadline(pod: Pod): Instant | undefined {
   const seconds = pod.spec?.activeDeadlineSeconds;
   const start = pod.status?.startTime;
@@ -88,8 +88,8 @@ export function activeDeadline(pod: Pod): Instant | undefined {
 }
 
 /**
- * Lets paused parts of a pod go on. The API has no word for a paused container: it would be shown as running, and without probes as
- * ready, while it does nothing. Who pauses one for a moment, as `docker commit` does, finds it unpaused.
+ * Resumes paused parts of a pod. The API cannot represent a paused container: it would be shown as running, and as ready without probes,
+ * while it does nothing. This also resumes a container that is paused only briefly, such as by `docker commit`.
  */
 function planUnpause(draft: PlanDraft, { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>): void {
   for (const { id, activity } of sandboxes) if (activity === 'paused') draft.actions.push({ kind: 'unpause', id });
@@ -97,13 +97,13 @@ function planUnpause(draft: PlanDraft, { containers, sandboxes }: Pick<PodState,
     if (activity === 'paused') draft.actions.push({ kind: 'unpause', id, name });
 }
 
-/** Kubelet's Event. */
+/** The kubelet's Event. */
 const KILLING = { reason: 'Killing', message: 'killing' } as const;
 
 /**
- * Removes all containers of a pod of which one has exited by a rule that restarts all: what runs is killed without hooks and grace, as by
- * kubelet; what has exited by such a rule goes last, when the delay before its restart is over. Volumes, sandbox and ephemeral containers
- * stay. False when there is none.
+ * Removes all containers of a pod when one has exited by a rule that restarts all containers. Running containers are killed without hooks
+ * and grace period, like in the kubelet. The exited container is removed last, when its restart delay is over. Volumes, sandbox and
+ * ephemeral containers stay. Returns false when no such rule applies.
  */
 function planRestartOfAll(draft: PlanDraft, observed: ObservedPod): boolean {
   const { pod, containers, memory, now } = observed;

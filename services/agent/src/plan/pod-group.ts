@@ -2,15 +2,16 @@ import type { Pod } from '@gantry/objects';
 import type { PodGroupState, ResourceLimits } from '../runtime/pod-groups.ts';
 import { podResources } from '../spec/resources.ts';
 
-/** Whether a pod's control group is held to something else than its spec says. One without a group is held to nothing. */
+/** Whether the limits of a pod's control group differ from its spec; false without a group. */
 export function isGroupResized(pod: Pod, group: PodGroupState | undefined): boolean {
   const wanted = podResources(pod);
   return wanted !== undefined && group !== undefined && !isHeld(wanted, group);
 }
 
 /**
- * What a pod's control group is to be held to next; undefined where it stays as it is. `containers` says whether all containers have the
- * resources of the spec: until then the group has the larger of both, since no container may have more than its pod.
+ * The next limits of a pod's control group; undefined when it needs no change. `containers` says whether all containers have the
+ * resources of their spec. Until then the group gets the larger of old and new limits, since no container may have a higher limit than
+ * its pod.
  */
 export function nextGroupLimits(
   pod: Pod,
@@ -36,7 +37,7 @@ function isClose(one: number | undefined, other: number | undefined, precision: 
   return one === other || (one !== undefined && other !== undefined && Math.abs(one - other) < precision);
 }
 
-/** Field by field; no limit is the largest. */
+/** The larger value of each field; an absent limit is the largest. */
 function largerOf(one: ResourceLimits, other: ResourceLimits): ResourceLimits {
   const limits = (['cpuQuotaMicros', 'memoryBytes'] as const).flatMap((field) => {
     const [left, right] = [one[field], other[field]];

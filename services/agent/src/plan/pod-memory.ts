@@ -6,78 +6,80 @@ import type { BackOffEntry } from './back-off.ts';
 import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
 import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
-/** How far the stop of a container is. */
+/** The progress of stopping a container. */
 export interface Stopping {
-  /** `hook`: its preStop hook runs. `turn`: it waits until it may be signalled. `signal`: it was signalled. */
+  /** `hook`: its preStop hook runs. `turn`: it waits until its stop signal may be sent. `signal`: the stop signal was sent. */
   readonly phase: 'hook' | 'turn' | 'signal';
-  /** When SIGKILL is due. */
+  /** When SIGKILL is sent. */
   readonly killAt: Instant;
 }
 
-/** An update of pod-level resources: not repeated before `retryAt`. */
+/** An update of pod-level resources. It is not repeated before `retryAt`. */
 export interface GroupUpdateAttempt {
   readonly resources: ResourceLimits;
   readonly retryAt: Instant;
-  /** Why it was refused. */
+  /** Why it failed. */
   readonly failure?: BackOffEntry;
 }
 
-/** The same of a container's resources, which the engine may show late. */
+/** An update of a container's resources. The engine may show the result late. */
 export interface UpdateAttempt extends GroupUpdateAttempt {
   readonly containerId: string;
 }
 
-/** That this node evicts a pod. */
+/** The eviction of a pod by this node. */
 export interface Eviction {
-  /** Of the pod's status and its Event. */
+  /** The message in the pod's status and its Event. */
   readonly message: string;
-  /** At most; the pod's own may be shorter. */
+  /** An upper limit; the pod's own grace period may be shorter. */
   readonly graceSeconds: number;
-  /** A pod is not to blame for what the node is short of, nor for a critical pod: its condition says that it was disrupted. */
+  /** For `node-pressure` and `critical-pod` the pod is not the cause, so its condition reports a disruption. */
   readonly cause: 'own-limit' | 'node-pressure' | 'critical-pod';
 }
 
-/** The reason in the pod's status, and of its Event. */
+/** The reason in the pod's status and of its Event. */
 export function evictionReason({ cause }: Eviction): 'Evicted' | 'Preempting' {
   return cause === 'critical-pod' ? 'Preempting' : 'Evicted';
 }
 
-/** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
+/** A worker's state besides API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
 export interface PodMemory {
-  /** By the ids of the containers that are being stopped. */
+  /** Containers that are being stopped, by container id. */
   readonly stopping: ReadonlyMap<string, Stopping>;
-  /** Ids of containers that were stopped for their new resources: they are started again, whatever their exit code is. */
+  /** Ids of containers that were stopped for new resources. They are started again, whatever their exit codes are. */
   readonly resized: ReadonlySet<string>;
   /** Ids of containers whose postStart hook failed. */
   readonly failedPostStart: ReadonlySet<string>;
-  /** Container name → why it could not be started. */
+  /** Failed starts, by container name. */
   readonly backOffs: ReadonlyMap<string, BackOffEntry>;
   readonly volumes: 'absent' | 'ready' | BackOffEntry;
-  /** Container name → what was created of it while its sandbox started. */
+  /** Containers that were created while the sandbox started, by container name. */
   readonly prepared: ReadonlyMap<string, { readonly id: string }>;
-  /** Why the sandbox could not be created. */
+  /** The failed creation of the sandbox. */
   readonly sandbox?: BackOffEntry;
   /** Why this node rejects the pod; set before each plan. */
   readonly rejection: PodRejection | undefined;
   /** Whether new resources of the pod take effect; set before each plan. */
   readonly resize: ResizeVerdict;
-  /** Container name → its last update. */
+  /** The last update of each container, by container name. */
   readonly updates: ReadonlyMap<string, UpdateAttempt>;
   /** The last update of the pod's control group. */
   readonly groupUpdate?: GroupUpdateAttempt;
-  /** Whether something of an earlier pod of the same name is left, for which a static pod waits; set before each plan. */
+  /** Whether something of an earlier pod with the same name is left; a static pod waits for its removal. Set before each plan. */
   readonly predecessor: 'absent' | 'present';
   /** Whether and why this node evicts the pod; set before each plan. */
   readonly eviction: Eviction | undefined;
-  /** Whether the node needs what the containers of a pod that has ended take of its disk; set before each plan. */
+  /** Whether the node needs the disk space of an ended pod's containers; set before each plan. */
   readonly remains: 'kept' | 'reclaimed';
   /** The longest delay before a restart; set before each plan. */
   readonly maxRestartDelayMs: number;
-  /** Ids of containers that a restart of all removes, or has removed; set before each plan. */
+  /** Ids of containers that a restart of all containers removes or has removed; set before each plan. */
   readonly restartedIds: ReadonlySet<string>;
-  /** Container name → the delay after its next attempt, as a restart of all has left it; set before each plan. */
+  /**
+   * The restart delay after a container's next attempt, kept over a restart of all containers, by container name; set before each plan.
+   */
   readonly restartDelays: ReadonlyMap<string, number>;
-  /** Container name → probe findings. */
+  /** Probe findings, by container name. */
   readonly probes: ReadonlyMap<string, ProbeFindings>;
 }
 

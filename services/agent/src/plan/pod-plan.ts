@@ -3,7 +3,7 @@ import type { Container, LifecycleHandler } from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
-/** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
+/** `run`: containers match the spec. `end`: the pod has ended; its containers stay for their logs. `delete`: everything is removed. */
 export type PodGoal = 'run' | 'end' | 'delete';
 
 /** The next attempt of a container. */
@@ -18,16 +18,16 @@ export interface ContainerStart {
 export interface StartContainer extends ContainerStart {
   readonly kind: 'startContainer';
   readonly sandboxId: string;
-  /** What `createSandbox` has created of it already: it is only started. */
+  /** The id of a container that `createSandbox` has created already; it only has to be started. */
   readonly preparedId?: string;
 }
 
-/** Starts the next sandbox. What else a new pod needs is done meanwhile. */
+/** Creates the next sandbox. For a new pod, the other preparations run in parallel. */
 export interface CreateSandbox {
   readonly kind: 'createSandbox';
   readonly attempt: number;
   readonly volumes: 'mounted' | 'to-mount';
-  /** The containers that come first in it, to be created while the engine starts it. */
+  /** The first containers of the sandbox. They are created while the engine starts the sandbox. */
   readonly first: readonly ContainerStart[];
 }
 
@@ -38,23 +38,25 @@ export interface StopContainer {
   readonly name: string;
   readonly graceSeconds: number;
   readonly preStop?: LifecycleHandler;
-  /** When the stop signal is sent: a sidecar's waits for `signalContainer`, since others that run depend on it. */
+  /**
+   * When the stop signal is sent. A sidecar's signal waits for `signalContainer` while other running containers depend on the sidecar.
+   */
   readonly signalled: 'after-hook' | 'in-its-turn';
   /** Reason and message of the Event that reports it. */
   readonly reason: 'Killing' | 'SandboxChanged';
   readonly message: string;
-  /** `started-again`: whatever its exit code and its policy are. */
+  /** `started-again`: the container starts again, whatever its exit code and restart policy are. */
   readonly afterwards?: 'started-again';
 }
 
-/** Sends the stop signal to a container whose turn has come. */
+/** Sends the stop signal to a container that has waited for its turn. */
 export interface SignalContainer {
   readonly kind: 'signalContainer';
   readonly id: string;
   readonly graceSeconds: number;
 }
 
-/** Lets a paused container, or the sandbox, go on. */
+/** Resumes a paused container or sandbox. */
 export interface Unpause {
   readonly kind: 'unpause';
   readonly id: string;
@@ -62,7 +64,7 @@ export interface Unpause {
   readonly name?: string;
 }
 
-/** Gives a running container other resources. */
+/** Changes the resources of a running container. */
 export interface UpdateContainer {
   readonly kind: 'updateContainer';
   readonly id: string;
@@ -70,7 +72,7 @@ export interface UpdateContainer {
   readonly resources: ResourceLimits;
 }
 
-/** Holds the pod to other pod-level resources. */
+/** Changes the pod-level resources. */
 export interface UpdatePodGroup {
   readonly kind: 'updatePodGroup';
   readonly resources: ResourceLimits;
@@ -89,7 +91,7 @@ export type PodAction =
   | { readonly kind: 'stopSandbox'; readonly id: string }
   | { readonly kind: 'removeContainer'; readonly id: string }
   | { readonly kind: 'removeSandbox'; readonly id: string }
-  /** Nothing of the pod is left in the engine: its folders and its object may go. */
+  /** Nothing of the pod is left in the engine: its folders and its object may be removed. */
   | { readonly kind: 'release' };
 
 /** Why a container is not running, as its status shows it. */
@@ -98,20 +100,20 @@ export interface Waiting {
   readonly message?: string;
 }
 
-/** What to do now for a pod, and what its status shows of it. */
+/** The actions for a pod, and the waiting reasons in its status. */
 export interface PodPlan extends Plan<PodAction> {
   readonly goal: PodGoal;
-  /** By container name. */
+  /** Waiting reasons by container name. */
   readonly waiting: ReadonlyMap<string, Waiting>;
 }
 
-/** A plan while it is made. */
+/** Collects a plan. */
 export class PlanDraft {
   readonly actions: PodAction[] = [];
   readonly waiting = new Map<string, Waiting>();
   #requeueAt: Instant | undefined;
 
-  /** Plans again at `at` at the latest. */
+  /** Plans again at `at`, or earlier. */
   requeue(at: Instant): void {
     this.#requeueAt = this.#requeueAt === undefined ? at : Math.min(this.#requeueAt, at);
   }

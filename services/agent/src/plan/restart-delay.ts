@@ -5,9 +5,9 @@ import { formatPod } from '../spec/pod-names.ts';
 import type { Waiting } from './pod-plan.ts';
 
 const INITIAL_DELAY_MS = 10_000;
-/** The longest delay unless the agent or the pod shortens it (Kubernetes: MaxCrashLoopBackOff). */
+/** The longest delay, unless the agent's setting or the pod shortens it (Kubernetes: MaxCrashLoopBackOff). */
 export const MAX_RESTART_DELAY_MS = 300_000;
-/** The delay is reset after the container ran so many times the longest one: ten minutes, as in the kubelet, unless that is shortened. */
+/** The delay is reset after a container has run this many times the longest delay: ten minutes by default, as in the kubelet. */
 const RESET_FACTOR = 2;
 
 function delayMs(ended: ContainerState, maxMs: number): number {
@@ -20,14 +20,14 @@ export function restartAt(ended: ContainerState, maxMs: number): Instant {
   return (ended.finishedAt ?? ended.createdAt) + delayMs(ended, maxMs);
 }
 
-/** The delay that is stored with the next attempt, for the attempt after it: so it survives a restart of the agent. */
+/** The delay before the attempt after the next one. It is stored with the next attempt, so it survives a restart of the agent. */
 export function nextRestartDelayMs(ended: ContainerState | undefined, maxMs: number): number {
   if (ended === undefined) return 0;
   const delay = delayMs(ended, maxMs);
   return Math.min(maxMs, delay === 0 ? INITIAL_DELAY_MS : delay * 2);
 }
 
-/** How an ended container is shown that waits for its next attempt. */
+/** The waiting reason of an ended container before its next attempt. */
 export function crashLoopBackOff(pod: Pod, { name, restartDelayMs }: ContainerState, maxMs: number): Waiting {
   const delay = formatDelay(Math.min(restartDelayMs, maxMs));
   return {
@@ -36,7 +36,7 @@ export function crashLoopBackOff(pod: Pod, { name, restartDelayMs }: ContainerSt
   };
 }
 
-/** `10s`, `1m20s`, `5m0s`: Go's format, which kubelet's messages use. */
+/** `10s`, `1m20s`, `5m0s`: Go's format, as in the kubelet's messages. */
 export function formatDelay(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

@@ -14,19 +14,19 @@ interface RestartedPod {
   readonly memory: Pick<PodMemory, 'restartedIds' | 'resized'>;
 }
 
-/** The condition of a pod all of whose containers are restarted since one of them has exited. */
+/** The condition of a pod whose containers are all being restarted because one has exited. */
 export const ALL_RESTARTING = 'AllContainersRestarting';
 const NONE: ReadonlySet<string> = new Set();
 
-/** How a container is shown that was removed for that, in kubelet's words. */
+/** The waiting reason of a container that was removed for a restart of all containers; the kubelet's message. */
 export const RESTARTING_ALL = {
   reason: 'RestartingAllContainers',
   message: 'The container is removed because RestartAllContainers in place',
 } as const satisfies Waiting;
 
 /**
- * The newest attempts whose exit restarts all containers of the pod, as long as they exist: they are removed when all others have been,
- * so that an agent that is started meanwhile goes on.
+ * The newest attempts whose exit restarts all containers of the pod. They are removed after all other containers, so an agent that
+ * restarts in between still sees them and continues.
  */
 export function restartSources(pod: Pod, containers: readonly ContainerState[]): readonly ContainerState[] {
   return ownContainersOf(pod).flatMap(({ container }) => {
@@ -37,8 +37,8 @@ export function restartSources(pod: Pod, containers: readonly ContainerState[]):
 }
 
 /**
- * Ids of the containers that the latest restart of all removes, or has removed. Where only the pod's status has one of them, its exit does
- * not count any more. `before`: the ids of the plan before; an agent that is started meanwhile takes them from the status.
+ * Ids of the containers that the latest restart of all containers removes or has removed. The exit of such a container no longer counts
+ * when only the pod's status still shows it. `before`: the ids of the previous plan; a restarted agent takes them from the status.
  */
 export function restartedIds(
   pod: Pod,
@@ -56,9 +56,10 @@ export function restartedIds(
 }
 
 /**
- * Container name → how long the successor of its next attempt is to wait, since the latest restart of all: that removes the attempts which
- * know. It grows for a container whose exit restarts all, and stays for the others, so that two cannot take turns. `before`: the delays of
- * the plan before; an agent that is started after the removal begins anew.
+ * Container name → the restart delay after its next attempt, since the latest restart of all containers. It is kept here because that
+ * restart removes the attempts that carry it. It grows for a container whose exit restarts all containers, and stays equal for the
+ * others, so that two such containers cannot avoid the delay by taking turns. `before`: the delays of the previous plan; an agent that
+ * restarts after the removal starts again without delays.
  */
 export function restartDelays(
   pod: Pod,
@@ -76,14 +77,17 @@ export function restartDelays(
   ]);
 }
 
-/** Whether a container of the pod was removed by a restart of all, and has not been started again. */
+/** Whether a restart of all containers has removed a container of the pod and the container has not started again. */
 export function isRemovedForRestart({ pod, containers, memory }: RestartedPod, name: string): boolean {
   if (memory.restartedIds.size === 0 || containers.some((container) => container.name === name)) return false;
   const status = reportedStatus(pod, name);
   return status !== undefined && memory.restartedIds.has(engineIdOf(status));
 }
 
-/** Names of the pod's containers that take part in a restart of all, or were stopped for new resources: their ends are not final. */
+/**
+ * Names of the pod's containers that take part in a restart of all containers, or were stopped for new resources. Their ends are not
+ * final.
+ */
 export function restartingNames(observed: RestartedPod): ReadonlySet<string> {
   const { pod, containers, memory } = observed;
   if (memory.restartedIds.size + memory.resized.size === 0) return NONE;
@@ -96,7 +100,7 @@ export function restartingNames(observed: RestartedPod): ReadonlySet<string> {
   return new Set(names.filter(isRestarting));
 }
 
-/** Containers of the pod's own, not those that were added to look into it. */
+/** The pod's own containers, without ephemeral containers. */
 export function ownStates(pod: Pod, containers: readonly ContainerState[]): readonly ContainerState[] {
   const names = new Set(ownContainersOf(pod).map(({ container }) => container.name));
   return containers.filter(({ name }) => names.has(name));

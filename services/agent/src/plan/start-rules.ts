@@ -15,23 +15,23 @@ interface StartCandidate extends PodInSandbox, PodContainer {
   readonly latest: ContainerState | undefined;
   /** Whether the spec has changed since the newest attempt. */
   readonly definition: 'same' | 'changed';
-  /** `again`: an earlier exit does not count, since it was in another sandbox. */
+  /** `again`: an earlier exit does not count, because it happened in another sandbox. */
   readonly mode: 'by-policy' | 'again';
 }
 
-/** A reason not to start a container now. `decided`: later rules are not asked, and it is not started. */
+/** A reason not to start a container now. `decided`: the container is not started, and later rules are skipped. */
 type StartRule = (candidate: StartCandidate, draft: PlanDraft) => 'decided' | 'next-rule';
 
-/** Asked in this order. A new reason to hold a start back is a rule here. */
+/** Applied in this order. To add a reason that delays a start, add a rule here. */
 const START_RULES: readonly StartRule[] = [
   function isRunning({ container, containers }) {
-    // Also an earlier attempt, which is being stopped: two never run at once.
+    // Includes an earlier attempt that is being stopped: two attempts never run at once.
     const runs = containers.some(({ name, state }) => name === container.name && state === 'running');
     return runs ? 'decided' : 'next-rule';
   },
   function wasNeverStarted({ latest }, draft) {
     if (latest?.state !== 'created') return 'next-rule';
-    // Left by an agent that was stopped between create and start, or prepared for another sandbox or definition.
+    // It was left by an agent that ended between create and start, or was prepared for another sandbox or definition.
     draft.actions.push({ kind: 'removeContainer', id: latest.id });
     return 'decided';
   },
@@ -59,7 +59,7 @@ const START_RULES: readonly StartRule[] = [
   },
 ];
 
-/** Starts one container unless a rule holds it back. Says which. */
+/** Starts one container unless a rule prevents it. Returns which of the two happened. */
 export function planStart(
   draft: PlanDraft,
   observed: PodInSandbox,
@@ -82,14 +82,14 @@ export function planStart(
     restartDelayMs:
       latest === undefined
         ? (observed.memory.restartDelays.get(container.name) ?? 0)
-        : // With another image the back-off begins anew, as kubelet's.
+        : // With a changed definition, the delay starts anew, as in the kubelet.
           nextRestartDelayMs(definition === 'changed' ? undefined : latest, observed.memory.maxRestartDelayMs),
     preparedId,
   });
   return 'starts';
 }
 
-/** The id of a container that was created for this sandbox and waits for its start. */
+/** The id of a container that was created for this sandbox and is not started yet. */
 function preparedOf({ memory, sandbox }: PodInSandbox, newest: ContainerState | undefined): string | undefined {
   if (newest?.state !== 'created' || newest.sandboxId !== sandbox.id) return undefined;
   return memory.prepared.get(newest.name)?.id === newest.id ? newest.id : undefined;

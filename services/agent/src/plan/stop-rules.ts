@@ -8,32 +8,32 @@ import type { PlanDraft, StopContainer } from './pod-plan.ts';
 
 /** Why a container is stopped, as its Event reports it. */
 export interface StopCause extends Pick<StopContainer, 'reason' | 'message' | 'afterwards'> {
-  /** Absent: the pod's. */
+  /** Absent: the pod's grace period. */
   readonly graceSeconds?: number | undefined;
   readonly preStop?: LifecycleHandler | undefined;
   /** Absent: `after-hook`. */
   readonly signalled?: StopContainer['signalled'];
 }
 
-/** A reason to stop a running container of a pod that is to run; undefined when the rule does not apply. */
+/** A reason to stop a running container of a pod whose goal is `run`; undefined when the rule does not apply. */
 type StopRule = (
   running: ContainerState,
   item: PodContainer | undefined,
   observed: PodInSandbox,
 ) => StopCause | undefined;
 
-/** Without its sandbox a container has no network. */
+/** A container without its sandbox has no network. */
 export const SANDBOX_CHANGED: StopCause = {
   reason: 'SandboxChanged',
   message: 'Pod sandbox changed, it will be killed and re-created.',
 };
 
-/** The first rule that applies decides. A new reason to stop a container is a rule here. */
+/** The first rule that applies decides. To add a reason to stop a container, add a rule here. */
 const STOP_RULES: readonly StopRule[] = [
   function startedBesideItsSuccessor(running, item, observed) {
-    // The engine starts one only while the paths of its mounts are there, which are taken away once it has started.
+    // Such a start succeeds only while the bound paths of its mounts exist; they are removed once the container has started.
     if (latestAttempt(observed, running.name)?.id === running.id) return undefined;
-    // Its hook would act on what the pod does now: a request of it reaches the successor.
+    // No preStop hook: its requests would reach the successor.
     return {
       reason: 'Killing',
       message: `${titleOf(running, item)} was started beside its successor`,
@@ -79,7 +79,7 @@ const STOP_RULES: readonly StopRule[] = [
 
 const RESTARTS = ', will be restarted';
 
-/** A container as kubelet's messages name it. */
+/** The title of a container in the kubelet's messages. */
 function titleOf({ name }: ContainerState, item: PodContainer | undefined): string {
   return `${item === undefined || item.role === 'main' ? 'Container' : 'Init container'} ${name}`;
 }
@@ -101,7 +101,7 @@ export function planStopRules(draft: PlanDraft, observed: PodInSandbox): void {
   }
 }
 
-/** Adds the action that stops a container. A hook needs time to run. */
+/** Adds the action that stops a container. Omits the preStop hook when there is no time for it. */
 export function stopContainer(
   draft: PlanDraft,
   { id, name }: ContainerState,

@@ -61,7 +61,6 @@ export async function volumeText(volume: string, path: string): Promise<string |
   }
 }
 
-
 /** The container's path of its termination message. */
 export function messageContainerPath(container: Container): string {
   const path = container.terminationMessagePath ?? '';
