@@ -6,18 +6,18 @@ import { NAME_ONLY, openChildren } from './tree-usage.ts';
 const SET_GROUP_ID = 0o2000;
 const FOLDER_BITS = 0o110 | SET_GROUP_ID;
 const GROUP_BITS: Readonly<Record<GroupAccess['access'], number>> = { 'read-write': 0o660, 'read-only': 0o440 };
-/** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
+/** The limit of nested folders. Each folder on the path stays open, and a pod must not use up the agent's descriptors. */
 const MAX_DEPTH = 128;
 
-/** The mode of a file or folder that is given to a group (pkg/volume/volume_linux.go). */
+/** The mode of a file or folder with group access (pkg/volume/volume_linux.go). */
 export function groupMode(mode: number, kind: 'folder' | 'file', access: GroupAccess['access']): number {
   return (mode & 0o7777) | GROUP_BITS[access] | (kind === 'folder' ? FOLDER_BITS : 0);
 }
 
 /**
- * Gives a folder and everything in it to a group, as kubelet does for `fsGroup`: the root last, so that an interrupted change is
- * found again. Pods may change what lies in it meanwhile: no link is followed. AgentError 'FailedMount' where it is nested too
- * deeply; one that is aborted goes on from the start the next time.
+ * Gives a folder and its content to a group, like the kubelet for `fsGroup`. The root comes last, so that an interrupted change is
+ * detected and repeated from the start. Pods may change the content meanwhile, so links are not followed. AgentError 'FailedMount' when
+ * folders are nested too deeply.
  */
 export async function giveToGroup(
   folder: string,
@@ -45,7 +45,7 @@ async function giveTree(
   for await (const { path, handle } of openChildren(folder)) {
     to.signal.throwIfAborted();
     const stats = await handle.stat();
-    // A link's own group; the mode of a link means nothing.
+    // Change the group of the link itself; the mode of a link has no effect.
     if (stats.isSymbolicLink()) await lchown(path, stats.uid, to.group);
     else if (stats.isDirectory()) await giveTree(handle, to, depth + 1);
     else await give(handle, 'file', to);
@@ -53,7 +53,7 @@ async function giveTree(
   await give(folder, 'folder', to);
 }
 
-/** The mode is set after the group: a change of the group takes away what a program may do as its owner. */
+/** Sets the mode after the group, because changing the group clears the set-user-id and set-group-id bits. */
 async function give(handle: FileHandle, kind: 'folder' | 'file', { group, access }: GroupAccess): Promise<void> {
   const { uid, mode } = await handle.stat();
   const path = `/proc/self/fd/${handle.fd}`;

@@ -3,10 +3,10 @@ import { constants } from 'node:fs';
 
 const MISSING: readonly string[] = ['ENOENT'];
 
-/** Errors of a path below /proc/<pid> whose process has ended. */
+/** Errors for a path below /proc/<pid> of a process that has ended. */
 export const PROCESS_ENDED: readonly string[] = ['ENOENT', 'ESRCH', 'EINVAL'];
 
-/** Whether something is at a path. `absent` are the codes of errors that mean that nothing is; others are thrown. */
+/** Whether something exists at a path. `absent` lists the error codes that mean that nothing does; other errors are thrown. */
 export async function isThere(path: string, absent = MISSING): Promise<boolean> {
   return (await unlessAbsent(access(path), absent)) !== ABSENT;
 }
@@ -17,16 +17,16 @@ export async function readIfThere(path: string, absent = MISSING): Promise<strin
   return text === ABSENT ? undefined : text;
 }
 
-/** The names in a folder; none when it is absent. */
+/** The names in a folder; empty when it is absent. */
 export async function namesIn(folder: string, absent = MISSING): Promise<readonly string[]> {
   const names = await unlessAbsent(readdir(folder), absent);
   return names === ABSENT ? [] : names;
 }
 
-/** In place of the result of work on something that is absent. */
+/** The result of `unlessAbsent` for something that does not exist. */
 export const ABSENT = Symbol('absent');
 
-/** The result of work on a file or folder. `absent` are the codes of errors that mean that it is not there; others are thrown. */
+/** The result of work on a file or folder. `absent` lists the error codes that mean that it does not exist; other errors are thrown. */
 export async function unlessAbsent<T>(work: Promise<T>, absent = MISSING): Promise<T | typeof ABSENT> {
   try {
     return await work;
@@ -37,8 +37,8 @@ export async function unlessAbsent<T>(work: Promise<T>, absent = MISSING): Promi
 }
 
 /**
- * Reads a file of at most `maxBytes`, through links. `other` for what is no regular file: a named pipe would block its reader until there
- * is a writer, and a device may never end. The errors are those of open(2) and read(2).
+ * Reads a file of at most `maxBytes`, following links. `other` for anything but a regular file: a named pipe would block its reader until
+ * there is a writer, and a device may never end. Errors are those of open(2) and read(2).
  */
 export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer | 'other' | 'too-large'> {
   await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,14 +1,14 @@
 import type { InterfaceStats, Traffic } from '../runtime/stats.ts';
 
-/** As cAdvisor leaves out: the loopback, and the host's ends of the links of containers. */
+/** Ignored like in cAdvisor: the loopback, and the host's ends of container links. */
 const IGNORED = /^(lo|veth|docker)/;
 
-/** The interfaces of a network, as the kernel shows them in `/proc/<pid>/net/dev`. */
+/** The interfaces in the format of `/proc/<pid>/net/dev`. */
 export function parseNetworkDevices(text: string): readonly InterfaceStats[] {
   return text.split('\n').flatMap((line) => {
     const [, name = '', counters = ''] = /^\s*(\S+):\s*([\d\s]+)$/.exec(line) ?? [];
     const numbers = counters.trim().split(/\s+/).map(Number);
-    // Eight columns of what was received, and eight of what was sent.
+    // Eight columns for received and eight for sent traffic.
     if (numbers.length < 16 || IGNORED.test(name)) return [];
     return [{ name, received: traffic(numbers.slice(0, 4)), sent: traffic(numbers.slice(8, 12)) }];
   });

@@ -3,15 +3,15 @@ import type { DiskUsage } from '../runtime/host-files.ts';
 import { constants } from 'node:fs';
 
 const BLOCK_BYTES = 512;
-/** Each folder on the way stays open. What lies deeper does not count. */
+/** Each folder on the path stays open. Deeper files are not counted. */
 const MAX_DEPTH = 128;
 
 const NOTHING: DiskUsage = { bytes: 0, inodes: 0 };
 
 /**
- * What a folder takes of its disk, with all that is in it, as du(1) counts bytes and inodes: each file once, however many names it has,
- * and nothing that is mounted in it. Pods may change it meanwhile: no link is followed. When `until` is aborted, what was counted by
- * then. Nothing when the folder does not exist.
+ * The disk usage of a folder and its content, counted like du(1) in bytes and inodes: each file once, even with several names, and
+ * without nested mounts. Pods may change the content meanwhile, so links are not followed. If `until` is aborted, returns what was
+ * counted so far. 0 for a folder that does not exist.
  */
 export async function treeUsage(folder: string, until: AbortSignal): Promise<DiskUsage> {
   const root = await openIfThere(folder);
@@ -23,7 +23,7 @@ export async function treeUsage(folder: string, until: AbortSignal): Promise<Dis
   }
 }
 
-/** The same of an open folder or file. */
+/** Like `treeUsage`, for an open folder or file. */
 export async function usageOf(root: OpenEntry, until: AbortSignal): Promise<DiskUsage> {
   const { dev } = await root.stat();
   const count: Count = { device: dev, mount: await mountOf(root.fd), links: new Set(), until, bytes: 0, inodes: 0 };
@@ -39,7 +39,7 @@ interface OpenEntry {
 interface Count {
   readonly device: number;
   readonly mount: string;
-  /** Inodes of files with several names. */
+  /** Inodes that were counted and have several names. */
   readonly links: Set<number>;
   readonly until: AbortSignal;
   bytes: number;
@@ -50,7 +50,7 @@ async function add(entry: OpenEntry, count: Count, depth: number): Promise<void>
   const stats = await entry.stat();
   const isFolder = stats.isDirectory();
   if (stats.dev !== count.device) return;
-  // A folder of the same disk may be mounted here.
+  // A nested mount may be of the same disk, so compare the mounts.
   if (isFolder && depth > 0 && (await mountOf(entry.fd)) !== count.mount) return;
   if (!isFolder && stats.nlink > 1) {
     if (count.links.has(stats.ino)) return;
@@ -70,20 +70,20 @@ async function mountOf(fd: number): Promise<string> {
   return /^mnt_id:\s*(\d+)$/m.exec(await readFile(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '';
 }
 
-/** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
+/** Linux's O_PATH: the descriptor names the file without opening it. So a FIFO does not block, and a device has no side effects. */
 export const NAME_ONLY = 0o10000000 | constants.O_NOFOLLOW;
 
 /** An entry of a folder. */
 interface Child {
-  /** Through the descriptor of the folder, wherever that is moved. */
+  /** A path by the folder's descriptor, which stays valid if the folder is moved. */
   readonly path: string;
-  /** Closed when the next entry is asked for. */
+  /** Closed when the next entry is requested. */
   readonly handle: FileHandle;
 }
 
 /**
- * The entries of an open folder, one after another and not as a list: a pod may have made tens of millions. No link is followed, and
- * what is removed meanwhile is left out.
+ * The entries of an open folder. They are streamed, because a pod may have created tens of millions of them. Links are not followed;
+ * entries that are removed meanwhile are skipped.
  */
 export async function* openChildren(folder: { readonly fd: number }): AsyncIterable<Child> {
   const base = `/proc/self/fd/${folder.fd}`;
@@ -108,7 +108,7 @@ async function* namesOf(base: string): AsyncIterable<string> {
   }
 }
 
-/** The descriptor of what is at a path, by its name only; undefined when nothing is. */
+/** A descriptor (O_PATH) of the file at a path; undefined when there is none. */
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, NAME_ONLY);

@@ -6,14 +6,14 @@ import type { Requester } from './node-certificate.ts';
 import { API_SERVERS, StatusError } from '@gantry/objects';
 import type { GrpcCall } from '@gantry/service';
 
-/** Where the bootstrap token is, and where it is used. */
+/** The location of the bootstrap token, and the API servers to use it with. */
 export interface BootstrapSettings {
   readonly bootstrapDir: string;
   readonly apiservers: readonly string[];
   readonly restPort: number;
 }
 
-/** A client for an agent without a certificate: REST with the bootstrap token, which is read each time, since it rotates. */
+/** Creates REST clients for an agent without a certificate. The bootstrap token is read each time, because it rotates. */
 export function bootstrapRequester(
   { bootstrapDir: folder, apiservers, restPort }: BootstrapSettings,
   clock: Clock,
@@ -33,7 +33,7 @@ export function bootstrapRequester(
   };
 }
 
-/** StatusError 'Forbidden' unless an API server calls. `what` is what others may not do: `read logs`. */
+/** StatusError 'Forbidden' unless the caller is an API server. `what` completes the message, such as `read logs`. */
 export function requireApiServer(call: GrpcCall, resource: 'pods' | 'nodes', name: string, what: string): void {
   if (call.identity?.organizations.includes(API_SERVERS) === true) return;
   throw StatusError.forbidden({ group: '', resource }, name, `only API servers may ${what} here`);

@@ -2,16 +2,16 @@ import { ENGINE_UNIT, NODE_CLIENT_SIGNER, NODE_USER_PREFIX, NODES_GROUP, SERVING
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type CertificateLife, certificateLife, createRequest } from '@gantry/tls';
 
-/** What an agent's certificate is for. */
+/** The purpose of an agent's certificate. */
 export type CertificateUse = 'client' | 'serving';
 
-/** The fields of a CertificateSigningRequest that depend on its use. */
+/** The fields of a CertificateSigningRequest that depend on the certificate's use. */
 export interface RequestTerms {
   readonly signerName: string;
   readonly usages: readonly string[];
 }
 
-/** Signer and usages of each use, the same as kubelet's. */
+/** Signer and usages of each use, as in the kubelet. */
 export const REQUEST_TERMS: Readonly<Record<CertificateUse, RequestTerms>> = {
   client: {
     signerName: NODE_CLIENT_SIGNER,
@@ -20,33 +20,33 @@ export const REQUEST_TERMS: Readonly<Record<CertificateUse, RequestTerms>> = {
   serving: { signerName: SERVING_SIGNER, usages: ['digital signature', 'server auth'] },
 };
 
-/** Whose certificate it is. */
+/** The subject of a certificate. */
 export interface NodeSubject {
   readonly node: string;
-  /** The name of its Docker engine, which the signer binds into the client certificate. */
+  /** The name of the node's Docker engine, which the signer includes in the client certificate. */
   readonly engine: string;
 }
 
 /**
- * A PKCS #10 request, PEM, for `system:node:<node>`. A client certificate names the engine, whose custodian the agent may become; a
- * serving one has the node's name as its DNS name.
+ * A PKCS #10 request in PEM for `system:node:<node>`. A client certificate contains the engine whose custodian the agent may become. A
+ * serving certificate has the node's name as its DNS name.
  */
 export function createNodeRequest({ node, engine }: NodeSubject, use: CertificateUse, key: string): Promise<string> {
   const unit = use === 'client' ? `OU=${ENGINE_UNIT}${engine}, ` : '';
   return createRequest(`O=${NODES_GROUP}, ${unit}CN=${NODE_USER_PREFIX}${node}`, use === 'serving' ? [node] : [], key);
 }
 
-/** What a certificate must fit to be used. */
+/** Requirements for a usable certificate. */
 export interface CertificateTerms extends Pick<NodeSubject, 'engine'> {
   readonly use: CertificateUse;
   readonly key: string;
-  /** The cluster's authority, PEM. It certifies users, and servers of agents no more. */
+  /** The cluster's authority for users, in PEM. It no longer signs serving certificates of agents. */
   readonly authority: Uint8Array;
 }
 
 /**
- * The life of a certificate; undefined when it is not a certificate of this key, a client's for another engine, or a server's of the
- * authority of users, and a new one is needed.
+ * The validity of a certificate. Undefined when a new certificate is needed: it does not match the key, is a client certificate for
+ * another engine, or is a serving certificate from the authority of users.
  */
 export function usableLife(certificate: string, terms: CertificateTerms): CertificateLife | undefined {
   try {
@@ -57,7 +57,7 @@ export function usableLife(certificate: string, terms: CertificateTerms): Certif
     if (terms.use === 'serving' && parsed.checkIssued(new X509Certificate(terms.authority))) return undefined;
     return certificateLife(certificate);
   } catch {
-    // Not a certificate or not a key.
+    // The text is not a certificate or not a key.
     return undefined;
   }
 }

@@ -12,14 +12,14 @@ const POLL_MS = 200;
 const SIGNING_MS = 30_000;
 const RETRY_MS = 1_000;
 const RENEWAL_RETRY_MS = 30_000;
-/** Timers are bounded; checking again is cheap. */
+/** Limits the wait, because long timers are not supported. */
 const LOOK_EVERY_MS = 3_600_000;
 
 export interface NodeCertificateOptions {
   readonly node: string;
   readonly engine: string;
   readonly use: CertificateUse;
-  /** Holds `ca.crt`, `tls.crt` and `tls.key`. */
+  /** Contains `ca.crt`, `tls.crt` and `tls.key`. */
   readonly folder: string;
   readonly readAuthority: () => Promise<Uint8Array>;
   readonly clock: Clock;
@@ -27,22 +27,22 @@ export interface NodeCertificateOptions {
   readonly logger: Logger;
 }
 
-/** Opens a client that may create certificate requests. It is disposed of after the request if it can be. */
+/** Opens a client that may create certificate requests. A disposable client is disposed of after the request. */
 export type Requester = () => Promise<RequestClient & Partial<Disposable>>;
 
 type RequestClient = Pick<ObjectClient, 'create' | 'get'>;
 
-/** A certificate of this node in a TLS folder: requested by a CertificateSigningRequest, renewed with the same key. */
+/** A certificate of this node in a TLS folder. It is requested by a CertificateSigningRequest and renewed with the same key. */
 export class NodeCertificate {
   readonly #options: NodeCertificateOptions;
-  /** A request that is not decided yet: it is waited for instead of creating another one. */
+  /** The name of an undecided request. The agent waits for it instead of creating another one. */
   #pending: string | undefined;
 
   constructor(options: NodeCertificateOptions) {
     this.#options = options;
   }
 
-  /** Returns when the folder holds a valid certificate; requests one until it is signed. */
+  /** Returns when the folder contains a valid certificate; requests one until it is signed. */
   async ensure(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
     const onReason = (reason: string) => logger.info({ use, reason }, 'no certificate yet');
@@ -53,7 +53,7 @@ export class NodeCertificate {
     await untilDone({ clock, everyMs: RETRY_MS, onReason }, ensure, signal);
   }
 
-  /** Renews the certificate after two thirds of its life, until `signal` is aborted. */
+  /** Renews the certificate after two thirds of its validity, until `signal` is aborted. */
   async renew(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
     await new ControlLoop({

@@ -24,12 +24,12 @@ export function nodeName(hostName: string, self: SelfContainer): string {
   return checkedName(`${cleanHostName(hostName)}-${compose.number}`);
 }
 
-/** The name of the Node of a host's first agent. AgentError 'Identity' for a host name that gives none. */
+/** The node name of a host's first agent. AgentError 'Identity' when the host name is not usable. */
 export function firstNodeName(hostName: string): string {
   return checkedName(`${cleanHostName(hostName)}-1`);
 }
 
-/** `name`, or AgentError 'Identity' when it is not a valid node name. */
+/** Returns `name`. AgentError 'Identity' when it is not a valid node name. */
 export function checkedName(name: string): string {
   if (NAME.test(name) && name.length <= 63) return name;
   throw new AgentError(
@@ -48,7 +48,7 @@ function cleanHostName(name: string): string {
   return clean === '' ? 'node' : clean;
 }
 
-/** The container number in a node's name, if it is one of this host's agents. */
+/** The container number in a node's name; undefined for nodes of other hosts. */
 export function numberOf(name: string, hostName: string): number | undefined {
   const prefix = `${cleanHostName(hostName)}-`;
   const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';

@@ -8,7 +8,7 @@ import { checkedName, engineName, nodeName } from './node-identity.ts';
 import type { StateFolder } from '../runtime/host-mounts.ts';
 
 const FILE = 'key-volume';
-/** The names that the engine gives to anonymous volumes: no other volume is removed because this file names it. */
+/** The engine's names of anonymous volumes. No other volume is removed because this file names it. */
 const ANONYMOUS = /^[0-9a-f]{64}$/;
 
 /** The settings that decide who this agent is. */
@@ -21,7 +21,7 @@ export interface SelfSettings {
   readonly keyDir: string;
 }
 
-/** An agent's identity: all that it knows before its first request to the API. */
+/** An agent's identity: everything that it knows before its first API request. */
 export interface Self {
   readonly name: string;
   readonly engineName: string;
@@ -36,7 +36,7 @@ export interface Self {
   readonly container: SelfContainer | undefined;
 }
 
-/** Finds name, address and state folder by inspecting the agent's own container. AgentError 'Identity' says what is wrong. */
+/** Determines name, address and state folder by inspecting the agent's own container. AgentError 'Identity' with the problem. */
 export async function findSelf(
   config: SelfSettings,
   engine: EngineInfo,
@@ -66,8 +66,8 @@ function nameOf(engine: EngineInfo, container: SelfContainer | undefined): strin
 }
 
 /**
- * The proxy gives this address to the host, and leads port 10250 of it to this container. A container whose address was chosen outside of
- * the engine's part of the range has none: its Node has the container's own.
+ * The Node's address. The proxy assigns it to the host and forwards its port 10250 to this container. A container whose address is
+ * outside of the engine's part of the range has no such address; its Node uses the container's own.
  */
 export function nodeAddress({ podNetwork, podCidr }: SelfSettings, container: SelfContainer | undefined): string {
   const own = container?.addresses[podNetwork] ?? '';
@@ -78,7 +78,7 @@ export function nodeAddress({ podNetwork, podCidr }: SelfSettings, container: Se
   );
 }
 
-/** The path on the engine's host, by which pods mount a folder: taken from the longest mount that contains it. */
+/** The host's path of a folder, by which pods mount it. It comes from the innermost mount that contains the folder. */
 export function hostPathOf(path: string, container: SelfContainer | undefined): string {
   if (container === undefined) return path;
   const holding = container.mounts
@@ -91,14 +91,14 @@ export function hostPathOf(path: string, container: SelfContainer | undefined): 
 }
 
 /**
- * Notes in a node's state folder which volume has its keys. Compose leaves the volume behind when it removes the agent; the
- * custodian removes it with the node.
+ * Records in a node's state folder which volume contains its keys. Compose keeps this volume when it removes the agent; the custodian
+ * removes it with the node.
  */
 export async function writeKeyVolume(stateFolder: string, volume: string): Promise<void> {
   await writeFile(join(stateFolder, FILE), volume);
 }
 
-/** The anonymous volume with a node's keys; undefined when none is noted. */
+/** The recorded anonymous volume with a node's keys; undefined without a record. */
 export async function readKeyVolume(stateFolder: string): Promise<string | undefined> {
   try {
     const volume = await readFile(join(stateFolder, FILE), 'utf8');

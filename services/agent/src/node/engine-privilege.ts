@@ -5,7 +5,7 @@ import type { Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** Results of earlier probes, which did not tell engines without the privilege apart, do not count. */
+/** The version of the file's format. Older results are ignored: they did not distinguish engines without the privilege. */
 const FORM = 2;
 
 interface ProbeResult {
@@ -15,15 +15,15 @@ interface ProbeResult {
   readonly privilege: EnginePrivilege;
 }
 
-/** With what an engine is probed. */
+/** Parameters for probing an engine. */
 interface ProbeOptions {
   readonly runtime: Runtime;
   readonly image: string;
-  /** Whose the probe's container is. */
+  /** The owner of the probe's container. */
   readonly owner: Owner;
 }
 
-/** The privilege that the engine gives: probed once per engine and version, stored in the state folder. */
+/** The privilege that the engine gives. It is probed once per engine and version, and stored in the state folder. */
 export async function enginePrivilege(
   folder: string,
   engine: EngineInfo,
@@ -47,7 +47,7 @@ async function readResult(file: string): Promise<ProbeResult | undefined> {
   try {
     return JSON.parse(text) as ProbeResult;
   } catch {
-    // Not written completely: probe again.
+    // The file is incomplete: probe again.
     return undefined;
   }
 }

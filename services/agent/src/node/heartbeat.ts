@@ -6,12 +6,12 @@ import type { Logger } from '@gantry/service';
 /** Namespace of the nodes' Leases. */
 export const LEASE_NAMESPACE = 'kube-node-lease';
 const INTERVAL_MS = 1_000;
-/** For one renewal: short enough for one more attempt before the node counts as lost. */
+/** The time limit of one renewal: short enough for a second attempt before the node counts as lost. */
 const DEADLINE_MS = 1_800;
 const DURATION_INTERVALS = 4;
-/** For a look at the Node, so that a Lease is made in time without it. */
+/** The time limit of reading the Node, so that the Lease is created in time even without it. */
 const LOOK_MS = 500;
-/** Attempts of one renewal while other clients write the Lease at the same time. */
+/** Attempts of one renewal when other clients write the Lease at the same time. */
 const ATTEMPTS = 5;
 
 export interface HeartbeatOptions {
@@ -19,27 +19,30 @@ export interface HeartbeatOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Between two renewals; 1000 when absent. */
+  /** The time between renewals in milliseconds; 1000 when absent. */
   readonly intervalMs?: number;
-  /** The uid of this node's Node as it was seen last; undefined before. */
+  /** The last known uid of this agent's Node; undefined before it is known. */
   readonly nodeUid: () => string | undefined;
-  /** Called when there is no Node of this agent. */
+  /** Called when this agent's Node does not exist. */
   readonly onNodeGone: () => void;
-  /** Called after the first renewal that succeeds again: the control plane may have marked this node as lost. */
+  /** Called after the first successful renewal and after each recovery: the control plane may have marked this node as lost. */
   readonly onRecovered: () => void;
 }
 
 /**
- * Renews the node's Lease every second, independently of all other work. Its owner is the Node, so that it goes with a Node that is removed
- * for good. When the Node is removed and this agent lives, the Lease is made anew at once, without an owner until there is a Node again: one
- * that names a Node which is gone is collected.
+ * Renews the node's Lease every second, independently of all other work. The Lease is owned by the Node, so it is deleted with a Node
+ * that is removed for good. When the Node is removed but this agent lives, the Lease is created again immediately, without an owner until
+ * there is a new Node: the garbage collector would delete a Lease whose owner is gone.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #lease: Lease | undefined;
-  /** The Node when the Lease was gone: `seenUid` is what `nodeUid` said then, `uid` what there was. */
+  /**
+   * The result of reading the Node after the Lease was gone: `seenUid` is the value of `nodeUid` at that time, `uid` the uid that was
+   * read.
+   */
   #looked: { readonly seenUid: string | undefined; readonly uid: string | undefined } | undefined;
-  /** Whether the Node is to be looked for, and whether that has failed before. */
+  /** Whether the Node has to be read, and whether reading it has failed before. */
   #look: 'none' | 'due' | 'failed' = 'none';
   #state: 'beating' | 'failing' = 'failing';
 
@@ -66,7 +69,7 @@ export class Heartbeat {
     }
   }
 
-  /** Renews the Lease from the version that was written last; it is read only after a write that was rejected. */
+  /** Renews the Lease based on the last written version. The Lease is read again only after a rejected write. */
   async #renew(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -101,7 +104,7 @@ export class Heartbeat {
     return lease === undefined ? client.create(LEASES, object, signal) : client.update(LEASES, object, signal);
   }
 
-  /** The Node that there is, and owners that others have added. */
+  /** The current Node, and owners that others have added. */
   #ownersOf(references: readonly OwnerReference[]): OwnerReference[] {
     const { node, nodeUid } = this.#options;
     const seenUid = nodeUid();
@@ -111,8 +114,8 @@ export class Heartbeat {
   }
 
   /**
-   * A Lease that is gone may have been collected with a Node. What was seen of that one last is out of date then. When the Node cannot be
-   * read, the Lease has no owner until a later renewal has read it: without a Lease the node would count as lost.
+   * Reads the Node after the Lease was gone, because both may have been deleted and the known uid may be outdated. When the Node cannot
+   * be read, the Lease has no owner until a later renewal has read it: without a Lease the node would count as lost.
    */
   async #lookForNode(signal: AbortSignal): Promise<void> {
     const { client, node, nodeUid, clock, logger, onNodeGone } = this.#options;
@@ -138,7 +141,7 @@ export class Heartbeat {
   }
 }
 
-/** Whether a write was rejected because another client has written, created or removed the object. */
+/** Whether a write was rejected because another client has written, created or deleted the object. */
 function hasChanged(error: unknown): boolean {
   return isReason(error, 'Conflict') || isReason(error, 'NotFound') || isReason(error, 'AlreadyExists');
 }

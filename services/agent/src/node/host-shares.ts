@@ -1,10 +1,10 @@
 import { allocatableOf, capacityOf, type HostResources } from './node-resources.ts';
 import type { ResourceAmounts } from '../spec/resources.ts';
 
-/** A number of nodes that an administrator has set, or as many as there are. */
+/** A number of nodes set by an administrator, or the number of existing nodes. */
 export type SharesSetting = number | 'all-nodes';
 
-/** How many nodes share this host, which changes when agents are added, and what this node's pods may use of it. */
+/** How many nodes share this host, and what this node's pods may use of it. The number changes when agents are added. */
 export class HostShares {
   readonly host: HostResources;
   readonly reserved: ResourceAmounts;
@@ -21,7 +21,7 @@ export class HostShares {
     return this.#setting === 'all-nodes' ? this.#nodes : this.#setting;
   }
 
-  /** So many Nodes are on this engine, with this one. */
+  /** Records the number of Nodes on this engine, including this one. */
   observe(nodes: number): void {
     this.#nodes = Math.max(1, nodes);
   }

@@ -28,9 +28,9 @@ import { readFile } from 'node:fs/promises';
 export const KUBELET_VERSION = 'v1.36.2';
 /** The port of the agent's gRPC server and of its HTTP endpoints, the same as kubelet's. */
 export const AGENT_PORT = 10250;
-/** All engines are in one region, where no setting says where they are. */
+/** The region of all engines without a setting. */
 const REGION = 'gantry';
-/** An unchanged status is written again after this long, to keep its heartbeat times recent. */
+/** An unchanged status is written again after this time in milliseconds, to keep its heartbeat times recent. */
 const STATUS_REFRESH_MS = 300_000;
 
 /** The facts from which a Node is computed. */
@@ -38,22 +38,22 @@ export interface NodeObservation {
   readonly name: string;
   readonly engineName: string;
   readonly address: string;
-  /** The address of the engine's host, under which load balancers are reached; undefined when it is not known. */
+  /** The address of the engine's host at which load balancers are reachable; undefined when it is unknown. */
   readonly gatewayAddress: string | undefined;
-  /** The address under which other hosts reach this one; '' where there are none. */
+  /** The address at which other hosts reach this one; '' without other hosts. */
   readonly hostAddress: string;
-  /** The address from which the host forwards the ports of load balancers; '' where it does not. */
+  /** The address from which the host forwards the ports of load balancers; '' when it does not forward. */
   readonly forwardedFrom: string;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly registration: Registration;
-  /** The host's resources, how many nodes share them, and what is reserved of each share. */
+  /** The host's resources, the number of nodes that share them, and the reserved amounts of each share. */
   readonly host: HostResources;
   readonly shares: number;
   readonly reserved: ResourceAmounts;
   readonly images: readonly ContainerImage[];
   readonly ids: { readonly machine: string; readonly boot: string; readonly system: string };
-  /** What this node is short of. */
+  /** The pressure conditions of this node. */
   readonly pressures: readonly NodePressure[];
   /** Why pods cannot run; undefined when they can. */
   readonly engineFailure: string | undefined;
@@ -72,7 +72,7 @@ export function nodeLabels(observed: NodeFacts): Record<string, string> {
     [HOSTNAME_LABEL]: observed.name,
     [OS_LABEL]: 'linux',
     [ENGINE_LABEL]: observed.engineName,
-    // The engine's host is the cloud: what runs on it fails together.
+    // The engine's host is the zone: everything on it fails together.
     [REGION_LABEL]: region,
     [ZONE_LABEL]: zone,
   };
@@ -91,7 +91,7 @@ function annotationsOf(observed: NodeObservation): Pick<Node['metadata'], 'annot
   return annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) };
 }
 
-/** Names the machine to those who manage machines: the engine, and the agent's name on it. */
+/** Identifies the machine for cluster management tools: the engine, and the agent's name on it. */
 export function providerId({ engineName, name }: Pick<NodeObservation, 'engineName' | 'name'>): string {
   return `gantry://${engineName}/${name}`;
 }
@@ -101,7 +101,7 @@ function architecture(machine: string): string {
   return names[machine] ?? machine;
 }
 
-/** What pods are judged by before the Node is registered. */
+/** The Node against which pods are checked before it is registered. */
 export function expectedNode(
   observed: NodeFacts,
   { host, count, reserved }: Pick<HostShares, 'host' | 'count' | 'reserved'>,
@@ -123,7 +123,7 @@ export function newNode(observed: NodeObservation, now: Instant): Node {
   };
 }
 
-/** The agent's own labels with those of the settings, and the settings' taints. */
+/** The agent's own labels with those of the settings, and the taints of the settings. */
 function registered(observed: NodeFacts): {
   readonly labels: Record<string, string>;
   readonly taints: Pick<NodeSpec, 'taints'>;
@@ -135,7 +135,7 @@ function registered(observed: NodeFacts): {
   };
 }
 
-/** Kubelet's features that the scheduler and the API server ask for before a pod may need them, by name. */
+/** Names of kubelet features that the scheduler and the API server check before they accept certain pods. */
 function declaredFeatures({ podGroups }: EngineInfo): string[] {
   return [
     ...(podGroups === 'supported' ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
@@ -144,7 +144,7 @@ function declaredFeatures({ podGroups }: EngineInfo): string[] {
   ];
 }
 
-/** The desired status; conditions and fields of other owners are kept. */
+/** The desired status. Conditions and fields of other owners are kept. */
 export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
   const { engine, host, shares, reserved, images } = observed;
   const arch = architecture(engine.architecture);
@@ -182,7 +182,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
 
 type ConditionDraft = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** With the kubelet's reasons and messages (pkg/kubelet/nodestatus). */
+/** Conditions with the kubelet's reasons and messages (pkg/kubelet/nodestatus). */
 const PRESSURES: readonly {
   readonly type: NodePressure;
   readonly here: Pick<ConditionDraft, 'reason' | 'message'>;
@@ -259,7 +259,7 @@ function stamp(draft: ConditionDraft, old: readonly NodeCondition[], now: Instan
   };
 }
 
-/** Ids of the machine, for nodeInfo; '' where the kernel does not show one. */
+/** Ids of the machine for `nodeInfo`; '' where the kernel does not provide one. */
 export async function readHostIds(): Promise<{ machine: string; boot: string; system: string }> {
   const [machine, boot, system] = await Promise.all([
     read('/etc/machine-id'),
@@ -273,7 +273,7 @@ async function read(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch {
-    // Absent or hidden on this machine: the field stays empty.
+    // Absent or not readable on this machine: the field stays empty.
     return '';
   }
 }

@@ -2,9 +2,9 @@ import type { NodeStatus } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { ResourceAmounts } from '../spec/resources.ts';
 
-/** What a machine has. */
+/** The resources of a host. */
 export interface HostResources extends Pick<EngineInfo, 'cpus' | 'memoryBytes'> {
-  /** Size of the file system of images, containers and volumes. */
+  /** The size of the file system of images, containers and volumes. */
   readonly storageBytes: number;
 }
 
@@ -19,7 +19,7 @@ export function capacityOf(host: HostResources, shares: number): ResourceAmounts
   };
 }
 
-/** What pods may request of a node: its share without what is reserved. Never negative. */
+/** A node's allocatable amounts: its share without the reserved amounts. Never negative. */
 export function allocatableOf(host: HostResources, shares: number, reserved: ResourceAmounts): ResourceAmounts {
   const capacity = capacityOf(host, shares);
   const left = (name: keyof ResourceAmounts) => Math.max(0, capacity[name] - reserved[name]);
@@ -27,8 +27,8 @@ export function allocatableOf(host: HostResources, shares: number, reserved: Res
 }
 
 /**
- * Capacity and allocatable as a Node shows them. Extended resources that others have written to the capacity stay, and all of them
- * are allocatable, as in kubelet. Nodes have no huge pages.
+ * Capacity and allocatable of a Node's status. Extended resources that others have added to the capacity are kept and are fully
+ * allocatable, as in the kubelet. Nodes have no huge pages.
  */
 export function resourceStatus(
   host: HostResources,

@@ -19,13 +19,13 @@ import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
 import type { ImageRuntime, ListedImage } from '../runtime/images.ts';
 
-/** As kubelet limits them: `nodeStatusMaxImages`, and names of each. */
+/** The kubelet's limits: `nodeStatusMaxImages`, and names per image. */
 const MAX_IMAGES = 50;
 const MAX_NAMES = 5;
 const REFRESH_MS = 60_000;
 const CHECK_MS = 5_000;
 const RETRY_MS = 500;
-/** Attempts at once while other clients write the Node at the same time, like kubelet. */
+/** Immediate attempts when other clients write the Node at the same time, as in the kubelet. */
 const ATTEMPTS = 5;
 /** A Node whose Lease was renewed within this time is alive. */
 const ALIVE_MS = 15_000;
@@ -37,22 +37,22 @@ export interface NodeStatusManagerOptions {
     NodeObservation,
     'engineFailure' | 'pressures' | 'host' | 'shares' | 'reserved' | 'images'
   >;
-  /** It hears how many Nodes there are on this engine. */
+  /** Receives the number of Nodes on this engine. */
   readonly shares: HostShares;
-  /** It hears what reads and writes of the Node return. */
+  /** Receives the Node after each read and write. */
   readonly view: { readonly observe: (node: Node) => void };
-  /** What this node is short of. */
+  /** The pressure conditions of this node. */
   readonly pressures: () => readonly NodePressure[];
   readonly images: ImageList;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Between two checks; 5000 when absent. */
+  /** The time between checks in milliseconds; 5000 when absent. */
   readonly checkMs?: number;
 }
 
 type NodeDraft = NodeStatusManagerOptions['observation'] & {
   readonly engineFailure: string | undefined;
-  /** Undefined: those that the Node shows already. */
+  /** Undefined: keep the images in the Node's status. */
   readonly images: readonly ContainerImage[] | undefined;
 };
 
@@ -65,7 +65,7 @@ export class NodeStatusManager {
     this.#options = options;
   }
 
-  /** Returns when the Node is registered; waits while a live agent of another engine has the same name. */
+  /** Returns when the Node is registered. Waits while a live agent of another engine has the same name. */
   async register(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     const onReason = (reason: string) => logger.info({ reason }, 'node is not registered yet');
@@ -87,7 +87,7 @@ export class NodeStatusManager {
     await loop.run(signal);
   }
 
-  /** Checks the Node at once: the control plane may have marked it as lost. */
+  /** Checks the Node immediately: the control plane may have marked it as lost. */
   checkNow(): void {
     this.#work.notify();
   }
@@ -95,7 +95,7 @@ export class NodeStatusManager {
   async #sync(signal: AbortSignal): Promise<void> {
     const { observation: known, images: list } = this.#options;
     const engineFailure = await this.#engineFailure(signal);
-    // An engine that is down is not asked for more.
+    // Do not send further requests to an engine that is down.
     const images = engineFailure === undefined ? await list.read(signal) : undefined;
     const observation = { ...known, engineFailure, images };
     for (let attempt = 1; ; attempt++) {
@@ -108,7 +108,7 @@ export class NodeStatusManager {
     }
   }
 
-  /** Every write is conditional on the version that it was computed from. */
+  /** Every write is conditional on the version on which it is based. */
   async #write(draft: NodeDraft, signal: AbortSignal): Promise<void> {
     const { client, clock, shares, view, pressures } = this.#options;
     const key = { namespace: '', name: draft.name };
@@ -143,14 +143,14 @@ export class NodeStatusManager {
     );
   }
 
-  /** This Node, read with the others of its engine: as many share the host. */
+  /** Reads this Node together with the other Nodes of its engine, which determines how many share the host. */
   async #get(signal: AbortSignal): Promise<Node | undefined> {
     const { client, observation, shares } = this.#options;
     const { name, engineName } = observation;
     const { items } = await client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal);
     const own = items.find(({ metadata }) => metadata.name === name);
     shares.observe(own === undefined ? items.length + 1 : items.length);
-    // One of an agent of another engine, or of an earlier version, has another label or none.
+    // A Node of another engine's agent or of an earlier version has another label or none.
     return own ?? (await ignoreNotFound(client.get(NODES, { namespace: '', name }, signal)));
   }
 
@@ -173,7 +173,7 @@ export class NodeStatusManager {
 }
 
 /**
- * Adds missing labels and the provider id, which is never changed, keeps annotations of the host up to date, and ends a drain: the agent has
+ * Adds missing labels and the provider id, which never changes, updates annotations of the host, and ends a drain, because the agent has
  * come back.
  */
 function metadataPatch(node: Node, observed: NodeObservation): object | undefined {
@@ -201,7 +201,7 @@ function metadataPatch(node: Node, observed: NodeObservation): object | undefine
   };
 }
 
-/** A Node's images, the largest first. */
+/** The images for a Node's status, largest first. */
 export function nodeImages(listed: readonly ListedImage[]): ContainerImage[] {
   return listed
     .toSorted((one, other) => other.sizeBytes - one.sizeBytes || (one.id < other.id ? -1 : 1))
@@ -209,7 +209,7 @@ export function nodeImages(listed: readonly ListedImage[]): ContainerImage[] {
     .map(({ names, sizeBytes }) => ({ names: names.slice(0, MAX_NAMES), sizeBytes }));
 }
 
-/** The images of an engine, listed once a minute. A list that fails keeps the one before. */
+/** The images of an engine, listed once a minute. When listing fails, the previous list is kept. */
 export class ImageList {
   readonly #images: Pick<ImageRuntime, 'listImages'>;
   readonly #clock: Clock;

@@ -10,22 +10,22 @@ import {
   type Taint,
 } from '@gantry/objects';
 
-/** What an administrator has a new Node begin with. */
+/** An administrator's settings for a new Node. */
 export interface Registration {
-  /** Those of region and zone replace the agent's own ones, also later. */
+  /** Labels for region and zone override the agent's own ones, also later. */
   readonly labels: Readonly<Record<string, string>>;
-  /** In force from the first moment on, until a client removes them. */
+  /** Effective from the creation of the Node, until a client removes them. */
   readonly taints: readonly Taint[];
 }
 
 export const PLAIN_REGISTRATION: Registration = { labels: {}, taints: [] };
 
-/** A label or taint that no Node is registered with. */
+/** An invalid label or taint in the settings. */
 export class RegistrationError extends Error {
   override readonly name = 'RegistrationError';
 }
 
-/** Labels that describe the node: the scheduler and the volumes of this node rely on them. */
+/** Labels that describe the node. The scheduler and the node's volumes rely on them. */
 const DESCRIPTIONS: ReadonlySet<string> = new Set([
   ARCH_LABEL,
   BETA_ARCH_LABEL,

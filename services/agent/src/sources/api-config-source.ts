@@ -11,7 +11,7 @@ import { ignoreNotFound, type ObjectReader } from '@gantry/client';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { BundleSelection, ConfigSource, ClaimSource } from '../spec/config-source.ts';
 
-/** ConfigMaps, Secrets and bundles of trust anchors, read from the API each time. */
+/** Reads ConfigMaps, Secrets and trust bundles from the API on each call. */
 export function apiConfigSource(client: ObjectReader): ConfigSource {
   return {
     configMap: (namespace, name, signal) => ignoreNotFound(client.get(CONFIG_MAPS, { namespace, name }, signal)),
@@ -30,12 +30,12 @@ export function apiConfigSource(client: ObjectReader): ConfigSource {
   };
 }
 
-/** The field selector of a list or watch of bundles. */
+/** The field selector for listing or watching bundles. */
 export function bundleSelector(selection: BundleSelection): string {
   return 'name' in selection ? `metadata.name=${selection.name}` : `spec.signerName=${selection.signerName}`;
 }
 
-/** Claims and volumes, read from the API each time. */
+/** Reads claims, volumes and Nodes from the API on each call. */
 export function apiClaimSource(client: Pick<ObjectReader, 'get'>): ClaimSource {
   const global = (name: string) => ({ namespace: '', name });
   return {

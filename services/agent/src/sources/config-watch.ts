@@ -25,10 +25,12 @@ const RESOURCES: Readonly<Record<Kind, Resource<ConfigMap> | Resource<Secret> | 
   signer: CLUSTER_TRUST_BUNDLES,
 };
 
-/** Of one pod: each watch is a request that stays open. What a pod shows beside these changes when its volumes are read again. */
+/**
+ * The limit of watches per pod, because each is an open request. Changes of further objects are noticed when the volumes are read again.
+ */
 const MAX_WATCHES = 100;
 
-/** An object that volumes of pods show; of a signer, all its bundles. */
+/** An object that a pod's volumes use; for a signer, all its bundles. */
 interface Reference {
   readonly kind: Kind;
   readonly namespace: string;
@@ -52,17 +54,18 @@ export interface ConfigWatchOptions {
 }
 
 /**
- * Follows the ConfigMaps, Secrets and trust bundles in the volumes of this node's pods: one watch for each object, as long as a pod has it, as kubelet
- * does. Volumes read them through here: a change between a read and the begin of its watch is noticed.
+ * Watches the ConfigMaps, Secrets and trust bundles in the volumes of this node's pods. Like in the kubelet, each object has one watch as
+ * long as a pod uses it. Volumes read the objects through this class, so that a change between a read and the start of its watch is
+ * noticed.
  */
 export class ConfigWatch implements ConfigSource {
   readonly #options: ConfigWatchOptions;
   readonly #watched = new Map<string, Watched>();
-  /** Keys of what each pod refers to. */
+  /** The keys of the objects that each pod uses, by pod uid. */
   readonly #references = new Map<string, ReadonlySet<string>>();
-  /** How often an object of a pod has changed. */
+  /** The number of changes of each pod's objects, by pod uid. */
   readonly #changes = new Map<string, number>();
-  /** Versions that were read while no watch had shown one. */
+  /** Versions that were read before the first event of a watch. */
   readonly #read = new Map<string, string>();
   readonly #listeners = new Set<(podUid: string) => void>();
 
@@ -85,18 +88,18 @@ export class ConfigWatch implements ConfigSource {
     return found;
   }
 
-  /** A number that grows when something changes that the pod's volumes show. */
+  /** A number that grows when an object in the pod's volumes changes. */
   changesOf(podUid: string): number {
     return this.#changes.get(podUid) ?? 0;
   }
 
-  /** Calls `listener` with the uid of each pod after such a change. */
+  /** Calls `listener` with the uid of each affected pod after a change. Returns a function that unsubscribes it. */
   subscribe(listener: (podUid: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows what a pod's volumes refer to; nothing more for undefined. Idempotent. */
+  /** Watches the objects in a pod's volumes; undefined ends that. Idempotent. */
   follow(podUid: string, pod: Pod | undefined): void {
     const wanted = new Map(
       (pod === undefined ? [] : referencesOf(pod)).map((reference) => [keyOf(reference), reference]),
@@ -108,7 +111,7 @@ export class ConfigWatch implements ConfigSource {
     if (pod === undefined) this.#changes.delete(podUid);
   }
 
-  /** How many objects are watched. */
+  /** The number of watched objects. */
   get size(): number {
     return this.#watched.size;
   }
@@ -172,7 +175,7 @@ export class ConfigWatch implements ConfigSource {
   }
 }
 
-/** The version after an event, '' for an object that is gone; undefined when the event says nothing of it. */
+/** The version of the object after an event; '' for a deleted object, undefined when the event does not concern it. */
 function lastVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, name: string): string | undefined {
   const isIt = ({ metadata }: KubeObject) => metadata.name === name;
   if (event.kind === 'resync') return versionOf(event.objects.find(isIt));
@@ -181,7 +184,9 @@ function lastVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, name: s
   return last.kind === 'gone' ? '' : versionOf(last.object);
 }
 
-/** The versions of all bundles of a signer after an event. `bundles` has those after the events before, by name, and is kept up to date. */
+/**
+ * The versions of all bundles of a signer after an event. `bundles` contains the versions by name after earlier events, and is updated.
+ */
 function signerVersion(
   event: Exclude<ReflectorEvent, { kind: 'failed' }>,
   signer: string,

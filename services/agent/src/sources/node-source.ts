@@ -5,11 +5,11 @@ import { type Node, NODES } from '@gantry/objects';
 export interface NodeSourceOptions {
   readonly client: ObjectReader;
   readonly node: string;
-  /** What the Node will be: for pods that come before it is registered. */
+  /** The expected Node, for pods that arrive before it is registered. */
   readonly initial: () => Node;
 }
 
-/** This agent's Node as the API server has it: the labels, taints and amounts by which pods are bound to it. */
+/** This agent's Node in the API. Its labels, taints and amounts decide which pods are bound to it. */
 export class NodeSource {
   readonly #options: NodeSourceOptions;
   #known: Node | undefined;
@@ -18,17 +18,17 @@ export class NodeSource {
     this.#options = options;
   }
 
-  /** As it was read last. */
+  /** The Node as last read. */
   known(): Node {
     return this.#known ?? this.#options.initial();
   }
 
-  /** Takes what a read or a write of the Node returned. */
+  /** Records the result of a read or write of the Node. */
   observe(node: Node): void {
     this.#known = node;
   }
 
-  /** As it is now; as it was last where it has been deleted. */
+  /** Reads the Node. Returns the last known version if it was deleted. */
   async read(signal: AbortSignal): Promise<Node> {
     const { client, node } = this.#options;
     const found = await ignoreNotFound(client.get(NODES, { namespace: '', name: node }, signal));

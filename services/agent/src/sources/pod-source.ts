@@ -6,19 +6,19 @@ import type { Logger } from '@gantry/service';
 
 export interface PodSourceOptions {
   readonly client: ObjectReader;
-  /** Absent: every node. */
+  /** Absent: all nodes. */
   readonly node?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** The pods of a node, as its workers see them. */
+/** The pods of a node as its workers see them. */
 export type PodView = Pick<PodSource, 'knows' | 'get' | 'list' | 'subscribe'>;
 
 /**
- * The pods of one node, by uid: the newest version from the watch, linearizable lists and responses to own writes. Two pods
- * that had the same name one after the other are two pods here.
+ * The pods of one node by uid, in the newest version from the watch, linearizable lists and responses to own writes. Pods that had the
+ * same name one after the other are different pods here.
  */
 export class PodSource {
   readonly #options: PodSourceOptions;
@@ -29,7 +29,7 @@ export class PodSource {
     this.#options = options;
   }
 
-  /** Whether a pod that is not here may be taken for gone, once the absence is confirmed. */
+  /** Whether a pod that is missing here counts as deleted, once its absence is confirmed. */
   knows(_uid: string): boolean {
     return true;
   }
@@ -47,7 +47,7 @@ export class PodSource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes the response to an own write, unless a newer version is known. */
+  /** Records the response to an own write, unless a newer version is known. */
   observe(pod: Pod): void {
     const uid = pod.metadata.uid ?? '';
     if (this.#pods.has(uid)) this.#put(pod);
@@ -73,7 +73,7 @@ export class PodSource {
     }
   }
 
-  /** A linearizable read: after it, everything here is at least as new as its start. */
+  /** A linearizable read: afterwards, every pod here is at least as new as the start of the read. */
   async confirm(signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const list = await client.list(PODS, { fieldSelector: this.#selector(), resourceVersion: '' }, signal);
@@ -115,7 +115,7 @@ export class PodSource {
   }
 }
 
-/** Compares resource versions of one cluster: decimal numbers that only grow. */
+/** Compares resource versions of one cluster, which are increasing decimal numbers. */
 export function isNewer(version: string | undefined, than: string | undefined): boolean {
   return BigInt(version ?? '0') > BigInt(than ?? '0');
 }

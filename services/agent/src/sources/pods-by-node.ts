@@ -1,16 +1,16 @@
 import type { Pod } from '@gantry/objects';
 import type { PodSource, PodView } from './pod-source.ts';
 
-/** The pods of many nodes out of one source, so that a process with many nodes watches and stores pods once. */
+/** The pods of many nodes from one source, so that a process with many nodes watches and stores each pod once. */
 export class PodsByNode {
   readonly #source: Pick<PodSource, 'get' | 'list' | 'subscribe'>;
   readonly #shown: (pod: Pod) => Pod;
   readonly #nodes = new Map<string, NodePods>();
   readonly #nodeOf = new Map<string, string>();
-  /** What is shown of each version of a pod: workers compare versions by identity. */
+  /** The result of `shown` for each version of a pod. It is reused, because workers compare versions by identity. */
   readonly #versions = new WeakMap<Pod, Pod>();
 
-  /** `shown` is what workers see of a pod. */
+  /** `shown` returns the workers' view of a pod. */
   constructor(source: Pick<PodSource, 'get' | 'list' | 'subscribe'>, shown: (pod: Pod) => Pod) {
     this.#source = source;
     this.#shown = shown;
@@ -48,7 +48,7 @@ export class PodsByNode {
   }
 }
 
-/** One node's part. */
+/** The pods of one node. */
 class NodePods implements PodView {
   readonly #find: (uid: string) => Pod | undefined;
   readonly #uids = new Set<string>();
@@ -75,13 +75,13 @@ class NodePods implements PodView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A pod of this node is new or has changed. */
+  /** A pod of this node was added or has changed. */
   add(uid: string): void {
     this.#uids.add(uid);
     for (const listener of this.#listeners) listener(uid);
   }
 
-  /** A pod of this node is gone. */
+  /** A pod of this node was removed. */
   remove(uid: string): void {
     this.#uids.delete(uid);
     for (const listener of this.#listeners) listener(uid);

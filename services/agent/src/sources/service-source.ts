@@ -11,7 +11,7 @@ export interface ServiceSourceOptions {
   readonly logger: Logger;
 }
 
-/** All Services, followed by one watch for a node, as kubelet follows them for the variables of containers. */
+/** All Services, from one watch per node, like in the kubelet for the variables of containers. */
 export class ServiceSource {
   readonly #options: ServiceSourceOptions;
   readonly #services = new Map<string, Service>();
@@ -22,7 +22,7 @@ export class ServiceSource {
     this.#options = options;
   }
 
-  /** The Services of these namespaces: once they have been listed, or those that are known now. */
+  /** The Services of these namespaces: `listed` waits until they have been listed, `now` returns those known now. */
   async inNamespaces(
     namespaces: readonly string[],
     when: 'listed' | 'now',
@@ -38,13 +38,13 @@ export class ServiceSource {
     return [...this.#services.values()];
   }
 
-  /** Calls `onChange` after each change; the result ends that. */
+  /** Calls `onChange` after each change. Returns a function that unsubscribes it. */
   subscribe(onChange: () => void): () => void {
     this.#listeners.add(onChange);
     return () => this.#listeners.delete(onChange);
   }
 
-  /** Follows Services until `signal` is aborted. */
+  /** Watches Services until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clock, random, logger } = this.#options;
     const reflector = new Reflector<Service>({ client, resource: SERVICES, clock, random });

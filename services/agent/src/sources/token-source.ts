@@ -9,7 +9,7 @@ interface CachedToken {
   readonly renewAt: Instant;
 }
 
-/** Tokens of pods' service accounts, bound to the pod and renewed at 80 % of their life. */
+/** Tokens of pods' service accounts. They are bound to the pod and renewed after 80% of their lifetime. */
 export class TokenSource {
   readonly #client: SubresourceWriter;
   readonly #clock: Clock;

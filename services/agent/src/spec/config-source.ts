@@ -7,18 +7,18 @@ import type {
   PersistentVolumeClaim,
 } from '@gantry/objects';
 
-/** One bundle of trust anchors by its name, or all of a signer. */
+/** One bundle of trust anchors by name, or all bundles of a signer. */
 export type BundleSelection = { readonly name: string } | { readonly signerName: string };
 
-/** ConfigMaps and Secrets that pods refer to, undefined when the object does not exist; and bundles of trust anchors. */
+/** Reads the ConfigMaps and Secrets that pods refer to, undefined for an object that does not exist, and trust bundles. */
 export interface ConfigSource {
   configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap | undefined>;
   secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
-  /** AgentError 'FailedMount' where the cluster does not serve bundles. */
+  /** AgentError 'FailedMount' when the cluster does not serve trust bundles. */
   trustBundles(selection: BundleSelection, signal: AbortSignal): Promise<readonly ClusterTrustBundle[]>;
 }
 
-/** Where claims, their volumes and this node's object come from. Undefined: it does not exist. */
+/** Reads claims, their volumes and this node's object; undefined for an object that does not exist. */
 export interface ClaimSource {
   claim(namespace: string, name: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined>;
   volume(name: string, signal: AbortSignal): Promise<PersistentVolume | undefined>;

@@ -17,7 +17,7 @@ export interface ContainerSpecInput extends SecurityFindings {
   readonly container: Container;
   readonly attempt: number;
   readonly sandboxId: string;
-  /** That of its sandbox. */
+  /** The control group of its sandbox. */
   readonly group: ContainerSpec['group'];
   readonly restartDelayMs: number;
   readonly environment: ReadonlyMap<string, string>;
@@ -28,7 +28,7 @@ export interface ContainerSpecInput extends SecurityFindings {
   readonly privilege: EnginePrivilege;
   /** The handler of the pod's RuntimeClass. */
   readonly runtime?: string;
-  /** The container whose processes this one sees. */
+  /** The container whose process namespace this one joins. */
   readonly targetId?: string;
   readonly capacityBytes: number;
   readonly processLimit: ContainerSpec['processLimit'];
@@ -36,8 +36,8 @@ export interface ContainerSpecInput extends SecurityFindings {
 }
 
 /**
- * A container of a pod as the runtime takes it, put together from one file per group of fields. AgentError
- * 'CreateContainerConfigError' for a spec that cannot be run.
+ * The runtime's definition of a pod's container; each group of fields is computed in its own file. AgentError
+ * 'CreateContainerConfigError' for a spec that cannot run.
  */
 export function containerSpec(input: ContainerSpecInput): ContainerSpec {
   const { owner, pod, container, image, mounts, devices, terminationMessagePath } = input;
@@ -65,7 +65,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
   };
 }
 
-/** What the container runs: image, command, arguments, variables and terminal. */
+/** The process of the container: image, command, arguments, environment variables and terminal. */
 function processOf(
   container: Container,
   environment: ReadonlyMap<string, string>,
@@ -87,7 +87,9 @@ function processOf(
   };
 }
 
-/** Which process namespace a container uses: with `targetId` that container's. Network and IPC are always the sandbox's. */
+/**
+ * The process namespace of a container; with `targetId`, the namespace of that container. Network and IPC always come from the sandbox.
+ */
 function processNamespace({ spec }: Pod, targetId: string | undefined): ContainerSpec['processes'] {
   if (targetId !== undefined && spec?.hostPID !== true && spec?.shareProcessNamespace !== true) {
     return { containerId: targetId };

@@ -8,47 +8,47 @@ export interface ResolverConfig {
   readonly options: readonly string[];
 }
 
-/** What a node knows about names. */
+/** The DNS settings of a node. */
 export interface NodeResolver {
   /** The address of the cluster's DNS. */
   readonly clusterServer: string;
-  /** That of a container on the network of pods: the engine's resolver, which forwards to the host's. */
+  /** The resolver of a container on the pods' network: the engine's, which forwards to the host's resolver. */
   readonly engine: ResolverConfig;
 }
 
-/** How the containers of a pod find names. */
+/** How the containers of a pod resolve names. */
 export type PodResolver =
-  /** As the engine sets it up. */
+  /** As the engine configures it. */
   | { readonly kind: 'engine' }
-  /** By a resolv.conf of their own; `omitted` says in kubelet's words what did not fit into it. */
+  /** By their own resolv.conf. `omitted` contains the kubelet's messages about entries that exceed the limits. */
   | { readonly kind: 'file'; readonly config: ResolverConfig; readonly omitted: readonly string[] };
 
-/** Where the engine's name server answers, in each container on one of its networks. */
+/** The address of the engine's name server inside each container on one of its networks. */
 export const ENGINE_SERVER = '127.0.0.11';
 
 /** The domain of the cluster, Kubernetes' default. */
 export const CLUSTER_DOMAIN = 'cluster.local';
-/** A name with fewer dots is first looked for below the domains of the cluster. */
+/** Names with fewer dots are first looked up in the search domains. */
 const CLUSTER_OPTIONS = ['ndots:5'];
-/** Kubernetes' limits: those of the C libraries. */
+/** Kubernetes' limits, which come from C libraries. */
 const MAX_SERVERS = 3;
 const MAX_SEARCHES = 32;
 const MAX_SEARCH_CHARACTERS = 2048;
 const MAX_SEARCH = 253;
 
-/** The resolver of a pod by its policy, with what its `dnsConfig` adds: kubelet's rules. */
+/** The resolver of a pod by its `dnsPolicy` and `dnsConfig`, with the kubelet's rules. */
 export function podResolver(pod: Pod, node: NodeResolver): PodResolver {
   const base = baseConfig(pod, node);
   const added = pod.spec?.dnsConfig;
   if (base === 'engine') {
-    // On the host's network the engine adds to the host's resolv.conf by itself; see `sandboxDns`.
+    // On the host's network, the engine itself adds to the host's resolv.conf; see `sandboxDns`.
     if (added === undefined || pod.spec?.hostNetwork === true) return { kind: 'engine' };
     return withinLimits(merged(node.engine, pod));
   }
   return withinLimits(added === undefined ? base : merged(base, pod));
 }
 
-/** What the engine itself writes into the resolv.conf of a sandbox; nothing where the pod has a file of its own. */
+/** The DNS settings that the engine writes into a sandbox's resolv.conf; empty when the pod has a file of its own. */
 export function sandboxDns(pod: Pod): SandboxSpec['dns'] {
   const config = usesClusterDns(pod) || pod.spec?.hostNetwork !== true ? {} : (pod.spec?.dnsConfig ?? {});
   const isNone = pod.spec?.dnsPolicy === 'None';
@@ -59,7 +59,7 @@ export function sandboxDns(pod: Pod): SandboxSpec['dns'] {
   };
 }
 
-/** Reads a resolv.conf as kubelet does: the last line of domains counts, and of an option its last value. */
+/** Parses a resolv.conf like the kubelet: the last `search` line counts, and the last value of each option. */
 export function parseResolvConf(text: string): ResolverConfig {
   const servers: string[] = [];
   let searches: readonly string[] = [];
@@ -73,7 +73,7 @@ export function parseResolvConf(text: string): ResolverConfig {
   return { servers, searches, options };
 }
 
-/** Writes it as a container runtime does. */
+/** Formats a resolv.conf like container runtimes do. */
 export function formatResolvConf({ servers, searches, options }: ResolverConfig): string {
   return [
     ...(searches.length === 0 ? [] : [`search ${searches.join(' ')}`]),

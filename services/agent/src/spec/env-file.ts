@@ -1,18 +1,18 @@
 import { AgentError } from '../runtime/agent-error.ts';
 
-/** The value of what follows `=`: none when a space comes first, as in a shell. */
+/** The text after `=`. Like in a shell, the value is empty when white space follows the `=`. */
 type Parsed = { readonly value: string; readonly end: number };
 
-/** What a file of variables has. */
+/** The content of a file with environment variables. */
 export interface EnvFile {
   readonly values: ReadonlyMap<string, string>;
-  /** `broken`: a line that cannot be parsed comes after the values. */
+  /** `broken`: a line after the values cannot be parsed. */
   readonly end: 'whole' | 'broken';
 }
 
 /**
- * A file of variables as `fileKeyRef` reads it (KEP 3721): lines of NAME='value', where a value may have several lines and is taken
- * literally. The first line of a name counts.
+ * Parses a file of variables for `fileKeyRef` (KEP 3721): lines of NAME='value', where a value is literal and may span several lines. The
+ * first line of a name counts.
  */
 export function parseEnvFile(text: string): EnvFile {
   const values = new Map<string, string>();
@@ -31,14 +31,17 @@ export function parseEnvFile(text: string): EnvFile {
   return { values, end: 'whole' };
 }
 
-/** The value of `key`; '' where there is none. AgentError 'CreateContainerConfigError' where the file is broken before a line of it. */
+/**
+ * The value of `key`; '' without one. AgentError 'CreateContainerConfigError' when the key is missing and a part of the file cannot be
+ * parsed.
+ */
 export function envFileValue({ values, end }: EnvFile, key: string): string {
   const value = values.get(key);
   if (value === undefined && end === 'broken') throw unreadable();
   return value ?? '';
 }
 
-/** Undefined for what cannot be parsed. */
+/** Undefined for text that cannot be parsed. */
 function valueFrom(rest: string, lines: readonly string[], at: number): Parsed | undefined {
   if (/^[ \t]/.test(rest)) return { value: '', end: at };
   if (!rest.startsWith("'")) return undefined;
@@ -53,13 +56,13 @@ function valueFrom(rest: string, lines: readonly string[], at: number): Parsed |
     }
     value += `${part}\n`;
     end += 1;
-    // A last line is empty after the newline of the line before.
+    // The last element is the empty text after the final newline.
     if (end >= lines.length) return undefined;
     part = lines[end] ?? '';
   }
 }
 
-/** Kubelet's message, which says nothing of the file's content. */
+/** The kubelet's message; it shows nothing of the file's content. */
 export function unreadable(): AgentError {
   return new AgentError('CreateContainerConfigError', "couldn't parse env file");
 }

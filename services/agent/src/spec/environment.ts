@@ -6,24 +6,24 @@ import { type EnvFile, envFileValue, parseEnvFile, unreadable } from './env-file
 import { expand } from './expand.ts';
 import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
 
-/** The sources of variables' values. */
+/** The sources of the variables' values. */
 export interface EnvironmentContext {
   readonly pod: Pod;
   readonly podAddress: string;
   readonly facts: NodeFacts;
   readonly source: ConfigSource;
-  /** The text of a file in a volume of the pod; undefined for one that cannot be read. */
+  /** The text of a file in a volume of the pod; undefined for a file that cannot be read. */
   readonly volumeText: (volume: string, path: string) => Promise<string | undefined>;
-  /** Variables that every container gets before its own. */
+  /** Variables that every container gets; its own variables override them. */
   readonly base: Readonly<Record<string, string>>;
 }
 
-/** Files of variables that this environment has read, by volume and path: each is read and parsed once. */
+/** Files of variables that were already read, by volume and path. Each file is read and parsed once. */
 type EnvFiles = Map<string, EnvFile>;
 
 /**
- * A container's variables: the base, then `envFrom` in order, then `env` in order, later ones winning; `$(NAME)` refers to
- * variables before it. AgentError 'CreateContainerConfigError' with kubelet's message when a reference cannot be resolved.
+ * A container's variables: the base, then `envFrom` in order, then `env` in order. Later variables override earlier ones, and `$(NAME)`
+ * refers to earlier ones. AgentError 'CreateContainerConfigError' with the kubelet's message when a reference cannot be resolved.
  */
 export async function containerEnvironment(
   container: Container,
@@ -39,7 +39,7 @@ export async function containerEnvironment(
     try {
       variables.set(name, value());
     } catch (error) {
-      // It does not reach the container.
+      // `env` overrides the invalid value, so the container does not get it.
       if (!replaced.has(name)) throw error;
     }
   }
@@ -108,7 +108,7 @@ type Kind = 'configmap' | 'secret';
 const TITLE: Readonly<Record<Kind, string>> = { configmap: 'ConfigMap', secret: 'Secret' };
 
 /**
- * The values of an object of the pod's namespace, each of which is checked when it is used; undefined when the object does not exist.
+ * Reads the values of an object in the pod's namespace; undefined when the object does not exist. Each value is checked when it is used.
  */
 type ReadData = (
   context: EnvironmentContext,
@@ -177,8 +177,8 @@ function mapValues(
 }
 
 /**
- * A value as a variable has it. The engine takes text, and the kernel no NUL in it: other bytes would reach the container changed, or a
- * message of the engine would show them. The message shows none of them.
+ * The text of a value for a variable. The engine accepts only text, and the kernel no NUL. Without this check, other bytes would be
+ * changed, or appear in an error message of the engine. The error here contains no part of the value.
  */
 function usable(value: string | Buffer, kind: Kind, key: string, object: string): string {
   const isText = typeof value === 'string' || isUtf8(value);

@@ -1,8 +1,6 @@
 const REFERENCE = /\$(\$|\(([^)]*)\))/g;
 
-/**
- * Replaces `$(NAME)` by the variable's value; `$$` is a literal `$`, and a reference to an unknown variable stays as it is.
- */
+/** Replaces `$(NAME)` by the variable's value. `$$` is a literal `$`; a reference to an unknown variable is kept. */
 export function expand(text: string, variables: ReadonlyMap<string, string>): string {
   return text.replace(REFERENCE, (whole, escape: string, name: string | undefined) => {
     if (escape === '$') return '$';
@@ -10,7 +8,7 @@ export function expand(text: string, variables: ReadonlyMap<string, string>): st
   });
 }
 
-/** Like `expand`, and names the referenced variables that are unknown or empty, sorted. */
+/** Like `expand`; also returns the sorted names of referenced variables that are unknown or empty. */
 export function expandAll(
   text: string,
   variables: ReadonlyMap<string, string>,

@@ -2,14 +2,14 @@ import { allContainersOf } from './pod-containers.ts';
 import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFieldSelector } from '@gantry/objects';
 import type { ResourceAmounts } from './resources.ts';
 
-/** Facts of the node that the downward API may refer to. Nodes of one host share what it has, so both amounts change with their number. */
+/** Facts of the node for the downward API. The amounts are functions, because they change with the number of nodes on the host. */
 export interface NodeFacts {
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly hostMemoryBytes: number;
-  /** What the Node shows as its capacity. */
+  /** The capacity in the Node's status. */
   readonly capacity: () => ResourceAmounts;
-  /** What pods may request of the node: the limits of containers that have none. */
+  /** The node's allocatable amounts. They serve as limits of containers without limits. */
   readonly allocatable: () => ResourceAmounts;
 }
 
@@ -46,8 +46,8 @@ function formatMap(map: Readonly<Record<string, string>> | undefined): string {
 }
 
 /**
- * The value for `resourceFieldRef`, rounded up to the divisor (pkg/api/v1/resource). A limit that is absent or zero is the pod's, and
- * else what the node can give. Undefined for a resource that has no such value.
+ * The value for `resourceFieldRef`, divided by the divisor and rounded up (pkg/api/v1/resource). When a limit is absent or zero, the
+ * pod's limit counts, then the node's allocatable amount. Undefined for an unsupported resource.
  */
 export function resourceField(
   pod: Pod,
@@ -72,7 +72,7 @@ function limitOf(pod: Pod, name: string, units: (text: string) => number, facts:
   return { cpu: cpuMillis, memory: memoryBytes, 'ephemeral-storage': storageBytes }[name] ?? 0;
 }
 
-/** The container that a `resourceFieldRef` names, among init containers too; its own without a name. */
+/** The container that a `resourceFieldRef` names, of any kind; `own` without a name. */
 export function namedContainer(
   pod: Pod,
   { containerName }: ResourceFieldSelector,

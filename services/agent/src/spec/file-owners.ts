@@ -5,9 +5,9 @@ import { allContainersOf } from './pod-containers.ts';
 export interface FileOwners {
   /** The group that may use the volumes' files: `fsGroup`. */
   readonly group: number | undefined;
-  /** The one user of all containers, if they have one: only it may read a token. */
+  /** The uid of all containers, if they have the same one. Tokens are readable only by this user. */
   readonly user: number | undefined;
-  /** Whether a volume whose root has its owner and mode already is left as it is. */
+  /** Whether to skip a volume whose root already has the right owner and mode. */
   readonly change: 'always' | 'on-root-mismatch';
 }
 

@@ -1,36 +1,36 @@
 import type { Pod } from '@gantry/objects';
 import { CLUSTER_DOMAIN } from './dns.ts';
 
-/** The kernel's limits: of a name without, and with its domain. */
+/** The kernel's limits for a hostname, without and with its domain. */
 const MAX_HOSTNAME = 63;
 const MAX_FQDN = 64;
 
-/** The name of a pod's containers without its domain, cut to the kernel's limit. */
+/** The hostname of a pod without domain, cut to the kernel's limit. */
 export function podHostname({ spec, metadata }: Pod): string {
   const name =
     spec?.hostnameOverride ?? (spec?.hostname === undefined || spec.hostname === '' ? metadata.name : spec.hostname);
   return (name ?? '').length <= MAX_HOSTNAME ? (name ?? '') : (name ?? '').slice(0, MAX_HOSTNAME).replace(/[-.]+$/, '');
 }
 
-/** The domain below which a headless Service names the pod; '' without a subdomain, or with a name that is taken as it is. */
+/** The domain in which a headless Service publishes the pod; '' without a subdomain, or with `hostnameOverride`. */
 function podDomain({ spec, metadata }: Pod): string {
   const subdomain = spec?.subdomain ?? '';
   if (subdomain === '' || spec?.hostnameOverride !== undefined) return '';
   return `${subdomain}.${metadata.namespace ?? ''}.svc.${CLUSTER_DOMAIN}`;
 }
 
-/** What `hostname` prints in the pod's containers: with `setHostnameAsFQDN` its name and domain. */
+/** The kernel's hostname in the pod's containers; with `setHostnameAsFQDN` it includes the domain. */
 export function kernelHostname(pod: Pod): string {
   const domain = podDomain(pod);
   return pod.spec?.setHostnameAsFQDN === true && domain !== '' ? `${podHostname(pod)}.${domain}` : podHostname(pod);
 }
 
-/** The hostname file of a pod; undefined on the host's network, where the engine writes the host's. */
+/** The content of a pod's hostname file; undefined on the host's network, where the engine writes the host's name. */
 export function hostnameFile(pod: Pod): string | undefined {
   return pod.spec?.hostNetwork === true ? undefined : `${kernelHostname(pod)}\n`;
 }
 
-/** Why the kernel would not take the pod's hostname, in kubelet's words. */
+/** The kubelet's error for a hostname that is too long for the kernel; undefined if it is valid. */
 export function hostnameRefusal(pod: Pod): string | undefined {
   const name = kernelHostname(pod);
   if (pod.spec?.setHostnameAsFQDN !== true || name.length <= MAX_FQDN) return undefined;
@@ -47,8 +47,8 @@ fe00::2\tip6-allrouters
 `;
 
 /**
- * The hosts file of a pod, as kubelet writes it. Undefined on the host's network, where the engine adds to the host's file, and
- * without an address.
+ * The hosts file of a pod in the kubelet's format. Undefined without an address, and on the host's network, where the engine extends the
+ * host's file.
  */
 export function hostsFile(pod: Pod, address: string): string | undefined {
   if (pod.spec?.hostNetwork === true || address === '') return undefined;

@@ -5,38 +5,38 @@ export const GROUP = '/etc/group';
 
 /** The largest id that engines accept. */
 const MAX_ID = 2 ** 31 - 1;
-/** Images are hostile, and all of it is kept and sent to the engine. */
+/** Limits the groups that are stored and sent to the engine, since images are not trusted. */
 const MAX_GROUPS = 1_000;
 
-/** What Go's bytes.TrimSpace takes off: the white space of Unicode, here a character for each of its bytes in UTF-8. */
+/** White space as in Go's bytes.TrimSpace: Unicode's, with one character for each byte of its UTF-8 encoding. */
 const SPACE = /[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80/.source;
 const FIRST_SPACE = new RegExp(`^(?:${SPACE})`);
 const LAST_SPACE = new RegExp(`(?:${SPACE})$`);
 const MAX_SPACE_BYTES = 3;
 
-/** A user of an image, by the image's own files. */
+/** A user according to the image's files. */
 export interface ImageUser {
   readonly uid: number;
   readonly gid: number;
-  /** Those that list the user, in their order, without `gid`. */
+  /** Further groups that list the user, in file order, without `gid`. */
   readonly groups: readonly number[];
   /**
-   * Groups whose names are numbers of other groups, by these numbers: the engine takes a number for a name first. It compares names, so
-   * '02000' is no name of 2000.
+   * Groups whose names are numbers of other groups: the number in the name → the group's id. The engine looks a number up as a name
+   * first. It compares texts, so '02000' is not a name of 2000.
    */
   readonly misnamed: ReadonlyMap<number, number>;
 }
 
-/** The contents of an image's files; empty for one that it does not have. */
+/** The contents of an image's files; empty for a missing file. */
 export interface UserFiles {
   readonly passwd: Uint8Array;
   readonly group: Uint8Array;
 }
 
 /**
- * Who `USER` or `USER:GROUP` is in an image: as the engine reads its files (moby/sys/user), so that it makes no difference whether the
- * engine looks the user up or is told the ids. A number is an id, also where a user or group has it for a name; '' is 0. AgentError
- * 'CreateContainerError' for a name that is not in the files, and for what is no id. The result holds no part of the files: it is kept.
+ * Resolves `USER` or `USER:GROUP` in an image like the engine does (moby/sys/user). So the result is the same whether the engine resolves
+ * the user or gets the ids. A number is always an id, even if a user or group has this name; '' is uid 0. AgentError
+ * 'CreateContainerError' for an unknown name or an invalid id. The result is stored, so it holds no reference to the files.
  */
 export function imageUser(wanted: string, { passwd, group }: UserFiles): ImageUser {
   const [user = '', groupName = ''] = wanted.split(':');
@@ -47,14 +47,14 @@ export function imageUser(wanted: string, { passwd, group }: UserFiles): ImageUs
   );
   const uid = wantedId ?? (found === undefined ? undefined : fieldNumber(found[2]));
   if (uid === undefined) throw fault(`unable to find user ${user}: no matching entries in passwd file`);
-  // Unlike the lines of users, those of groups may be comments.
+  // Unlike in passwd, lines of the group file may be comments.
   const groups = entriesOf(group).filter(([name = '']) => !name.startsWith('#'));
   const gid = groupName === '' ? fieldNumber(found?.[3]) : groupId(groupName, groups);
   for (const id of [uid, gid]) {
     if (!isId(id)) throw fault(`the user ${user} has the id ${id}: uids and gids must be in range 0-${MAX_ID}`);
   }
   const [userOfId = ''] = found ?? [];
-  // A user without a name is in no group, though the list of an empty group has an empty name.
+  // Without this check, a user without a name would be in every group with an empty member list.
   const isListed = ([, , , members = '']: readonly string[]) =>
     userOfId !== '' && members.split(',').includes(userOfId);
   const listed = groups.filter(isListed).map(([, , id]) => fieldNumber(id));
@@ -88,12 +88,12 @@ function entriesOf(content: Uint8Array): readonly (readonly string[])[] {
     .map((line) => line.split(':'));
 }
 
-/** A character for each byte. The engine compares bytes: two names that are no UTF-8 must not become one. */
+/** One character per byte. The engine compares bytes, so two different names that are invalid UTF-8 must stay different. */
 function bytewise(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }
 
-/** In time that grows with the length only, as a search for `SPACE` at the end of a hostile line does not. */
+/** Runs in linear time. A search for `SPACE` at the end of a hostile line would not. */
 function trimSpace(line: string): string {
   let start = 0;
   let end = line.length;
@@ -109,12 +109,12 @@ function trimSpace(line: string): string {
   }
 }
 
-/** What engines read as a number. */
+/** Parses numbers like engines do. */
 function numberOf(text: string): number | undefined {
   return /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** A field that is no number counts as 0, as for the engine. */
+/** Like in the engine, a field that is not a number counts as 0. */
 function fieldNumber(field: string | undefined): number {
   return numberOf(field ?? '') ?? 0;
 }

@@ -8,28 +8,28 @@ import {
 } from '@gantry/objects';
 import { mainContainersOf } from './pod-containers.ts';
 
-/** Bytes on the host's disk that belong to a pod. */
+/** A pod's bytes on the host's disk. */
 export interface PodStorage {
-  /** By the name of the emptyDir; those in memory are not among them. */
+  /** Bytes by name of emptyDir, without those in memory. */
   readonly emptyDirs: ReadonlyMap<string, number>;
-  /** The files that the agent gives the pod and its containers may write to: hosts, resolver, termination messages. */
+  /** Bytes of the files that the agent creates for the pod and that containers may write to: hosts, resolver, termination messages. */
   readonly files: number;
-  /** By the name of the container: its writable layer and its logs. */
+  /** Bytes of writable layer and logs, by container name. */
   readonly containers: ReadonlyMap<string, number>;
 }
 
-/** The same with all inodes that belong to the pod. */
+/** A pod's bytes and inodes on the host's disk. */
 export interface PodUsage extends PodStorage {
   readonly inodes: number;
 }
 
-/** A limit of local storage that a pod sets. */
+/** Whether a pod sets a limit for local storage. */
 export function limitsStorage(pod: Pod): boolean {
   const hasSize = emptyDirsOnDisk(pod).some(({ limit }) => limit !== undefined);
   return hasSize || mainContainersOf(pod).some(({ container }) => storageLimit(container) !== undefined);
 }
 
-/** The emptyDirs of a pod that lie on the disk. */
+/** The emptyDirs of a pod that are on disk. */
 export function emptyDirsOnDisk({
   spec,
 }: Pod): readonly { readonly name: string; readonly limit: string | undefined }[] {
@@ -41,9 +41,8 @@ export function emptyDirsOnDisk({
 }
 
 /**
- * Why a pod is evicted for what it has written to the disk, in kubelet's words and order (pkg/kubelet/eviction): an emptyDir above
- * its `sizeLimit`, all together above the limits of the containers, or one container above its own. Undefined when it is within
- * its limits.
+ * Why a pod is evicted for its disk usage, with the kubelet's messages and order of checks (pkg/kubelet/eviction): an emptyDir above its
+ * `sizeLimit`, the pod above the sum of its containers' limits, or a container above its limit. Undefined within all limits.
  */
 export function storageExcess(pod: Pod, storage: PodStorage): string | undefined {
   for (const { name, limit } of emptyDirsOnDisk(pod)) {
@@ -61,7 +60,7 @@ export function storageExcess(pod: Pod, storage: PodStorage): string | undefined
     (sum, bytes) => sum + bytes,
     0,
   );
-  // A container without a limit makes the pod's one that of the others, as in kubelet.
+  // Like in the kubelet, the pod's limit is the sum of existing limits, even if some containers have none.
   if (limits.length > 0 && used > quantityValue(total)) {
     return `Pod ephemeral local storage usage exceeds the total limit of containers ${total}. `;
   }

@@ -17,12 +17,12 @@ import { allocatedPod } from './resize.ts';
 import { isStaticPod } from './static-pod.ts';
 import { ownContainersOf } from './pod-containers.ts';
 
-/** The resources of which kubelet names a shortage first; others follow by name. */
+/** The order in which the kubelet reports shortages; other resources follow by name. */
 const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
 
 /**
- * What a node lacks for a pod beside the pods that it has admitted, in the scheduler's order (noderesources' Fits). Extended resources
- * that the node does not have are not its own to refuse, as in kubelet: they belong to the cluster.
+ * The resources that a node lacks for a pod besides the admitted pods, in the scheduler's order (noderesources' Fits). Like in the
+ * kubelet, an extended resource that the node does not have is ignored: it belongs to the cluster.
  */
 export function shortagesOf(pod: Pod, node: Node, admitted: readonly Pod[]): readonly Shortage[] {
   const allocatable = parseAmounts(node.status?.allocatable);
@@ -43,8 +43,8 @@ function rankOf(resource: string): number {
 }
 
 /**
- * Why a node must not run a pod, whatever room it has: the first of kubelet's other predicates that fails. A pod is found by its node's
- * name, so that NodeName never fails.
+ * Why a node cannot run a pod apart from resources: the first of the kubelet's other predicates that fails. NodeName is not checked,
+ * since the pod was found by its node's name.
  */
 export function mismatchOf(pod: Pod, node: Node, admitted: readonly Pod[]): PodRejection | undefined {
   if (!matchesNodeAffinity(pod.spec, node)) {
@@ -61,8 +61,8 @@ function failed(predicate: string, description: string): PodRejection {
 }
 
 /**
- * Why a node does not take a pod: one that it has admitted has a host port that the pod asks for. The scheduler looks at that, too, but
- * not at pods that were created with a node. In the words of the kubelet (pkg/kubelet/lifecycle/predicate.go).
+ * Why a node rejects a pod: an admitted pod already uses one of its host ports. The scheduler checks this, too, but not for pods that
+ * were created with a node name. The message is the kubelet's (pkg/kubelet/lifecycle/predicate.go).
  */
 export function hostPortRejection(pod: Pod, admitted: readonly Pod[]): PodRejection | undefined {
   const wanted = hostPortsOf(pod);
@@ -73,17 +73,17 @@ export function hostPortRejection(pod: Pod, admitted: readonly Pod[]): PodReject
   return { reason: 'NodePorts', message };
 }
 
-/** The addresses that decide which host ports pods of a node may have. */
+/** Addresses that decide which host ports the node can forward. */
 export interface PortAddresses {
-  /** The node's own. */
+  /** The node's own address. */
   readonly nodeAddress: string;
-  /** The range of the pods of its engine. */
+  /** The range of pods on the node's engine. */
   readonly podCidr: string;
 }
 
 /**
- * Why this node never forwards one of the pod's host ports. Kubernetes has no such check: the port is silent there. A pod in the host's
- * network has its ports without forwarding.
+ * Why this node cannot forward one of the pod's host ports. Kubernetes has no such check; the port just does not answer there. Pods in
+ * the host's network need no forwarding.
  */
 export function unforwardedPort(pod: Pod, addresses: PortAddresses): PodRejection | undefined {
   if (pod.spec?.hostNetwork === true) return undefined;

@@ -2,14 +2,14 @@ import { isTolerated, MEMORY_PRESSURE_TAINT, type Pod } from '@gantry/objects';
 import { isCriticalPod } from './critical-pod.ts';
 import type { PodRejection } from './pod-rejection.ts';
 
-/** Conditions of a Node that is short of something, in the order in which messages name them. */
+/** Pressure conditions of a Node, in the order in which messages list them. */
 export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 const MEMORY_TAINT = { key: MEMORY_PRESSURE_TAINT, effect: 'NoSchedule' };
 
 /**
- * Why a node under pressure takes no new pod, as the kubelet's eviction manager decides (`Admit`): under memory pressure alone it refuses
- * BestEffort pods that do not tolerate it, under any other all pods; critical ones are always taken.
+ * Why a node under pressure rejects a pod, like the kubelet's eviction manager (`Admit`). Under memory pressure alone, it rejects
+ * BestEffort pods that do not tolerate it; under any other pressure, all pods. Critical pods are always admitted.
  */
 export function pressureRejection(pod: Pod, pressures: readonly NodePressure[]): PodRejection | undefined {
   if (pressures.length === 0 || isCriticalPod(pod)) return undefined;

@@ -3,12 +3,12 @@ import type { EnginePrivilege } from '../runtime/engine.ts';
 import { isNodeCriticalPod } from './critical-pod.ts';
 import { sidecarsOf } from './pod-containers.ts';
 
-/** Of containers that the kernel kills last. */
+/** The score of containers that the kernel kills last. */
 const GUARANTEED = -997;
 
 /**
- * The OOM score, by which the kernel kills BestEffort first, then Burstable by request, then Guaranteed and what the node cannot do
- * without, as kubelet sets it (pkg/kubelet/qos).
+ * The OOM score of a container, like in the kubelet (pkg/kubelet/qos). The kernel kills BestEffort containers first, then Burstable ones
+ * by their request, then Guaranteed and node-critical ones.
  */
 export function oomScore(pod: Pod, container: Container, capacityBytes: number, engine: EnginePrivilege): number {
   const wanted = wantedScore(pod, container, capacityBytes);
@@ -30,14 +30,17 @@ function wantedScore(pod: Pod, container: Container, capacityBytes: number): num
   }
 }
 
-/** The request of a container; a sidecar is not killed before the main containers, which need it. */
+/**
+ * The memory request of a container. A sidecar counts at least as much as the smallest main container, so it is not killed before the
+ * main containers, which need it.
+ */
 function countedRequest(pod: Pod, container: Container): number {
   const own = requestOf(container);
   if (!sidecarsOf(pod).has(container.name)) return own;
   return Math.max(own, Math.min(...(pod.spec?.containers ?? []).map(requestOf)));
 }
 
-/** Each container's part of what the pod requests beyond its containers. */
+/** Each container's share of the pod-level request that exceeds the requests of its containers. */
 function shareOfPodRequest(pod: Pod): number {
   const { resources, overhead: _, ...spec } = pod.spec ?? { containers: [] };
   const requested = parseAmounts(resources?.requests)['memory'] ?? 0;

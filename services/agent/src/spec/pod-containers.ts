@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Container, Pod } from '@gantry/objects';
 
 /**
- * `sidecar`: an init container with restart policy Always, which runs beside the main containers. `ephemeral`: one that was added to
- * look into the pod, and is started once.
+ * `sidecar`: an init container with restart policy Always, which runs beside the main containers. `ephemeral`: a container that was added
+ * for debugging, and is started once.
  */
 export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral';
 
@@ -13,7 +13,7 @@ export interface PodContainer {
   readonly container: Container;
 }
 
-/** Init containers in their order, sidecars among them. */
+/** Init containers in their order, including sidecars. */
 export function initContainersOf(pod: Pod): readonly PodContainer[] {
   return (pod.spec?.initContainers ?? []).map((container) => ({
     role: container.restartPolicy === 'Always' ? 'sidecar' : 'init',
@@ -31,17 +31,17 @@ export function ephemeralContainersOf(pod: Pod): readonly PodContainer[] {
   return (pod.spec?.ephemeralContainers ?? []).map((container) => ({ role: 'ephemeral', container }));
 }
 
-/** The container whose processes an ephemeral container sees, '' for those of its own. */
+/** The name of the container whose process namespace an ephemeral container joins; '' for its own namespace. */
 export function targetOf(pod: Pod, name: string): string {
   return pod.spec?.ephemeralContainers?.find((container) => container.name === name)?.targetContainerName ?? '';
 }
 
-/** Every container that a pod was created with, main ones first. */
+/** Every container that a pod was created with, main containers first. */
 export function ownContainersOf(pod: Pod): readonly PodContainer[] {
   return [...mainContainersOf(pod), ...initContainersOf(pod)];
 }
 
-/** Every container of a pod, main ones first: names are unique among all of them. */
+/** Every container of a pod, main containers first. Names are unique among all of them. */
 export function allContainersOf(pod: Pod): readonly PodContainer[] {
   return [...ownContainersOf(pod), ...ephemeralContainersOf(pod)];
 }
@@ -56,7 +56,7 @@ export function sidecarsOf(pod: Pod): ReadonlySet<string> {
   return new Set(initContainersOf(pod).flatMap(({ role, container }) => (role === 'sidecar' ? [container.name] : [])));
 }
 
-/** Changes when a container must be created again: only its image may change while the pod lives. */
+/** A different hash means that the container must be created again. Only the image of a container can change in a pod. */
 export function containerHash(container: Container): string {
   return createHash('sha256')
     .update(JSON.stringify([container.name, container.image]))

@@ -10,20 +10,20 @@ export function identityOf(pod: Pod): PodIdentity {
   };
 }
 
-/** `name_namespace(uid)`: a pod in kubelet's messages. */
+/** `name_namespace(uid)`: the form of pods in the kubelet's messages. */
 export function formatPod(pod: Pod): string {
   const { name, namespace, uid } = identityOf(pod);
   return `${name}_${namespace}(${uid})`;
 }
 
-/** The path of a container in its pod's spec, as Events write it. */
+/** The path of a container in its pod's spec, as Events contain it. */
 export function containerPath(pod: Pod, name: string): string {
   const lists = ['initContainers', 'ephemeralContainers'] as const;
   const list = lists.find((field) => pod.spec?.[field]?.some((container) => container.name === name) === true);
   return `spec.${list ?? 'containers'}{${name}}`;
 }
 
-/** The subject of Events about a node. As in those of the kubelet, its name stands for its uid. */
+/** The object of Events about a node. Like in the kubelet, the name is also the uid. */
 export function nodeReference(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name } };
 }

@@ -11,20 +11,20 @@ export interface PodRejection {
   readonly message: string;
 }
 
-/** What agents read of an engine before they run a pod. */
+/** The properties of an engine that rejections depend on. */
 type EngineFeatures = Pick<EngineInfo, 'kernel' | 'appArmor' | 'podGroups'>;
 
 type Rule = (pod: Pod, engine: EngineFeatures) => PodRejection | undefined;
 
 const OS = 'linux';
 
-/** Why pods have no control groups of their own. */
+/** Why pods cannot have control groups of their own. */
 const NO_GROUPS: Readonly<Record<Exclude<EngineInfo['podGroups'], 'supported'>, string>> = {
   driver: 'its engine leaves control groups to systemd',
   unreachable: "its agent cannot write the engine's control groups",
 };
 
-/** In kubelet's order, with its reasons and messages: pkg/kubelet/sysctl, pkg/kubelet/lifecycle, pkg/security/apparmor. */
+/** Rules in the kubelet's order, with its reasons and messages: pkg/kubelet/sysctl, pkg/kubelet/lifecycle, pkg/security/apparmor. */
 const RULES: readonly Rule[] = [
   function unsafeSysctl(pod, { kernel }) {
     const message = forbiddenSysctl(pod, kernel);
@@ -47,7 +47,7 @@ const RULES: readonly Rule[] = [
     if (appArmor === 'enabled' || needsNone) return undefined;
     return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
   },
-  // Requests are no reason: the scheduler and evictions do what they ask.
+  // Requests do not cause a rejection: the scheduler and evictions apply them without control groups.
   function limitsOfPod({ spec }, { podGroups }) {
     if (podGroups === 'supported' || Object.keys(spec?.resources?.limits ?? {}).length === 0) return undefined;
     const message = `this node does not enforce spec.resources.limits of a pod, since ${NO_GROUPS[podGroups]}: set limits of its containers`;
@@ -65,14 +65,14 @@ export function podRejection(pod: Pod, engine: EngineFeatures): PodRejection | u
 }
 
 /**
- * Why this node cannot create a pod's sandbox, in kubelet's words; it is tried again, as by kubelet. Pod Security waives
- * checks for a pod with users of its own, so that it must never run with the host's.
+ * Why this node cannot create a pod's sandbox, with the kubelet's messages. Like in the kubelet, creation is tried again. Pod Security
+ * skips checks for a pod with user namespaces (`hostUsers: false`), so such a pod must never run in the host's.
  */
 export function sandboxRefusal(pod: Pod): string | undefined {
   if (pod.spec?.hostUsers === false) {
     return "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
   }
-  // A container must not run without the device that it asks for.
+  // A container must not run without a device that it requests.
   if ((pod.spec?.resourceClaims ?? []).length > 0) {
     return 'this node has no driver for dynamic resource allocation: spec.resourceClaims cannot be prepared';
   }

@@ -4,29 +4,30 @@ import { isCriticalPod } from './critical-pod.ts';
 import { allocatedPod } from './resize.ts';
 import type { Shortage } from './shortage.ts';
 
-/** Of the victim's status and its Event, and of its condition. */
+/** Messages in the victim's status and Event, and in its condition. */
 export const PREEMPTED = 'Preempted in order to admit critical pod';
 export const PREEMPTED_CONDITION = 'Pod was preempted by Kubelet to accommodate a critical pod.';
 
-/** How much of a resource is missing. */
+/** The missing amount of a resource. */
 interface Requirement {
   readonly resource: string;
   readonly quantity: number;
 }
 
-/** Which pods make room for a critical one, or why none can. */
+/** The pods to evict for a critical pod, or why preemption is impossible. */
 export type Preemption =
   | { readonly kind: 'possible'; readonly victims: readonly Pod[] }
   | { readonly kind: 'impossible'; readonly message: string };
 
-/** From those that go first. */
+/** In the order of preemption. */
 const QOS_CLASSES = ['BestEffort', 'Burstable', 'Guaranteed'];
 
 /**
- * The fewest pods that make room for a critical pod, those of the lowest QoS class first, as kubelet finds them (pkg/kubelet/preemption).
- * With two differences. Kubelet looks at priorities only to decide which pods may go; here a pod of a lower priority goes before one of a
- * lower QoS class, as the scheduler and evictions have it. And the pod's own requests are the most that is taken from others: a node's
- * amounts are its share of a host, which becomes smaller when agents are added, and pods that ran before do not pay for that.
+ * Finds the fewest pods to evict for a critical pod, lowest QoS class first, like the kubelet (pkg/kubelet/preemption).
+ *
+ * It differs from the kubelet in two ways. The kubelet uses priorities only to decide which pods may be evicted; here a pod of lower
+ * priority is evicted before one of a lower QoS class, as in the scheduler and in evictions. And at most the pod's own requests are
+ * freed: a node's share of its host shrinks when agents are added, and pods that ran before must not be evicted for that.
  */
 export function planPreemption(pod: Pod, running: readonly Pod[], shortages: readonly Shortage[]): Preemption {
   const requirements = shortages.map(({ resource, requested, used, capacity }): Requirement => {
@@ -50,12 +51,12 @@ export function planPreemption(pod: Pod, running: readonly Pod[], shortages: rea
   return { kind: 'possible', victims };
 }
 
-/** What a pod asks for beyond all that the node has: no eviction gives it that. */
+/** The part of a request that exceeds the node's capacity; no eviction can provide it. */
 function beyondNode({ resource, requested, capacity }: Shortage): readonly Requirement[] {
   return requested > capacity ? [{ resource, quantity: requested - capacity }] : [];
 }
 
-/** Pods that may go, in groups of equal priority and QoS class; those that go first come first. */
+/** Preemptable pods in groups of equal priority and QoS class, in the order of preemption. */
 function preemptableGroups(pod: Pod, running: readonly Pod[]): readonly (readonly Pod[])[] {
   const groups: Pod[][] = [];
   for (const one of running.filter((other) => isPreemptable(pod, other)).sort(byRank)) {
@@ -72,14 +73,14 @@ function byRank(one: Pod, other: Pod): number {
   return QOS_CLASSES.indexOf(one.status?.qosClass ?? '') - QOS_CLASSES.indexOf(other.status?.qosClass ?? '');
 }
 
-/** Whether a pod is worth more than another one (kubelet's Preemptable). */
+/** Whether `pod` may preempt `other` (kubelet's Preemptable). */
 function isPreemptable(pod: Pod, other: Pod): boolean {
   if (isCriticalPod(pod) && !isCriticalPod(other)) return true;
   const [own, others] = [pod.spec?.priority, other.spec?.priority];
   return own !== undefined && others !== undefined && own > others;
 }
 
-/** Picks the pod that comes nearest to what is missing, until nothing is; of equal ones the smaller. */
+/** Repeatedly picks the pod that comes closest to the missing amounts, until nothing is missing. Among equal pods, the smallest. */
 function nearest(group: readonly Pod[], requirements: readonly Requirement[]): readonly Pod[] {
   const rest = [...group];
   const chosen: Pod[] = [];
@@ -96,7 +97,7 @@ function nearest(group: readonly Pod[], requirements: readonly Requirement[]): r
   return chosen;
 }
 
-/** By the share of each requirement that the pod does not meet, so that all weigh the same. */
+/** The sum of squares of the unmet share of each requirement, so that all requirements have equal weight. */
 function distance(pod: Pod, requirements: readonly Requirement[]): number {
   return requirements.reduce((sum, { resource, quantity }) => {
     const rest = Math.max(0, quantity - amountOf(pod, resource));

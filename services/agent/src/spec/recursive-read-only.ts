@@ -1,10 +1,10 @@
 import type { VolumeMount } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
 
-/** Whether a mount is read-only with all that is mounted below it, or why it cannot be (kubelet's `resolveRecursiveReadOnly`). */
+/** Whether a mount is recursively read-only, or why that is refused (kubelet's `resolveRecursiveReadOnly`). */
 export type RecursiveReadOnly = 'recursive' | 'not-recursive' | { readonly refused: string };
 
-/** The kubelet's rule for one mount of a container. */
+/** Applies the kubelet's rule to one mount of a container. */
 export function recursiveReadOnlyOf(mount: VolumeMount, support: EngineInfo['recursiveReadOnly']): RecursiveReadOnly {
   const { name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation = 'None' } = mount;
   if (mode === 'Disabled') return 'not-recursive';

@@ -15,8 +15,8 @@ import { shortageRejection } from './shortage.ts';
 import { reportedStatus } from './reported-status.ts';
 
 /**
- * Whether new resources of a pod take effect: one that the node has no room for yet is deferred, one that it cannot carry out is
- * infeasible. The API refuses one for which the node never has room.
+ * Whether new resources of a pod take effect. `deferred`: the node has no room yet. `infeasible`: the node cannot apply them. The API
+ * server rejects resources that exceed the node.
  */
 export type ResizeVerdict = { readonly kind: 'fits' } | ({ readonly kind: 'deferred' | 'infeasible' } & PodRejection);
 
@@ -26,13 +26,13 @@ const NO_GROUP: ResizeVerdict = {
   message: 'the containers of the pod were started without pod-level limits, and stay without them',
 };
 
-/** What a pod requests, its overhead included, in thousandths of a CPU and bytes. */
+/** The requests of a pod, including its overhead: thousandths of a CPU and bytes of memory. */
 function requestsOf(pod: Pod): { readonly cpu: number; readonly memory: number } {
   const { cpu = 0, memory = 0 } = podRequests(pod);
   return { cpu, memory };
 }
 
-/** Whether the resources of a pod or its containers differ from those that the node has granted. */
+/** Whether the resources of a pod or its containers differ from the granted ones. */
 export function asksForResize(pod: Pod): boolean {
   if (asksForPodLevel(pod)) return true;
   return ownContainersOf(pod).some(({ container }) => {
@@ -41,15 +41,15 @@ export function asksForResize(pod: Pod): boolean {
   });
 }
 
-/** Of a pod without pod-level resources, the status has the sums of its containers: these are no resize. */
+/** Without pod-level resources, the status contains sums of the containers; a difference from them is not a resize. */
 function asksForPodLevel(pod: Pod): boolean {
   if (resourcesOfPod(pod).size === 0) return false;
   return !equalJson(grantedPodLevel(pod)?.requests ?? {}, pod.spec?.resources?.requests ?? {});
 }
 
 /**
- * The pod-level resources that the node has granted a pod. Of one that it has not reported yet, these are what the pod was created with. Of
- * one that got such resources by a resize, they are the sums of its containers until they are granted, which allow the same as none.
+ * The granted pod-level resources of a pod. For a pod without a reported status, they are the resources that it was created with.
+ * Undefined for a pod that got pod-level resources by a resize that was not granted yet; the sums of its containers count until then.
  */
 function grantedPodLevel(pod: Pod): ResourceRequirements | undefined {
   const { spec, status } = pod;
@@ -58,7 +58,7 @@ function grantedPodLevel(pod: Pod): ResourceRequirements | undefined {
   return cameLater ? undefined : spec?.resources;
 }
 
-/** Whether its node has said that it can never carry out what the pod asks for. */
+/** Whether the node has reported that it can never apply the requested resources. */
 function isInfeasible({ status }: Pod): boolean {
   return status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible';
 }
@@ -66,8 +66,8 @@ function isInfeasible({ status }: Pod): boolean {
 type Requests = ReturnType<typeof requestsOf>;
 
 /**
- * Judges new resources of a pod by what the node's other pods have been granted, in kubelet's words. Of pods that wait for new
- * resources, those that come before it are judged first, and have what they get.
+ * Checks new resources of a pod against the resources granted to the node's other pods; messages are the kubelet's. Other pods with a
+ * pending resize that come first are checked first, and keep what they get.
  */
 export function judgeResize(
   pod: Pod,
@@ -91,7 +91,7 @@ export function judgeResize(
   return verdictOf(pod, [...granted.values()], capacity);
 }
 
-/** Whether a pod has got pod-level limits that its sandbox has no control group for. */
+/** Whether a pod has pod-level limits but its running sandbox has no control group. */
 function lacksGroup({ spec }: Pod, state: Pick<PodState, 'sandboxes' | 'group'> | undefined): boolean {
   if (Object.keys(spec?.resources?.limits ?? {}).length === 0 || state?.group !== undefined) return false;
   return state?.sandboxes.some((sandbox) => sandbox.state === 'running') === true;
@@ -113,7 +113,7 @@ function comesBefore(pod: Pod, other: Pod): boolean {
   return inTurn(pod, other) < 0;
 }
 
-/** Kubelet's order (sortPendingResizes): what asks for no more, then by priority, by QoS class, and by how long it waits. */
+/** The kubelet's order (sortPendingResizes): resizes without increase first, then by priority, by QoS class, and by waiting time. */
 function inTurn(one: Pod, other: Pod): number {
   return (
     Number(asksForMore(one)) - Number(asksForMore(other)) ||
@@ -133,7 +133,7 @@ function waitsSince({ status }: Pod): number {
   return pending?.lastTransitionTime === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(pending.lastTransitionTime);
 }
 
-/** The pod with the resources that the node has granted it. */
+/** The pod with its granted resources. */
 export function allocatedPod(pod: Pod): Pod {
   return grantedPod(pod, DEFERRED);
 }
@@ -141,11 +141,11 @@ export function allocatedPod(pod: Pod): Pod {
 const FITS: ResizeVerdict = { kind: 'fits' };
 const DEFERRED: ResizeVerdict = { kind: 'deferred', reason: '', message: '' };
 
-/** The pod with the resources that are in force: its own, or while a resize is deferred those that were granted before. */
+/** The pod with the resources in effect: its own, or the earlier granted ones while a resize is not applied. */
 export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
   if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
   const { containers, initContainers, resources, ...rest } = pod.spec;
-  // Without a control group the pod never has the pod-level resources that it asks for.
+  // Without a control group, the requested pod-level resources are never applied.
   const podLevel = verdict.kind === 'infeasible' ? pod.status?.resources : grantedPodLevel(pod);
   const ofPod = resourcesOfPod(pod).size === 0 ? resources : podLevel;
   const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));

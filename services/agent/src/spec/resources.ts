@@ -15,7 +15,10 @@ const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const MIN_QUOTA_MICROS = 1000;
 
-/** A container's requests and limits as control group values, translated like kubelet does. Without a limit it has that of its pod. */
+/**
+ * A container's requests and limits as control group values, converted like in the kubelet. Without an own limit, the pod's limit
+ * applies.
+ */
 export function resourceLimits(pod: Pick<Pod, 'spec'>, container: Container): ResourceLimits {
   const { requests = {}, limits = {} } = container.resources ?? {};
   const ofPod = pod.spec?.resources?.limits ?? {};
@@ -26,8 +29,8 @@ export function resourceLimits(pod: Pick<Pod, 'spec'>, container: Container): Re
 }
 
 /**
- * What a pod with pod-level resources is held to, as kubelet's ResourceConfigForPod says. Undefined for others, whose containers are held to
- * their own resources alone.
+ * The control group values of a pod with pod-level resources, like the kubelet's ResourceConfigForPod. Undefined for other pods, which
+ * are limited only by their containers' resources.
  */
 export function podResources(pod: Pod): ResourceLimits | undefined {
   const own = resourcesOfPod(pod);
@@ -37,19 +40,19 @@ export function podResources(pod: Pod): ResourceLimits | undefined {
   return { cpuShares: sharesOf(podRequests(pod)['cpu'] ?? 0), ...limitsOf(declared('cpu'), declared('memory')) };
 }
 
-/** What the pod's control group is held to; undefined where it has none. */
+/** The values of the pod's control group; undefined without a group. */
 export function groupResources(pod: Pod, { podGroups }: Pick<EngineInfo, 'podGroups'>): ResourceLimits | undefined {
   return podGroups === 'supported' ? podResources(pod) : undefined;
 }
 
-/** Whether a pod is limited: by its own limit, or where every container has one. */
+/** Whether a pod is limited: by its own limit, or because every container has a limit. */
 export function isLimited(pod: Pod, name: 'cpu' | 'memory'): boolean {
   const isPositive = (amount: string | undefined) => quantityMilli(amount ?? '0') > 0;
   if (isPositive(pod.spec?.resources?.limits?.[name])) return true;
   return ownContainersOf(pod).every(({ container }) => isPositive(container.resources?.limits?.[name]));
 }
 
-/** The memory that a pod's containers may use together, in bytes: 0, without a limit, unless it has one or every container has. */
+/** The memory limit of all containers of a pod together, in bytes; 0 when the pod is not limited. */
 export function memoryLimitOf(pod: Pod): number {
   return isLimited(pod, 'memory') ? (podLimits(pod)['memory'] ?? 0) : 0;
 }

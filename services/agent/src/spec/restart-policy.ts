@@ -2,8 +2,8 @@ import { type Container, type Pod, restartsAfterExit } from '@gantry/objects';
 import type { PodContainer } from './pod-containers.ts';
 
 /**
- * Whether a container is started again after this exit code: by its rules, then by its own policy, then by the pod's, as kubelet
- * decides it (pkg/api/v1/pod, ContainerShouldRestart). An init container that succeeded has done its work.
+ * Whether a container is restarted after this exit code, like in the kubelet (pkg/api/v1/pod, ContainerShouldRestart): by its restart
+ * rules, then its own policy, then the pod's policy. An init container that succeeded is not restarted.
  */
 export function shouldRestart(pod: Pod, { role, container }: PodContainer, exitCode: number): boolean {
   switch (role) {
@@ -18,7 +18,10 @@ export function shouldRestart(pod: Pod, { role, container }: PodContainer, exitC
   }
 }
 
-/** Whether a container that a probe or a change stops is started again: its rules are for exits of its own. */
+/**
+ * Whether a container is restarted after a probe or a change stopped it. Its restart rules do not apply, since they are for its own
+ * exits.
+ */
 export function restartsAfterStop(pod: Pod, { role, container }: PodContainer): boolean {
   return role === 'sidecar' || policyOf(pod, container) !== 'Never';
 }
@@ -27,10 +30,13 @@ function policyOf(pod: Pod, container: Container): string {
   return container.restartPolicy ?? pod.spec?.restartPolicy ?? 'Always';
 }
 
-/** On a pod: the longest delay before a restart of its containers, in seconds from 1 to 300. It only shortens the agent's. */
+/**
+ * Pod annotation: the longest delay before a restart of its containers, in seconds from 1 to 300. It can only shorten the agent's
+ * setting.
+ */
 export const RESTART_DELAY_ANNOTATION = 'gantry.dev/max-restart-delay-seconds';
 
-/** The longest delay before a restart in milliseconds, and what is wrong with the pod's annotation, which then does not count. */
+/** The longest restart delay in milliseconds. `fault` describes an invalid annotation, which is ignored. */
 export function maxRestartDelay(
   pod: Pod | undefined,
   agentMaxMs: number,

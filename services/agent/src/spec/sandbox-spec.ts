@@ -24,7 +24,7 @@ export interface SandboxSpecInput {
   readonly runtime?: string;
 }
 
-/** A pod's sandbox as the runtime takes it. */
+/** The runtime's definition of a pod's sandbox. */
 export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
   const { owner, pod, attempt, image, network, privilege, engine, runtime } = input;
   const resources = groupResources(pod, engine);
@@ -37,7 +37,7 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     imageLabels: image.labels,
     runtime,
     ipc: pod.spec?.hostIPC === true ? 'host' : 'own',
-    // An engine without profiles refuses one.
+    // An engine without default profile refuses any profile.
     seccomp: engine.seccomp === 'default-profile' ? 'own' : 'engine-default',
     hostname: kernelHostname(pod),
     network,

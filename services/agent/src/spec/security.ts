@@ -7,20 +7,20 @@ import { GROUP, type ImageUser } from './image-user.ts';
 import { formatPod } from './pod-names.ts';
 
 const LOCALHOST = 'localhost/';
-/** The kernel's ids that engines accept. */
+/** The largest uid or gid that engines accept. */
 const MAX_ID = 2 ** 31 - 1;
 
-/** What the node found out for a container before it is created. */
+/** Input that the node determines before it creates a container. */
 export interface SecurityFindings {
-  /** The text of the node's seccomp profile that `localhostProfileName` names; absent: the node has none. */
+  /** The text of the seccomp profile that `localhostProfileName` names; absent: the node does not have it. */
   readonly localhostProfile?: string;
-  /** What `imageUserName` is in the image; absent: not known, and not asked for by the pod. */
+  /** The resolved user that `imageUserName` names; absent: not resolved, and the pod does not need it. */
   readonly imageUser?: ImageUser;
 }
 
 /**
- * The user of an image whose ids and groups tell what a container runs with. `needed`: its pod asks about groups. The engine looks a
- * user up by itself, but gives it the image's groups only where no group is named.
+ * The user to resolve in the image's files in order to know a container's ids and groups. `needed`: the pod sets a group or a policy for
+ * groups. The engine resolves users itself, but adds the image's groups only when no group is given.
  */
 export function imageUserName(
   pod: Pod,
@@ -34,9 +34,9 @@ export function imageUserName(
 }
 
 /**
- * The security context of a container: its own fields, else the pod's. AgentError 'CreateContainerConfigError' when
- * `runAsNonRoot` cannot be guaranteed, 'CreateContainerError' for a seccomp profile that this node cannot apply. What makes a
- * whole pod impossible is `podRejection`'s and `sandboxRefusal`'s.
+ * The security context of a container: its own fields override the pod's. AgentError 'CreateContainerConfigError' when `runAsNonRoot`
+ * cannot be guaranteed, 'CreateContainerError' for a seccomp profile that this node cannot apply. Checks that concern the whole pod are
+ * in `podRejection` and `sandboxRefusal`.
  */
 export function containerSecurity(
   pod: Pod,
@@ -64,7 +64,7 @@ export function containerSecurity(
   };
 }
 
-/** What a pod says of a container's ids; `groups` without fsGroup, which every volume may have. */
+/** A container's requested ids. fsGroup is separate from `groups`, because any pod with volumes may have it. */
 function wantedIds(pod: Pod, { securityContext: own = {} }: Container) {
   const { securityContext: shared = {} } = pod.spec ?? {};
   return {
@@ -76,7 +76,7 @@ function wantedIds(pod: Pod, { securityContext: own = {} }: Container) {
   };
 }
 
-/** An image's user without its group; '' for root. */
+/** The user of an image, without its group; '' means root. */
 function userOf({ user }: Pick<ImageInfo, 'user'>): string {
   return user.split(':')[0] ?? '';
 }
@@ -84,14 +84,14 @@ function userOf({ user }: Pick<ImageInfo, 'user'>): string {
 type UserOptions = Pick<ContainerSecurity, 'user' | 'groups' | 'processUser'>;
 
 /**
- * A user that the pod does not ask about is looked up by the engine, whether or not the image's files were read for another pod: they
- * only tell who it is then. For a pod that asks, the engine is told all ids, and looks up nothing: a group in the user's name keeps the
- * engine from adding the groups of the image, which `Strict` leaves out and every other pod gets.
+ * The user options for the engine. When the pod does not set groups, the engine resolves the user; the image's files, if they were read,
+ * only determine `processUser`. When the pod sets groups, the engine gets all ids and resolves nothing: a group in `user` keeps the
+ * engine from adding the image's groups. `Strict` omits these groups; otherwise they are passed explicitly.
  */
 function userOptions(pod: Pod, container: Container, image: ImageInfo, found: ImageUser | undefined): UserOptions {
   const { uid, gid: wantedGid, groups, policy, fsGroup } = wantedIds(pod, container);
   const { use, name } = imageUserName(pod, container, image);
-  // In the kubelet's order.
+  // The kubelet's order.
   const ofPod = [...(fsGroup === undefined ? [] : [fsGroup]), ...groups];
   const user = uid === undefined ? {} : { user: String(uid) };
   if (found === undefined) {
@@ -116,16 +116,16 @@ function userOptions(pod: Pod, container: Container, image: ImageInfo, found: Im
   return { user: `${found.uid}:${gid}`, groups: told.map(String), processUser };
 }
 
-/** What an image's own user says without its files. */
+/** The ids of an image's user, as far as they are known without the image's files. */
 function known({ user }: ImageInfo, groupsOfPod: readonly number[]): Pick<UserOptions, 'processUser'> {
   const ids = /^(\d+):(\d+)$/.exec(user);
-  // The image may have a name for a group of the pod.
+  // The image's files may map a group number of the pod to another group.
   if (ids === null || groupsOfPod.length > 0) return {};
   const [uid, gid] = [Number(ids[1]), Number(ids[2])];
   return { processUser: { uid, gid, groups: [gid] } };
 }
 
-/** The path of the node's seccomp profile that a container asks for; undefined when it asks for none, or is privileged. */
+/** The path of the seccomp profile on the node that a container requests; undefined without one, and for privileged containers. */
 export function localhostProfileName(pod: Pod, container: Container): string | undefined {
   const profile = seccompProfile(pod, container);
   if (profile?.type !== 'Localhost' || container.securityContext?.privileged === true) return undefined;
@@ -136,7 +136,7 @@ function seccompProfile(pod: Pod, { securityContext }: Container): SecurityConte
   return securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;
 }
 
-/** Without a profile a container gets the engine's default, as kubelet's `seccompDefault` gives it. */
+/** Without a profile, a container gets the engine's default, like with the kubelet's `seccompDefault`. */
 function seccompOf(
   profile: SecurityContext['seccompProfile'],
   engine: EngineInfo,
@@ -163,8 +163,9 @@ function seLinuxOf(options: SecurityContext['seLinuxOptions'] = {}): ContainerSe
 }
 
 /**
- * Kubelet's rule: an image's numeric user is read as Go reads integers (`00` and `+0` are root), and a name proves nothing, since
- * the image's own /etc/passwd decides its id. An id that does not fit is refused: truncated to 32 bits it may be root.
+ * Checks `runAsNonRoot` with the kubelet's rules. An image's numeric user is parsed like Go integers (`00` and `+0` are root). A user
+ * name proves nothing, because the image's own /etc/passwd decides its id. An id that is too large is refused, since truncated to 32 bits
+ * it may be root.
  */
 function requireNonRoot(pod: Pod, container: Container, user: number | undefined, image: ImageInfo): void {
   const where = `(pod: "${formatPod(pod)}", container: ${container.name})`;
@@ -202,7 +203,7 @@ function refused(message: string): AgentError {
   return new AgentError('CreateContainerConfigError', message);
 }
 
-/** The profile of a container: its own field, else the pod's, else its annotation, as kubelet reads them. */
+/** The AppArmor profile of a container, like in the kubelet: its own field, then the pod's, then the annotation. */
 export function appArmorOf(pod: Pod, container: Container): AppArmor {
   const profile = container.securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
   if (profile === undefined) return fromAnnotation(pod.metadata.annotations?.[APP_ARMOR_PREFIX + container.name] ?? '');
@@ -216,7 +217,7 @@ export function appArmorOf(pod: Pod, container: Container): AppArmor {
   }
 }
 
-/** Kubernetes' annotation from before the field: `runtime/default`, `unconfined` or `localhost/NAME`. */
+/** Kubernetes' older annotation: `runtime/default`, `unconfined` or `localhost/NAME`. */
 function fromAnnotation(value: string): AppArmor {
   if (value === '') return { kind: 'engine-default' };
   if (value === 'unconfined') return { kind: 'unconfined' };

@@ -1,19 +1,19 @@
 import type { Pod, Service } from '@gantry/objects';
 
-/** The Service of the API servers, which every pod finds by its variables, whatever the pod's namespace. */
+/** The Service of the API servers. Every pod gets its variables, in any namespace. */
 const API_SERVICE = 'kubernetes';
-/** Its namespace. */
+/** The namespace of that Service. */
 export const API_NAMESPACE = 'default';
 
 /**
- * The variables of the Services that a pod's containers get: of those in its namespace, unless it sets `enableServiceLinks` to
- * false, and always of the API servers' one (pkg/kubelet/envvars). Headless Services have none.
+ * The variables of Services for a pod's containers (pkg/kubelet/envvars): of the Services in its namespace, unless `enableServiceLinks`
+ * is false, and always of the API servers' Service. Headless Services have none.
  */
 export function serviceVariables(pod: Pod, services: readonly Service[]): Readonly<Record<string, string>> {
   const { namespace = '' } = pod.metadata;
   const isApi = ({ metadata }: Service) => metadata.namespace === API_NAMESPACE && metadata.name === API_SERVICE;
   const hasLinks = pod.spec?.enableServiceLinks !== false;
-  // One of the same name in the pod's own namespace wins.
+  // A Service of the same name in the pod's own namespace overrides the API servers' one.
   const own = services.filter((service) => !isApi(service) && service.metadata.namespace === namespace && hasLinks);
   const variables: Record<string, string> = {};
   for (const service of [...services.filter(isApi), ...own]) Object.assign(variables, variablesOf(service));
@@ -47,7 +47,7 @@ function variableName(name: string): string {
   return name.replaceAll('-', '_').toUpperCase();
 }
 
-/** The variables that name the API server's Service, which every pod gets. */
+/** The variables of the API servers' Service, which every pod gets. */
 export function apiServerVariables(address: string, port: number): Readonly<Record<string, string>> {
   const url = `tcp://${address}:${port}`;
   return {

@@ -9,7 +9,7 @@ export const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 
 const STATIC_UID = /^[0-9a-f]{32}$/;
 
-/** Whether a uid is that of a pod that comes from a file: the API server's uids have dashes. */
+/** Whether a uid belongs to a static pod. Unlike uids of the API server, it has no dashes. */
 export function isStaticUid(uid: string): boolean {
   return STATIC_UID.test(uid);
 }
@@ -19,12 +19,12 @@ export function isStaticPod({ metadata }: Pod): boolean {
   return isStaticUid(metadata.uid ?? '') && metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
 }
 
-/** Whether an object of the API shows a pod that a node runs from a file. */
+/** Whether an object of the API is a mirror pod of a static pod. */
 export function isMirrorPod({ metadata }: Pod): boolean {
   return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
 }
 
-/** Whether a mirror shows exactly this static pod, as its file is now. */
+/** Whether a mirror pod matches this static pod with its current file. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   return (
     formatKey(keyOf(mirror)) === formatKey(keyOf(pod)) &&

@@ -2,11 +2,11 @@ import type { Pod } from '@gantry/objects';
 
 interface SafeSysctl {
   readonly namespace: 'IPC' | 'Net';
-  /** The kernel that has it per namespace: major and minor version. */
+  /** The first kernel version in which it is namespaced: major and minor. */
   readonly since?: readonly [number, number];
 }
 
-/** Sysctls that cannot affect another pod: kubelet's list (pkg/kubelet/sysctl/safe_sysctls.go). */
+/** Sysctls that cannot affect other pods: the kubelet's list (pkg/kubelet/sysctl/safe_sysctls.go). */
 const SAFE: ReadonlyMap<string, SafeSysctl> = new Map<string, SafeSysctl>([
   ['kernel.shm_rmid_forced', { namespace: 'IPC' }],
   ['net.ipv4.ip_local_port_range', { namespace: 'Net' }],
@@ -23,15 +23,15 @@ const SAFE: ReadonlyMap<string, SafeSysctl> = new Map<string, SafeSysctl>([
 ]);
 
 /**
- * A sysctl's name with dots between its parts: `net/ipv4/conf/eth0.1/mtu` and `net.ipv4.conf.eth0/1.mtu` are one. The first
- * separator says which of the two is meant.
+ * The dotted form of a sysctl's name: `net/ipv4/conf/eth0.1/mtu` and `net.ipv4.conf.eth0/1.mtu` are the same. The first separator in the
+ * name decides which form it has.
  */
 export function dottedSysctl(name: string): string {
   const first = /[./]/.exec(name)?.[0];
   return first === '/' ? name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/')) : name;
 }
 
-/** Why a pod's sysctls may not be set on a node with this kernel, in kubelet's words; undefined when they may. */
+/** The kubelet's message for sysctls that are not allowed on a node with this kernel; undefined when all are allowed. */
 export function forbiddenSysctl({ spec }: Pod, kernel: string): string | undefined {
   for (const { name = '' } of spec?.securityContext?.sysctls ?? []) {
     const dotted = dottedSysctl(name);
@@ -44,7 +44,7 @@ export function forbiddenSysctl({ spec }: Pod, kernel: string): string | undefin
   return undefined;
 }
 
-/** Whether a kernel (`6.1.0-13-amd64`) is as new; one of unknown version is not. */
+/** Whether a kernel (`6.1.0-13-amd64`) has at least this version; false for an unknown version. */
 function hasKernel(kernel: string, since: SafeSysctl['since']): boolean {
   if (since === undefined) return true;
   const version = /^(\d+)\.(\d+)/.exec(kernel);

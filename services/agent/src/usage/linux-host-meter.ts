@@ -5,8 +5,9 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMeter, HostReading } from '../runtime/stats.ts';
 
 /**
- * Reads the kernel's numbers below `proc`, which are those of the whole host in a container too, and the file system that `folder` is on.
- * As the kubelet computes them: memory from the root control group's working set, processes from all threads and the largest id.
+ * Reads the kernel's statistics below `proc`, which cover the whole host even in a container, and the file system of `folder`. Amounts
+ * are computed like in the kubelet: memory from the root control group's working set, processes from the number of threads and the
+ * largest possible id.
  */
 export function linuxHostMeter(proc: string, folder: string): HostMeter {
   const text = (...path: readonly string[]) => readFile(join(proc, ...path), 'utf8');
@@ -31,12 +32,12 @@ export function linuxHostMeter(proc: string, folder: string): HostMeter {
         processes: { available: capacity - numberIn(load, /\d+\/(\d+)/), capacity },
       };
     },
-    // An agent in a container is in another network than the host, but sees the host's processes.
+    // An agent in a container has its own network namespace, but sees the host's processes.
     readNetwork: async () => parseNetworkDevices(await text('1', 'net', 'dev')),
     readDevices: async () => {
       const names = deviceNames(await text('diskstats'));
       const number = deviceNumber((await stat(folder, { bigint: true })).dev);
-      // A file system may have a number of its own, which no disk has.
+      // A file system may have its own device number, which belongs to no disk.
       return { names, files: mountSource(await text('self', 'mountinfo'), number) ?? names.get(number) ?? number };
     },
   };
@@ -47,13 +48,13 @@ function deviceNames(diskstats: string): ReadonlyMap<string, string> {
   return new Map([...lines].map(([, major, minor, name]) => [`${major}:${minor}`, `/dev/${name}`]));
 }
 
-/** The source of the last mount of a device. */
+/** The source of a device's last mount. */
 function mountSource(mountinfo: string, device: string): string | undefined {
   const lines = mountinfo.split('\n').filter((line) => line.split(' ')[2] === device);
   return / - \S+ (\S+)/.exec(lines.at(-1) ?? '')?.[1];
 }
 
-/** As the kernel shows the number of a device. */
+/** The kernel's form of a device number. */
 function deviceNumber(dev: bigint): string {
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
   const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);

@@ -4,7 +4,7 @@ import type { GrpcCall, GrpcService } from '@gantry/service';
 import { type UsageSampler, totalUsage, type Usage } from './usage-sampler.ts';
 import { requireApiServer } from '../identity/bootstrap-client.ts';
 
-/** The agent's part of its gRPC service that says what its node and pods use. */
+/** The handlers of the agent's gRPC service that report the usage of its node and pods. */
 export function usageHandlers(sampler: Pick<UsageSampler, 'pods' | 'node'>): GrpcService['handlers'] {
   return {
     nodeUsage: {

@@ -3,13 +3,13 @@ import type { Logger } from '@gantry/service';
 import type { PodState } from '../runtime/observer.ts';
 import type { StatsRuntime, ContainerStats } from '../runtime/stats.ts';
 
-/** What each running container of a pod uses. */
+/** The usage of each running container of a pod. */
 export interface PodUsage {
   readonly uid: string;
   readonly containers: readonly { readonly name: string; readonly usage: Usage }[];
 }
 
-/** A pod of which containers run, with what they use; absent before it is measured. */
+/** A pod with running containers and their usage; absent fields have not been measured yet. */
 export interface RunningPod {
   readonly uid: string;
   readonly containers: readonly {
@@ -21,22 +21,22 @@ export interface RunningPod {
 
 export interface UsageSamplerOptions {
   readonly stats: Pick<StatsRuntime, 'readStats'>;
-  /** The agent's own container, which counts for its node; undefined outside one. */
+  /** The agent's own container, which counts towards its node; undefined outside of a container. */
   readonly own: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** As often as cAdvisor in the kubelet. */
+/** The interval of the kubelet's cAdvisor. */
 const EVERY_MS = 10_000;
 
 /**
- * Measures the running containers of this node at intervals, all in one loop. Workers report which containers these are when they
- * change: nothing is listed for a sample.
+ * Measures the running containers of this node at intervals, all in one loop. Workers report changes of the running containers, so a
+ * sample needs no list.
  */
 export class UsageSampler {
   readonly #options: UsageSamplerOptions;
-  /** By pod, the ids and names of its running containers. */
+  /** By pod uid: the ids and names of its running containers. */
   readonly #pods = new Map<string, ReadonlyMap<string, string>>();
   readonly #samples = new Map<string, Samples>();
 
@@ -45,7 +45,7 @@ export class UsageSampler {
     if (options.own !== undefined) this.#samples.set(options.own, { startedAt: undefined });
   }
 
-  /** Takes what exists of a pod now; undefined when nothing does. */
+  /** Records the existing containers of a pod; undefined when there are none. */
   observe(uid: string, state: PodState | undefined): void {
     const running = (state?.containers ?? []).filter((container) => container.state === 'running');
     const before = this.#pods.get(uid);
@@ -67,7 +67,7 @@ export class UsageSampler {
     }).run(signal);
   }
 
-  /** Pods of which each running container has been measured over a window. */
+  /** Pods whose running containers have all been measured over a window. */
   pods(): readonly PodUsage[] {
     return [...this.#pods].flatMap(([uid, names]) => {
       const containers = [...names].flatMap(([id, name]) => {
@@ -78,7 +78,7 @@ export class UsageSampler {
     });
   }
 
-  /** Every pod of which something runs, by the latest sample. */
+  /** Every pod with running containers, by the latest sample. */
   running(): readonly RunningPod[] {
     return [...this.#pods].map(([uid, names]) => ({
       uid,
@@ -89,7 +89,7 @@ export class UsageSampler {
     }));
   }
 
-  /** What all containers of this node use; undefined before it is known of any. */
+  /** The usage of all containers of this node; undefined before any is known. */
   node(): Usage | undefined {
     return totalUsage([...this.#samples.values()].flatMap((samples) => usageOf(samples) ?? []));
   }
@@ -103,13 +103,13 @@ export class UsageSampler {
     const found = await this.#options.stats.readStats([...this.#samples.keys()], signal);
     for (const [id, stats] of found) {
       const samples = this.#samples.get(id);
-      // It may have ended meanwhile.
+      // The container may have ended meanwhile.
       if (samples !== undefined) this.#samples.set(id, sampled(samples, stats));
     }
   }
 }
 
-/** What was used on average over a window, and the memory at its end. */
+/** The average CPU usage over a window, and the memory at its end. */
 export interface Usage {
   readonly at: Instant;
   readonly windowMs: number;
@@ -125,16 +125,18 @@ interface Samples {
   readonly before?: ContainerStats;
 }
 
-/** A rate over less than this is noise. */
+/** Rates over shorter windows are too inaccurate. */
 const MIN_WINDOW_MS = 5000;
 
-/** The samples with a newer one; one that goes back begins anew. */
+/** Adds a newer sample. If its counter has decreased, sampling starts again. */
 function sampled({ startedAt, last }: Samples, next: ContainerStats): Samples {
   const follows = last !== undefined && next.at > last.at && next.cpuNanos >= last.cpuNanos;
   return { startedAt, last: next, ...(follows ? { before: last } : {}) };
 }
 
-/** The usage between the last two samples; after the first one, since the start of the container, which has used nothing before. */
+/**
+ * The usage between the last two samples. After the first sample, the window begins at the container's start, when nothing had been used.
+ */
 function usageOf({ startedAt, last, before }: Samples): Usage | undefined {
   if (last === undefined) return undefined;
   const from = before ?? (startedAt === undefined ? undefined : { at: startedAt, cpuNanos: 0 });
@@ -145,7 +147,7 @@ function usageOf({ startedAt, last, before }: Samples): Usage | undefined {
   return { at: last.at, windowMs, cpuNanoCores, memoryBytes: last.memoryBytes };
 }
 
-/** The sum of usages: over the longest window, at the earliest end; undefined for none. */
+/** The sum of usages, with the longest window and the earliest end; undefined without usages. */
 export function totalUsage(usages: readonly Usage[]): Usage | undefined {
   if (usages.length === 0) return undefined;
   return usages.reduce((sum, { at, windowMs, cpuNanoCores, memoryBytes }) => ({
