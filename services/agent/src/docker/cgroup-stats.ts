@@ -12,42 +12,45 @@ import {
   unifiedDeviceIo,
 } from './stat-counters.ts';
 
-/** What control groups say of a container. */
+/** The statistics of a container's control group. */
 export type GroupStats = Omit<ContainerStats, 'at'>;
 
-/** `unknown` where no control group of any container has been found yet: the engine may keep them elsewhere. */
+/**
+ * `gone`: the container has no control group. `unknown`: no container's control group was found so far, so the engine may keep them
+ * elsewhere.
+ */
 export type GroupReading = GroupStats | 'gone' | 'unknown';
 
-/** Reads the control groups of containers from files. */
+/** Reads the statistics of containers' control groups from files. */
 export interface GroupReader {
   /** Never fails. */
   read(id: string): Promise<GroupReading>;
-  /** Undefined where the host does not count it, or the container's group is not found. Never fails. */
+  /** Undefined when the host does not count I/O, or when the container's group is not found. Never fails. */
   readDeviceIo(id: string): Promise<readonly DeviceIo[] | undefined>;
-  /** The ids of a container's processes, as this process sees them; none when its group is not found. Never fails. */
+  /** The ids of a container's processes in this process's namespace; empty when its group is not found. Never fails. */
   processesOf(id: string): Promise<readonly number[]>;
   /** Whether the folder has control groups at all. */
   hasGroups(): Promise<boolean>;
 }
 
 /**
- * Where engines put a container's group: with `--exec-opt native.cgroupdriver=cgroupfs`, and with `systemd`. With the first one, some are in
- * groups of pods.
+ * The folders of containers' groups: with the engine option `--exec-opt native.cgroupdriver=cgroupfs`, and with `systemd`. With the first
+ * one, some containers are in groups of pods instead.
  */
 const FOLDERS: readonly ((id: string) => string)[] = [
   (id) => join(ENGINE_GROUP, id),
   (id) => join('system.slice', `docker-${id}.scope`),
 ];
-/** What the root of a hierarchy has, in the two versions. */
+/** Files in the root of a hierarchy, for version 2 and version 1. */
 const ROOT_FILES = ['cgroup.controllers', 'memory/tasks'];
 const ID = /^[0-9a-f]{64}$/;
 
-/** How one version shows a container's group, under the folder of all groups. */
+/** Access to a container's group in one cgroup version; `folder` is the group's path. */
 interface Version {
   readonly read: (root: string, folder: string) => Promise<GroupStats>;
   readonly deviceIo: (root: string, folder: string) => Promise<readonly DeviceIo[]>;
   readonly processes: (root: string, folder: string) => string;
-  /** The folder of the engine's groups, with which those of pods are found. */
+  /** The folder with the engine's groups, which also contains the groups of pods. */
   readonly engineGroup: string;
 }
 
@@ -69,20 +72,23 @@ const VERSIONS: readonly Version[] = [
   },
 ];
 
-/** Groups below `root`, the engine's `/sys/fs/cgroup`, of either version. The first that is found tells where all are. */
+/**
+ * Reads groups below `root`, the engine's `/sys/fs/cgroup`, of either version. All groups are expected at the place where the first one
+ * was found.
+ */
 export function groupReader(root: string): GroupReader {
   const places = VERSIONS.flatMap((version) => FOLDERS.map((folder) => ({ ...version, folder })));
   let known: (typeof places)[number] | undefined;
-  /** Containers in groups of pods, by their ids. */
+  /** Folders of containers in groups of pods, by container id. */
   const inPods = new Map<string, string>();
-  /** An ended container is not asked about again, so that it would stay for good: each new one removes those that have ended. */
+  /** Removes ended containers from `inPods` whenever one is added, because nobody asks for an ended container again. */
   const forgetEnded = async (place: Version) => {
     for (const [id, folder] of inPods) {
       const isThere = await attempt(access(dirname(place.processes(root, folder))).then(() => true));
       if (isThere !== true) inPods.delete(id);
     }
   };
-  /** What is read of the first place where the container is found. */
+  /** Reads from the first place where the container is found. */
   const find = async <T>(
     id: string,
     readIn: (place: (typeof places)[number], folder: string) => Promise<T>,
@@ -124,13 +130,13 @@ export function groupReader(root: string): GroupReader {
   };
 }
 
-/** Where a container may be that is in the group of a pod. */
+/** Possible folders of a container in groups of pods. */
 async function foldersInPods(root: string, { engineGroup }: Version, id: string): Promise<readonly string[]> {
   const names = (await attempt(readdir(join(root, engineGroup)))) ?? [];
   return names.flatMap((name) => (POD_GROUP.test(name) ? [join(ENGINE_GROUP, name, id)] : []));
 }
 
-/** A group ends with its container, between two of its files too. */
+/** Undefined when the group does not exist. It can disappear with its container between two reads. */
 async function attempt<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -154,7 +160,7 @@ async function readUnified(root: string, folder: string): Promise<GroupStats> {
   };
 }
 
-/** Version 1: a folder for each controller. */
+/** Version 1: one folder per controller. */
 async function readLegacy(root: string, folder: string): Promise<GroupStats> {
   const file = (controller: string, name: string) => readFile(join(root, controller, folder, name), 'utf8');
   const cpu = wholeNumber(await file('cpuacct', 'cpuacct.usage'));
@@ -181,18 +187,18 @@ function memoryOf(
   return { memoryBytes, memoryUsageBytes: usageBytes, ...memoryStats(names, (name) => counters.get(name)) };
 }
 
-/** The host may not count them. */
+/** Absent where the host does not count processes. */
 async function processesIn(reading: Promise<string>): Promise<Pick<GroupStats, 'processes'>> {
   const processes = await attempt(reading.then(wholeNumber));
   return processes === undefined ? {} : { processes };
 }
 
-/** A file of a group that is not as the kernel writes it. */
+/** Thrown when a file of a group does not have the kernel's format. */
 class FormatError extends Error {
   override readonly name = 'FormatError';
 }
 
-/** Lines of a name and a number. */
+/** Parses lines with a name and a number. */
 function countersIn(text: string): Counters {
   return new Map([...text.matchAll(/^(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
 }

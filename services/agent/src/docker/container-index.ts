@@ -1,7 +1,7 @@
 import { LABEL, type Owner } from '../runtime/labels.ts';
 import type { Inspections } from './inspections.ts';
 
-/** A container as a list of the engine, or an event, names it. */
+/** A container as in a list or an event of the engine. */
 export interface ListedContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -12,25 +12,28 @@ interface Change {
   readonly what: 'came' | 'went';
 }
 
-/** A list of all containers of a node. Dispose of it when it has ended, however it did. */
+/** A running list of all containers of a node. Dispose of it when the list has ended, also after a failure. */
 export interface NodeList extends Disposable {
-  /** What the engine has answered. */
+  /** Records the engine's response. */
   end(listed: readonly ListedContainer[]): void;
 }
 
 /**
- * Which containers the pods of nodes have: those of the last list of a node, with what has come and gone since. A list costs the engine
- * time for each container that it has, of whatever pod or cluster; with this a pod is found without one. It is known from a list that
- * began while events are followed until they are not followed any more.
+ * Knows which containers the pods of nodes have, from the last list of a node and later changes. A list costs the engine time for each of
+ * its containers, including those of other pods and clusters; the index finds a pod's containers without one. A node is known after a
+ * list that began while events were followed, until events are no longer followed.
  */
 export class ContainerIndex {
-  /** Ids by the uids of pods, by nodes. */
+  /** Container ids by node and pod uid. */
   readonly #nodes = new Map<string, Map<string, Set<string>>>();
-  /** What has come and gone since lists began that have not ended. */
+  /** The changes since the start of each running list. */
   readonly #lists = new Set<Change[]>();
   #followers = 0;
 
-  /** Events are followed from now on until the result is disposed of, perhaps by others, too. Earlier ones may be missing. */
+  /**
+   * Declares that events are followed until the result is disposed of. Several callers may follow at the same time. Earlier events may be
+   * missing.
+   */
   follow(): Disposable {
     this.#followers += 1;
     return {
@@ -41,19 +44,19 @@ export class ContainerIndex {
     };
   }
 
-  /** The ids of a pod's containers, of which some may have gone; undefined where they have to be listed. */
+  /** The ids of a pod's containers, some of which may be gone; undefined when the containers have to be listed. */
   find(owner: Owner, uid: string): readonly string[] | undefined {
     const pods = this.#nodes.get(keyOf(owner));
     return pods === undefined ? undefined : [...(pods.get(uid) ?? [])];
   }
 
-  /** Call it before the engine is asked: changes from then on count, whether or not its answer has them. */
+  /** Call it before asking the engine: later changes count, whether or not the response includes them. */
   beginList(owner: Owner): NodeList {
     const changes: Change[] = [];
     if (this.#followers > 0) this.#lists.add(changes);
     return {
       end: (listed) => {
-        // Events were not followed all the time.
+        // Following has stopped in between, so events may be missing.
         if (!this.#lists.has(changes)) return;
         const key = keyOf(owner);
         const pods = new Map<string, Set<string>>();
@@ -65,7 +68,7 @@ export class ContainerIndex {
     };
   }
 
-  /** By an event, or by the answer to its creation, which may come before the event. */
+  /** Call it on an event, or on the response to a creation, which may arrive before the event. */
   came(container: ListedContainer): void {
     this.#note({ container, what: 'came' });
   }
@@ -104,7 +107,7 @@ function keyOf({ cluster, node }: Owner): string {
   return `${cluster}/${node}`;
 }
 
-/** What is known of the engine's containers without a question to it. */
+/** What is known about the engine's containers without asking it. */
 export interface KnownContainers {
   readonly inspections: Inspections;
   readonly containers: ContainerIndex;

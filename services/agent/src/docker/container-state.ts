@@ -8,7 +8,7 @@ import { resourcesOf } from './options/resources.ts';
 import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
 import { IMAGE_HOLD_NAME, LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
 
-/** An instant of the engine; it writes year 1 for "never". */
+/** Parses a time of the engine, which uses year 1 for "never". */
 function instant(text: string | undefined): Instant | undefined {
   if (text === undefined || text === '' || text.startsWith('0001-')) return undefined;
   return Date.parse(text);
@@ -23,15 +23,15 @@ function activityOf({ Paused: paused }: Docker.ContainerInspectInfo['State']): P
   return paused ? { activity: 'paused' } : {};
 }
 
-/** What inspections do not show of containers. */
+/** Facts about containers that inspections do not contain. */
 export interface ContainerFacts {
-  /** Those that are not on the network that they should be on. */
+  /** Containers that are not connected to their network. */
   readonly unconnected: ReadonlySet<Docker.ContainerInspectInfo>;
-  /** Ids of those in which the kernel killed a process for its memory. */
+  /** Ids of containers in which the kernel killed a process because of its memory limit. */
   readonly outOfMemory: ReadonlySet<string>;
 }
 
-/** Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. */
+/** Groups the inspected containers of a cluster by pod, newest attempts first. Containers without a pod are omitted. */
 export function podStates(
   inspected: readonly Docker.ContainerInspectInfo[],
   { unconnected, outOfMemory }: ContainerFacts,
@@ -110,7 +110,7 @@ function containerState(
   const startedAt = instant(state.StartedAt);
   const finishedAt = instant(state.FinishedAt);
   const run = runState(state);
-  // A failed start leaves the container 'created' with an error: for the pod this attempt has ended.
+  // A failed start leaves the container 'created' with an error. For the pod, this attempt has ended.
   const failedStart = run === 'created' && state.Error !== '';
   const message = labels[LABEL.terminationMessage];
   const processUser = processUserOf(labels);

@@ -3,22 +3,22 @@ import { AgentError } from '../runtime/agent-error.ts';
 const HEADER_BYTES = 8;
 const STDERR = 2;
 
-/** A part of a container's output. */
+/** A piece of a container's output. */
 export interface OutputPart {
   readonly kind: 'stdout' | 'stderr';
   readonly data: Uint8Array;
 }
 
-/** Yields the payloads of the engine's multiplexed stream in order, of both outputs. */
+/** Yields the payloads of both outputs of the engine's multiplexed stream, in order. */
 export async function* demultiplex(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   for await (const { data } of outputParts(chunks)) yield data;
 }
 
 /**
- * Yields the parts of the engine's multiplexed stream in order. A frame is a stream number, three zero bytes, the length
- * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes. Payloads of one
- * output that come in one chunk are one part: each part costs its receivers more than a copy. They are moved together within the chunk,
- * whose content is lost.
+ * Yields the parts of the engine's multiplexed stream in order. A frame consists of a stream number, three zero bytes, the length
+ * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes. Consecutive
+ * payloads of one output in one chunk are merged into one part, because a part costs its receivers more than a copy. The merge moves the
+ * payloads inside the chunk and overwrites its content.
  */
 export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<OutputPart> {
   let header = Buffer.alloc(0);
@@ -52,12 +52,12 @@ export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIter
   }
 }
 
-/** As long as the engine writes in one frame, by far: it splits lines of more than 16 KiB. */
+/** Far more than the engine writes in one frame: it splits lines of more than 16 KiB. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
- * Yields the frames of the engine's multiplexed stream as wholes, messages of a log: together those that a chunk completes. A truncated
- * last one is left out.
+ * Yields complete frames of the engine's multiplexed stream, which are messages of a log; all frames that a chunk completes come
+ * together. A truncated last frame is dropped.
  */
 export async function* messagesOf(chunks: AsyncIterable<Uint8Array>): AsyncIterable<readonly OutputPart[]> {
   let pending: Uint8Array[] = [];

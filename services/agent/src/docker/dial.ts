@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 
-/** A request that the client library offers without a signal, or whose response it holds in memory as a whole. */
+/** A request that the client library supports only without a signal, or only with the whole response in memory. */
 interface Get {
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -10,12 +10,12 @@ interface Get {
 
 const STATUS_CODES = { 200: true, 400: 'bad parameter', 404: 'not found', 409: 'conflict', 500: 'server error' };
 
-/** The JSON of a response; '' for an empty one. Errors are the client library's. */
+/** The JSON of a response; '' for an empty one. Rejects with the client library's errors. */
 export function getJson(docker: Docker, get: Get): Promise<unknown> {
   return dial(docker, get, 'whole');
 }
 
-/** The body of a response, as it comes. */
+/** The body of a response as a stream. */
 export async function getStream(docker: Docker, get: Get): Promise<Readable> {
   return (await dial(docker, get, 'stream')) as Readable;
 }

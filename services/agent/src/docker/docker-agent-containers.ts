@@ -11,7 +11,7 @@ const COMPOSE = {
   oneOff: 'com.docker.compose.oneoff',
 } as const;
 
-/** The agents' own containers, by Compose's labels. */
+/** Finds the agents' own containers by Compose's labels. */
 export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
   return {
     describeSelf: async (signal) => {
@@ -35,7 +35,7 @@ export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
         const numbers = new Map<number, 'running' | 'stopped'>();
         for (const container of containers) {
           const number = Number(container.Labels[COMPOSE.number]);
-          // During a recreate the old container and its successor exist at the same time.
+          // While Compose recreates a container, the old container and its successor exist at the same time.
           if (numbers.get(number) !== 'running')
             numbers.set(number, container.State === 'running' ? 'running' : 'stopped');
         }
@@ -55,13 +55,13 @@ export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
   };
 }
 
-/** The id of this process's container: the engine mounts files from a folder with that id, on every cgroup version. */
+/** The id of this process's container. On every cgroup version, the engine mounts files from a folder with that id. */
 async function ownContainerId(): Promise<string | undefined> {
   try {
     const mounts = await readFile('/proc/self/mountinfo', 'utf8');
     return /\/containers\/([0-9a-f]{64})\/(?:hostname|hosts|resolv\.conf)/.exec(mounts)?.[1];
   } catch {
-    // Without /proc this is not Linux, so not a container of the engine.
+    // Without /proc this is not Linux, and so not a container of the engine.
     return undefined;
   }
 }

@@ -69,7 +69,7 @@ export function dockerContainers(
   };
 }
 
-/** Containers that the engine has paused for someone else. */
+/** Resumes containers that something else has paused in the engine. */
 export function dockerPauses(calls: EngineCalls, inspections: Pick<Inspections, 'changing'>): PauseRuntime {
   return {
     unpause: async (id, signal) => {
@@ -79,7 +79,7 @@ export function dockerPauses(calls: EngineCalls, inspections: Pick<Inspections, 
         );
       } catch (error) {
         const { status, message } = describeDockerError(error);
-        // The engine has no code of its own for it.
+        // The engine has no status code for this error.
         if (status !== 404 && !/is not paused/i.test(message)) throw fromDocker(error, 'Runtime');
       }
     },

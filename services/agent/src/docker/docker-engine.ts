@@ -8,10 +8,10 @@ import type { EngineCalls } from './engine-calls.ts';
 import { withoutLabels } from './options/identity.ts';
 import type { PodGroups } from './pod-groups.ts';
 
-/** Kubelet calls a runtime down that has not answered for 30 s; the node is checked every 5 s. */
+/** The kubelet reports a runtime that has not responded for 30 s as down. The node is checked every 5 s. */
 const PING_MS = 15_000;
 
-/** The engine's information about itself, and the probe of its privilege. */
+/** Information about the engine, and the probe of its privilege. */
 export function dockerEngine(calls: EngineCalls, groups: Pick<PodGroups, 'support'>): EngineRuntime {
   return {
     info: async (signal) => {
@@ -45,7 +45,7 @@ export function dockerEngine(calls: EngineCalls, groups: Pick<PodGroups, 'suppor
           (docker, abortSignal) => getJson(docker, { path: '/_ping', abort: abortSignal }),
           PING_MS,
         );
-        // An engine that is stuck on its containers still answers a ping.
+        // An engine whose container operations hang still responds to a ping.
         await calls.read(signal, (docker, abortSignal) => docker.listContainers({ limit: 1, abortSignal }), PING_MS);
       } catch (error) {
         throw fromDocker(error, 'Runtime');
@@ -55,14 +55,14 @@ export function dockerEngine(calls: EngineCalls, groups: Pick<PodGroups, 'suppor
   };
 }
 
-/** Engines from 25 on, on kernels from 5.12 on. */
+/** Recursive read-only mounts need an engine from version 25 on and a kernel from 5.12 on. */
 export function recursiveReadOnlyOf(version: string, kernel: string): EngineInfo['recursiveReadOnly'] {
   const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
   const isNewKernel = major > 5 || (major === 5 && minor >= 12);
   return Number.parseInt(version, 10) >= 25 && isNewKernel ? 'supported' : 'unsupported';
 }
 
-/** Reads `name=seccomp,profile=default`, `name=apparmor`, …: one entry per mechanism that the engine has. */
+/** Parses `name=seccomp,profile=default`, `name=apparmor`, …: one entry per supported mechanism. */
 export function securityOf(options: unknown): Pick<EngineInfo, 'appArmor' | 'seccomp'> {
   const entries = (Array.isArray(options) ? options : []).map((option) => new Set(String(option).split(',')));
   const seccomp = entries.find((entry) => entry.has('name=seccomp'));
@@ -73,13 +73,15 @@ export function securityOf(options: unknown): Pick<EngineInfo, 'appArmor' | 'sec
   };
 }
 
-/** `invalid CapAdd: capability not supported by your kernel or not available in the current environment: "CAP_SYS_RESOURCE"`. */
+/**
+ * Recognises `invalid CapAdd: capability not supported by your kernel or not available in the current environment: "CAP_SYS_RESOURCE"`.
+ */
 function isRefusedRight(error: unknown): boolean {
   const { status, message } = describeDockerError(error);
   return status === 400 && message.includes('CAP_SYS_RESOURCE');
 }
 
-/** Starts a test container with a negative OOM score and SYS_RESOURCE: both need the same right of the engine. */
+/** Starts a test container with a negative OOM score and SYS_RESOURCE; the engine needs the same capability for both. */
 async function probe(calls: EngineCalls, image: string, owner: Owner, signal: AbortSignal): Promise<EnginePrivilege> {
   let container: Docker.Container;
   try {
@@ -101,7 +103,7 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
       });
     });
   } catch (error) {
-    // Newer engines refuse it here.
+    // Newer engines already refuse the creation.
     if (isRefusedRight(error)) return 'sys-resource-unknown';
     throw fromDocker(error, 'Runtime');
   }
@@ -110,7 +112,7 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
     return 'full';
   } catch (error) {
     if (signal.aborted || error instanceof DeadlineError) throw fromDocker(error, 'Runtime');
-    // The engine refused: it lacks the right.
+    // The engine refused, so it lacks the capability.
     return 'no-sys-resource';
   } finally {
     const { signal: never } = new AbortController();

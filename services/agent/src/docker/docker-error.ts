@@ -8,12 +8,12 @@ export function describeDockerError(error: unknown): { status: number; message: 
   const answered = json !== null && typeof json === 'object' ? (json as { message?: unknown }).message : undefined;
   return {
     status: typeof statusCode === 'number' ? statusCode : 0,
-    // The prefix that the client library adds has no information.
+    // Remove the client library's prefix, which contains no information.
     message: typeof answered === 'string' ? answered : errorMessage(error).replace(/^\(HTTP code \d+\) [a-z ]*- /, ''),
   };
 }
 
-/** Converts every failure of the engine. `code` is the caller's step, for failures without a code of their own. */
+/** Converts a failure of the engine. `code` is used for failures without a specific code. */
 export function fromDocker(error: unknown, code: AgentErrorCode): AgentError {
   if (error instanceof AgentError) return error;
   const { status, message } = describeDockerError(error);
@@ -27,7 +27,10 @@ export function fromDocker(error: unknown, code: AgentErrorCode): AgentError {
   return new AgentError(code, message, { cause: error });
 }
 
-/** Runs an engine call. A missing object (404) and one in the wanted state (304, 409 of a removal in progress) are not errors. */
+/**
+ * Runs an engine call. A missing object (404) and an object that is already in the wanted state (304, or 409 during a removal) are not
+ * errors.
+ */
 export async function idempotent(call: () => Promise<unknown>): Promise<void> {
   try {
     await call();

@@ -6,7 +6,7 @@ import type Docker from 'dockerode';
 import { LOG_CONFIG } from './options/resources.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Writes its first argument as rules of its own network namespace, then does nothing. */
+/** Applies its first argument as nft rules in its own network namespace, then sleeps. */
 const PROGRAM = `printf '%s' "$1" | nft -f - && exec sleep infinity`;
 
 /** Forwarders as containers of a Docker engine. */
@@ -45,7 +45,7 @@ export function dockerForwarders(calls: EngineCalls): ForwarderRuntime {
         try {
           await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
         } catch (error) {
-          // It goes although the caller may have left: it would hold its name.
+          // Remove the container even if the caller has aborted; otherwise its name would stay in use.
           await remove(id, new AbortController().signal);
           throw error;
         }
@@ -58,8 +58,8 @@ export function dockerForwarders(calls: EngineCalls): ForwarderRuntime {
 }
 
 /**
- * A forwarder's container: the kernel forwards in its network namespace, so that no process is in the way of packets. The engine
- * publishes its ports. Rules have numbers and addresses alone, no text of users.
+ * The options of a forwarder's container. The kernel forwards packets in the container's network namespace without any process, and the
+ * engine publishes the ports. The rules contain only numbers and addresses, no text of users.
  */
 export function forwarderOptions(spec: ForwarderSpec): Docker.ContainerCreateOptions {
   const { cluster, namespace, name, uid, hash, image, network, ports } = spec;
@@ -91,7 +91,7 @@ export function forwarderOptions(spec: ForwarderSpec): Docker.ContainerCreateOpt
       LogConfig: LOG_CONFIG,
       Sysctls: {
         'net.ipv4.ip_forward': '1',
-        // The way leads back through the interface that packets came by.
+        // Packets leave by the interface by which they arrived, so the kernel would send redirects.
         'net.ipv4.conf.all.send_redirects': '0',
         'net.ipv4.conf.default.send_redirects': '0',
       },
@@ -103,7 +103,7 @@ function portKey({ protocol, port }: ForwardedPort): string {
   return `${port}/${protocol}`;
 }
 
-/** The rules of a forwarder's network namespace: all ports lead to the target, nothing else is forwarded, and nothing of pods. */
+/** The rules of a forwarder's network namespace: forward all ports to the target, except packets from pods, and drop everything else. */
 export function forwarderRules({
   target,
   ports,

@@ -8,28 +8,28 @@ import { imageFilesOptions } from './options/image-volume-options.ts';
 import type { ImageFileRuntime, ImageFilesSpec } from '../runtime/images.ts';
 
 const BLOCK = 512;
-/** Where a header of a tar archive has the size of what follows, in octal digits, and its kind. */
+/** Positions in a tar header: the size of the content in octal digits, and the type. */
 const SIZE = { from: 124, to: 136 };
 const KIND = 156;
-/** A file; older programs write a zero byte. */
+/** Types of regular files; older programs write a zero byte. */
 const FILE = new Set(['0', '\0']);
-/** Attributes that do not fit into the header that comes next. */
+/** Types of extended attributes for the next header. */
 const ATTRIBUTES = new Set(['x', 'g']);
 
-/** What the engine says of the file beside its archive. */
+/** The engine's description of the file, sent with its archive. */
 interface PathStat {
   readonly mode: number;
-  /** Where a link leads in the end, within the container. */
+  /** The final target of a link, within the container. */
   readonly linkTarget: string;
 }
 
-/** Of a mode, as Go's os.FileMode has it. */
+/** Bits of Go's os.FileMode. */
 const LINK = 2 ** 27;
 const KINDS = 0x8f28_0000;
 
 /**
- * Files of images: the engine makes a container that is never started, archives them from there, and removes it. Its own files are
- * those of the image, as no container has changed them.
+ * Reads files of images: the engine creates a container that is never started, sends archives of its files, and removes it. The
+ * container's files are the image's files, since nothing has changed them.
  */
 export function dockerImageFiles(calls: EngineCalls): ImageFileRuntime {
   return {
@@ -76,7 +76,7 @@ interface FileOfContainer {
   readonly maxBytes: number;
 }
 
-/** Undefined where there is no such file. */
+/** Undefined when the file does not exist. */
 async function readOne(
   calls: EngineCalls,
   { id, path, maxBytes }: FileOfContainer,
@@ -117,7 +117,7 @@ async function archive(
     });
   } catch (error) {
     const { status, message } = describeDockerError(error);
-    // A container that is not there has no file either, but says nothing of the image.
+    // A missing container also causes 404, but means nothing about the image.
     if (status === 404 && /could not find the file/i.test(message)) return undefined;
     throw error;
   }
@@ -132,8 +132,9 @@ function statOf({ headers }: IncomingMessage): PathStat {
 }
 
 /**
- * The contents of the file that a tar archive begins with. Attributes before it are skipped, and count as part of its size. AgentError
- * 'CreateContainerError' when it begins with something else, or with more than `maxBytes`, of which no more is read.
+ * The content of the file at the start of a tar archive. Extended attributes before it are skipped and count towards its size. AgentError
+ * 'CreateContainerError' when the archive begins with something else, or when the file is larger than `maxBytes`; the rest is not read
+ * then.
  */
 export async function readArchivedFile(archive: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks = archive[Symbol.asyncIterator]();

@@ -22,16 +22,16 @@ import type { ContainerIndex } from './container-index.ts';
 import { NAMESPACE_PATH, openNamespace, runWithNamespace } from './process-namespace.ts';
 import type { ImageVolumeRuntime, ImageVolumeSpec } from '../runtime/images.ts';
 
-/** The storage driver whose layers are folders that the kernel can mount as one. */
+/** The storage driver whose layers are folders that the kernel can mount together. */
 const DRIVER = 'overlay2';
-/** Of Kubernetes' runtimes (k8s.io/cri-api, errors). */
+/** The error name of Kubernetes' runtimes (k8s.io/cri-api, errors). */
 const FAILED = 'ImageVolumeMountFailed';
 const MOUNT_MS = 30_000;
 
 /**
- * Images as folders: their layers, as the engine has unpacked them, are mounted as one file system. The layers are visible on the engine's
- * host alone. So the engine makes a container that has them and the volume's folder, and mount(8) mounts in its mount namespace; from
- * there the mount propagates to the host. No file of the image is opened or run. Needs CAP_SYS_ADMIN, CAP_SYS_CHROOT and CAP_SYS_PTRACE.
+ * Mounts images as folders: the unpacked layers of an image are mounted as one overlay. The layers are visible only on the engine's host.
+ * So the engine creates a container with the layers and the volume's folder, and mount(8) runs in the container's mount namespace; the
+ * mount propagates to the host. No file of the image is opened or run. Needs CAP_SYS_ADMIN, CAP_SYS_CHROOT and CAP_SYS_PTRACE.
  */
 export function dockerImageVolumes(calls: EngineCalls, containers: Pick<ContainerIndex, 'came'>): ImageVolumeRuntime {
   return {
@@ -50,7 +50,7 @@ export function dockerImageVolumes(calls: EngineCalls, containers: Pick<Containe
   };
 }
 
-/** The folders of an image's layers on the engine's host, from the top to the bottom. */
+/** The folders of an image's layers on the engine's host, top layer first. */
 function layersOf({ GraphDriver: driver }: InspectedImage): readonly string[] {
   if (driver?.Name !== DRIVER) {
     const name = driver?.Name ?? 'another one';
@@ -63,7 +63,7 @@ function layersOf({ GraphDriver: driver }: InspectedImage): readonly string[] {
   return [top, ...others.split(':')].filter((folder) => folder !== '');
 }
 
-/** Makes the container that holds the image, unless an earlier call has. */
+/** Creates the image hold, unless an earlier call has. */
 async function hold(
   calls: EngineCalls,
   containers: Pick<ContainerIndex, 'came'>,
@@ -83,11 +83,11 @@ async function hold(
     docker.getContainer(name).inspect({ abortSignal }),
   );
   if (held === spec.image.id) return;
-  // The name of the image has got another one since.
+  // The image's name has changed to another image since.
   came(await createAnew(calls, options, signal));
 }
 
-/** Mounts in the mount namespace of a container, which exists for that alone. */
+/** Mounts in the mount namespace of a container that is created only for this. */
 async function mountIn(
   calls: EngineCalls,
   options: Docker.ContainerCreateOptions,

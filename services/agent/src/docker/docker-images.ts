@@ -14,7 +14,7 @@ import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { readLines } from './lines.ts';
 
-/** A pull that makes no progress for this long has failed. */
+/** A pull without progress for this long has failed. */
 const PROGRESS_MS = 120_000;
 
 /** Images of the engine. */
@@ -24,7 +24,7 @@ export function dockerImages(calls: EngineCalls): ImageRuntime {
     pullImage: (...pulled) => pull(calls, ...pulled),
     listImages: (signal) => list(calls, signal),
     usedImages: (signal) => used(calls, signal),
-    // Without force: an image that a container uses stays.
+    // Without force, so an image that a container uses is not removed.
     removeImage: (name, signal) =>
       idempotent(() => calls.change(signal, (docker, abortSignal) => docker.getImage(name).remove({ abortSignal }))),
   };
@@ -48,18 +48,17 @@ async function inspect(calls: EngineCalls, reference: string, signal: AbortSigna
   }
 }
 
-/** Of a name without a host the engine would take hexadecimal digits for the id of an image, or its beginning. */
+/** The reference with host. The engine would take hexadecimal digits without a host for the id of an image, or its prefix. */
 function fullName(reference: string): string {
   return reference.includes('/') ? reference : `docker.io/library/${reference}`;
 }
 
-/** The engine responds 200 before the pull; an error is a line of the progress stream. */
 async function list(calls: EngineCalls, signal: AbortSignal): Promise<readonly ListedImage[]> {
   try {
     const images = (await calls.read(signal, (docker, abort) =>
       getJson(docker, { path: '/images/json', abort }),
     )) as Docker.ImageInfo[];
-    // An image without a tag has the name <none>:<none> in older engines.
+    // Older engines name an image without tag <none>:<none>.
     const named = (name: string) => !name.startsWith('<none>');
     return images
       .map(({ Id: id, Size: sizeBytes, RepoDigests, RepoTags }) => ({
@@ -85,6 +84,7 @@ async function used(calls: EngineCalls, signal: AbortSignal): Promise<ReadonlySe
   }
 }
 
+/** The engine responds 200 before the pull; an error is a line of the progress stream. */
 async function pull(
   calls: EngineCalls,
   reference: string,
@@ -93,7 +93,7 @@ async function pull(
   report?: PullReport,
 ): Promise<void> {
   const tagged = /(:[^/]+|@sha256:[0-9a-f]+)$/.test(reference) ? reference : `${reference}:latest`;
-  // The engine sends it to the registry of the reference alone.
+  // The engine sends the credential only to the registry of the reference.
   const login =
     credential === 'anonymous'
       ? {}
@@ -116,27 +116,27 @@ async function pull(
   }
 }
 
-/** A line of the engine's report of a pull. */
+/** A line of the engine's progress stream. */
 interface PullLine {
   readonly error?: string;
-  /** Of a layer. */
+  /** The id of a layer. */
   readonly id?: string;
   readonly status?: string;
   readonly progressDetail?: { readonly current?: number; readonly total?: number };
 }
 
-/** The engine's storage drivers take fewer layers (overlay2: 128); a registry may announce any number. */
+/** More than storage drivers of the engine support (overlay2: 128). A registry may announce any number. */
 const MAX_LAYERS = 256;
-/** Larger layers are not counted: the sum of all of them is exact. */
+/** Larger layers are ignored, so that the sum of all layers is an exact integer. */
 const MAX_LAYER_BYTES = 2 ** 44;
 
-/** Adds up what the engine reports of each layer. Time of a line and memory do not depend on how many layers a registry announces. */
+/** Sums the engine's progress of each layer. Time per line and memory are bounded, however many layers a registry announces. */
 export class LayerProgress {
   readonly #layers = new Map<string, PullProgress>();
   #bytes = 0;
   #totalBytes = 0;
 
-  /** How far the pull is after a line; undefined for a line that says nothing of it. Layers that have not begun count nothing. */
+  /** The progress after a line; undefined for a line without progress. Layers whose download has not begun are not counted. */
   note({ id, status, progressDetail: { current, total } = {} }: PullLine): PullProgress | undefined {
     if (id === undefined) return undefined;
     const known = this.#layers.get(id);

@@ -7,10 +7,10 @@ import { fromDocker } from './docker-error.ts';
 import { withoutRepeats } from './followed-log.ts';
 import type { EngineCalls } from './engine-calls.ts';
 
-/** A log that is not followed is on the engine's disk: it comes without pauses. */
+/** A log that is not followed comes from the engine's disk, without pauses. */
 const IDLE_MS = 60_000;
 
-/** Logs of containers, without the engine's framing. They are streamed as they are read: no log is held in memory. */
+/** Logs of containers, without the engine's framing. They are streamed, never held in memory as a whole. */
 export function dockerLogs(calls: EngineCalls): LogRuntime {
   return {
     readLogs: (id, options, signal) => read(calls, id, options, signal),
@@ -27,7 +27,7 @@ async function* read(
     const { Config: config } = await calls.read(signal, (docker, abortSignal) =>
       docker.getContainer(id).inspect({ abortSignal }),
     );
-    // The log of a terminal has no frames, by which messages could be told apart.
+    // The log of a terminal has no frames, so its messages cannot be distinguished.
     const isWatched = options.follow && !config.Tty;
     const asked = { ...options, timestamps: options.timestamps || isWatched };
     const stream = await calls.open(signal, (docker, abort) => openLog(docker, id, asked, abort));

@@ -21,10 +21,10 @@ const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = {
   update: 'updated',
   destroy: 'removed',
 };
-/** Changes of which containers there are, and of what an inspection shows, that no worker needs to hear of. */
+/** Events that change the list of containers or an inspection, but that workers do not need. */
 const SILENT = ['create', 'unpause', 'rename'];
 
-/** Containers and events of a cluster. */
+/** The containers and events of a cluster. */
 export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
@@ -32,8 +32,8 @@ export class DockerObserver implements RuntimeObserver {
   readonly #links: PodLinks;
   readonly #groups: Pick<PodGroups, 'find'>;
   /**
-   * Containers in which the kernel killed a process for its memory, by the engine's events. Engine 20.10 shows it in an inspection only
-   * if it heard of it before it heard of the container's end, and the two come in any order.
+   * Containers in which the kernel killed a process because of its memory limit, from the engine's events. Engine 20.10 shows this in an
+   * inspection only if it noticed the kill before the container's end, and the two come in any order.
    */
   readonly #outOfMemory = new Set<string>();
 
@@ -59,7 +59,7 @@ export class DockerObserver implements RuntimeObserver {
         node === undefined || podUid !== undefined ? undefined : this.#containers.beginList({ cluster, node });
       const listed = await this.#list(filter, signal);
       const states = await this.#states(listed, signal);
-      // Not before: until a caller has this answer, it may read no events.
+      // Not earlier: the caller may start to read events only after it has this result.
       list?.end(listed.map(({ Id: id, Labels: labels }) => ({ id, labels })));
       return states;
     } catch (error) {
@@ -67,7 +67,7 @@ export class DockerObserver implements RuntimeObserver {
     }
   }
 
-  /** What containers are in, as they were listed, or as events alone say. */
+  /** The pods of listed containers, or of containers that are known from events. */
   async #states(
     containers: readonly (Pick<Docker.ContainerInfo, 'Id'> & Partial<Pick<Docker.ContainerInfo, 'State'>>)[],
     signal: AbortSignal,
@@ -82,7 +82,7 @@ export class DockerObserver implements RuntimeObserver {
     return await Promise.all(states.map((state) => this.#withGroup(state)));
   }
 
-  /** The containers of a pod whose node was listed: a list costs the engine time for each that it has. */
+  /** The containers of a pod whose node was listed. This avoids a list, which costs the engine time for each container. */
   #known({ cluster, node, podUid }: PodFilter): readonly { readonly Id: string }[] | undefined {
     if (node === undefined || podUid === undefined) return undefined;
     return this.#containers.find({ cluster, node }, podUid)?.map((Id) => ({ Id }));
@@ -99,7 +99,7 @@ export class DockerObserver implements RuntimeObserver {
     );
   }
 
-  /** The pod with its control group. The engine may have made one for a single container: that does not hold the others. */
+  /** Adds the pod's control group. The engine may have created a group for a single container, which does not apply to the others. */
   async #withGroup(state: PodState): Promise<PodState> {
     if (!isGrouped(state.sandboxes)) return state;
     const group = await this.#groups.find({ owner: state.owner, uid: state.identity.uid });
@@ -121,7 +121,7 @@ export class DockerObserver implements RuntimeObserver {
         const what = WHAT[event.Action ?? ''];
         const attributes = event.Actor?.Attributes ?? {};
         const id = event.Actor?.ID ?? '';
-        // A container may run out of memory many times a second; each further time changes nothing.
+        // A container may run out of memory many times a second; only the first time matters.
         if (what === 'outOfMemory' && this.#outOfMemory.has(id)) continue;
         this.#inspections.forget(id);
         if (event.Action === 'create') this.#containers.came({ id, labels: attributes });

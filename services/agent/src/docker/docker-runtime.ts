@@ -24,25 +24,25 @@ import { ContainerIndex } from './container-index.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodLinks } from './pod-links.ts';
 
-/** A Docker engine as a container runtime, with the agents' containers and the forwarders that it runs. */
+/** A Docker engine as a container runtime, with the agents' containers and the forwarders on it. */
 export interface DockerRuntime extends Runtime {
   readonly agents: AgentContainers;
   readonly forwarders: ForwarderRuntime;
 }
 
-/** Where the engine's control groups are, for a process on its host. */
+/** The engine's control groups, for a process on its host. */
 const CGROUP_FOLDER = '/sys/fs/cgroup';
 
 export interface DockerOptions {
-  /** The folder of the engine's control groups, where it is another than on the engine's host. */
+  /** The folder of the engine's control groups; default: the one on the engine's host. */
   readonly cgroupDir?: string;
-  /** Called for every request. */
+  /** Called after each request. */
   readonly observe?: RequestObserver;
 }
 
 /**
- * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `warn` is called for failures that no caller receives.
+ * Uses unversioned paths, which the engine serves with its newest API; supports API 1.41 and later. Deadlines of calls use `clock`.
+ * `warn` receives failures that no caller receives.
  */
 export function connectDocker(
   socketPath: string,
@@ -77,17 +77,17 @@ export function connectDocker(
   };
 }
 
-/** Called when a request to the engine has its response, or has failed. A stream's response is its beginning. */
+/** Called when a request to the engine has its response or has failed. For a stream, when the response begins. */
 type RequestObserver = (call: string, seconds: number) => void;
 
-/** The words of the engine's paths; everything else in one is an id or a name. */
+/** The fixed words in the engine's paths; everything else is an id or a name. */
 const WORDS = new Set(
   '_ping archive attach containers create events exec images info json kill logs networks pause prune rename resize start stats stop tag top unpause update version volumes wait'.split(
     ' ',
   ),
 );
 
-/** Reports every request of `docker` by method and path, without ids and names: `POST /containers/{}/start`. */
+/** Reports every request of `docker` by method and path, without ids and names, such as `POST /containers/{}/start`. */
 function observeRequests(docker: Docker, clock: Clock, observe: RequestObserver): Docker {
   const { modem } = docker;
   const dial = modem.dial.bind(modem);

@@ -10,7 +10,7 @@ import type { KnownContainers } from './container-index.ts';
 
 const ELSEWHERE = "the engine has not put the sandbox into the pod's control group, whose limits would not hold";
 
-/** Sandboxes as pause containers. Where it can, the agent connects them to their network. */
+/** Sandboxes as pause containers. The agent itself connects them to their network where it can. */
 export function dockerSandboxes(
   calls: EngineCalls,
   { inspections, containers }: KnownContainers,
@@ -53,7 +53,7 @@ export function dockerSandboxes(
           if (spec.resources !== undefined && !(await groups.holds(pod, id)))
             throw new AgentError('Runtime', ELSEWHERE);
         } catch (error) {
-          // The sandbox goes although the caller may have left: its address would stay in use.
+          // Remove the sandbox even if the caller has aborted; otherwise its address would stay in use.
           await remove(id, new AbortController().signal);
           throw error;
         }

@@ -9,12 +9,12 @@ import { LEGACY_MEMORY, memoryStats, throttlingStats, UNIFIED_MEMORY } from './s
 import { PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import { parseNetworkDevices } from '../files/network-devices.ts';
 
-/** How many containers are measured at once. */
+/** The number of containers that are measured in parallel. */
 const PARALLEL = 4;
-/** The engine answers a request for numbers at once, or is not well. */
+/** A healthy engine responds to a request for statistics immediately. */
 const REQUEST_MS = 5000;
 
-/** The parts of the engine's statistics that are used. */
+/** The used parts of the engine's statistics. */
 interface EngineStats {
   readonly cpu_stats?: {
     readonly cpu_usage?: { readonly total_usage?: number };
@@ -28,17 +28,17 @@ interface EngineStats {
   readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> };
 }
 
-/** The parts of a container's inspection that are used here. */
+/** The used parts of a container's inspection. */
 interface InspectedStorage extends InspectedLayer {
   readonly SizeRw?: number;
   readonly LogPath?: string;
 }
 
-/** Numbers from control groups; where these are not found, from the engine, one request for each container. */
+/** Statistics from control groups; where they are not found, from the engine, with one request per container. */
 export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Clock): StatsRuntime {
   return {
     findFolders: (ids, signal) => ofEach(ids, (id) => inspect(id, 'folders', calls, signal)),
-    // One after the other: each makes the engine read a part of the disk.
+    // One after the other, because each request makes the engine read a part of the disk.
     readStorage: (ids, signal) => ofEach(ids, (id) => inspect(id, 'sizes', calls, signal)),
     readNetworks: (ids, signal) => ofEach(ids, (id) => readNetwork(id, groups, signal)),
     readDeviceIo: (ids, signal) =>
@@ -63,7 +63,7 @@ export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Cloc
   };
 }
 
-/** Those of the ids for which something is found. */
+/** Reads for each id, and omits ids without a result. */
 async function ofEach<T>(
   ids: readonly string[],
   read: (id: string) => Promise<T | undefined>,
@@ -126,7 +126,7 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
     )) as EngineStats;
     const used = stats.memory_stats?.usage;
     const cpuNanos = stats.cpu_stats?.cpu_usage?.total_usage;
-    // A container that does not run has no numbers.
+    // A container that does not run has no statistics.
     if (used === undefined || cpuNanos === undefined) return undefined;
     const counters = stats.memory_stats?.stats ?? {};
     const { total_inactive_file: legacy, inactive_file: unified } = counters;
@@ -147,7 +147,7 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
   }
 }
 
-/** The interfaces of the network that a sandbox is in; undefined where its process is not found. Asks the engine nothing. */
+/** The interfaces of a sandbox's network; undefined when its process is not found. Does not ask the engine. */
 export async function sandboxNetwork(
   id: string,
   groups: Pick<GroupReader, 'processesOf'>,
@@ -156,7 +156,7 @@ export async function sandboxNetwork(
   if (pid === undefined) return undefined;
   const text = await readIfThere(`/proc/${pid}/net/dev`, PROCESS_ENDED);
   if (text === undefined) return undefined;
-  // Another process may have got the id meanwhile.
+  // Another process may have got the process id in the meantime.
   const isSame = (await groups.processesOf(id)).includes(pid);
   return isSame ? parseNetworkDevices(text) : undefined;
 }
@@ -168,8 +168,8 @@ interface InspectedLayer {
 }
 
 /**
- * The host's folder with the files that a container has written: the upper folder of its overlay. The engine names it, but for images
- * that containerd stores; there it is the one that the running container's process has mounted. Undefined where neither is known.
+ * The host's folder with the files that a container has written: the upper folder of its overlay. The engine names it, except for images
+ * in containerd's store; then it comes from the mounts of the running container's process. Undefined when neither is known.
  */
 export async function layerOf({ GraphDriver: driver, State: state }: InspectedLayer): Promise<string | undefined> {
   const named = driver?.Data?.['UpperDir'];
@@ -179,7 +179,7 @@ export async function layerOf({ GraphDriver: driver, State: state }: InspectedLa
   return upperFolder((await readIfThere(`/proc/${pid}/mountinfo`, PROCESS_ENDED)) ?? '');
 }
 
-/** The upper folder of the overlay that is the root in a text of proc_pid_mountinfo(5). Undefined for a root of another kind. */
+/** The upper folder of the root overlay in the format of proc_pid_mountinfo(5). Undefined for a root that is not an overlay. */
 export function upperFolder(mountInfo: string): string | undefined {
   for (const line of mountInfo.split('\n')) {
     const [mount = '', rest = ''] = line.split(' - ');
@@ -187,7 +187,7 @@ export function upperFolder(mountInfo: string): string | undefined {
     if (mount.split(' ')[4] !== '/' || kind !== 'overlay') continue;
     const upper = options.split(',').find((option) => option.startsWith('upperdir='));
     const path = upper?.slice('upperdir='.length);
-    // A relative one is of a folder that only the engine knows.
+    // A relative path refers to a folder that only the engine knows.
     return path?.startsWith('/') === true ? path : undefined;
   }
   return undefined;

@@ -10,7 +10,7 @@ import { discard, joinStreams } from './join-streams.ts';
 import { NamespaceDialer } from './namespace-dialer.ts';
 import { written } from './written.ts';
 
-/** How long the last output of a container that has ended may take. */
+/** How long to wait for the last output of a container that has ended. */
 const LAST_OUTPUT_MS = 2000;
 
 /** Streams over hijacked connections to the engine, and connections into the network namespaces of sandboxes. */
@@ -53,7 +53,7 @@ async function* attach(
         state = 'ended';
         socket.destroy();
       },
-      // The client has left, or the engine is gone: then the connection is, too.
+      // The client has left, or the engine is gone. The connection has ended in both cases.
       () => undefined,
     );
     if (given === undefined && stdin !== undefined) void discard(stdin, left.signal);
@@ -68,8 +68,8 @@ async function* attach(
 }
 
 /**
- * Resolves a while after the container has ended: the engine waits for a container that has ended before it was joined to start again,
- * and ends no connection then.
+ * Resolves a while after the container has ended. If it ended before the attachment, the engine waits for it to start again and does not
+ * close the connection.
  */
 async function ended(calls: EngineCalls, clock: Clock, id: string, signal: AbortSignal): Promise<void> {
   await calls.read(
@@ -90,7 +90,7 @@ async function connect(
   try {
     const pid = await runningPid(calls, id, signal);
     const verify = async () => {
-      // The client of the first connection may leave; others wait for this, too.
+      // Use a signal of its own: the first client may leave while others wait for this result.
       if ((await runningPid(calls, id, new AbortController().signal)) !== pid) throw notRunning(id);
     };
     return connectionOf(await dialer.connect({ key: id, pid, verify }, port, signal), signal);
@@ -114,7 +114,7 @@ function inspect(calls: EngineCalls, id: string, signal: AbortSignal) {
 }
 
 function connectionOf(socket: Socket, signal: AbortSignal): PodConnection {
-  // Errors come out of the iteration and of writes; this keeps those that follow from ending the process.
+  // Errors are reported by the iteration and by writes. This handler keeps later errors from ending the process.
   socket.on('error', () => undefined);
   return {
     // The end of what the pod sends does not close the connection.

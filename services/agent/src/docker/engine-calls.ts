@@ -2,17 +2,17 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { type Clock, DeadlineError, onAbort, raceAbort, withDeadline } from '@gantry/base';
 
-/** For one request, as kubelet's `runtimeRequestTimeout`. */
+/** The time limit of one request, as the kubelet's `runtimeRequestTimeout`. */
 export const REQUEST_MS = 120_000;
-/** How long a change goes on after its signal was aborted: what the engine has begun should be seen when the next step looks. */
+/** How long a change continues after its signal was aborted, so that the next step sees the result of what the engine has begun. */
 const LEAVE_MS = 5_000;
 
-/** One call to the engine; `abort` cancels its request. */
+/** A call to the engine; `abort` cancels its request. */
 type Call<T> = (docker: Docker, abort: AbortSignal) => Promise<T>;
 
 /**
- * The only way to the engine: every call ends with its signal or at a deadline, so that an engine that accepts connections and never
- * answers holds nothing up. Errors are those of the client library, or DeadlineError.
+ * All calls to the engine go through this class. Each call ends with its signal or at a deadline, so an engine that accepts connections
+ * but never responds cannot block the agent. Rejects with the client library's errors, or DeadlineError.
  */
 export class EngineCalls {
   readonly #docker: Docker;
@@ -23,14 +23,14 @@ export class EngineCalls {
     this.#clock = clock;
   }
 
-  /** A call that changes nothing. It is left at once when `signal` is aborted. */
+  /** A call that changes nothing. It ends as soon as `signal` is aborted. */
   async read<T>(signal: AbortSignal, call: Call<T>, deadlineMs = REQUEST_MS): Promise<T> {
     signal.throwIfAborted();
     using deadline = this.#deadline(signal, deadlineMs);
     return await raceAbort(call(this.#docker, deadline), deadline);
   }
 
-  /** A call that changes something. It is left a short time after `signal` is aborted, and not begun after that. */
+  /** A call that changes something. It ends a short time after `signal` is aborted, and does not start after that. */
   async change<T>(signal: AbortSignal, call: Call<T>, deadlineMs = REQUEST_MS): Promise<T> {
     signal.throwIfAborted();
     const leaving = new AbortController();
@@ -46,7 +46,7 @@ export class EngineCalls {
     }
   }
 
-  /** A call with a stream as its response: the deadline is for the beginning of the response, `signal` for all of it. */
+  /** A call whose response is a stream. The deadline applies to the beginning of the response, `signal` to all of it. */
   async open<T extends Readable>(signal: AbortSignal, call: Call<T>): Promise<T> {
     signal.throwIfAborted();
     const request = new AbortController();
@@ -57,7 +57,7 @@ export class EngineCalls {
     return stream;
   }
 
-  /** The chunks of a stream that never pauses longer than `idleMs`, but where its reader does. Destroys the stream at its end. */
+  /** The chunks of a stream that may pause for at most `idleMs`; the reader's own pauses do not count. Destroys the stream at the end. */
   async *chunks(stream: Readable, signal: AbortSignal, idleMs: number): AsyncIterable<Uint8Array> {
     const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     try {

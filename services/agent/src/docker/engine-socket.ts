@@ -1,12 +1,12 @@
 import { Socket } from 'node:net';
 
-/** Each read becomes a message. The engine sends 32 KiB at once; what has come meanwhile is read with it. */
+/** The buffer size of a read. The engine sends up to 32 KiB at once; one read takes several such pieces. */
 const READ_BYTES = 128 * 1024;
 
 /**
- * A connection to the engine that becomes that of a process. Until `beginRaw` it is read like any socket. Then it is iterated, once: all
- * that has come is one chunk, which is valid until the next is asked for, since they share one buffer. Reads into buffers of their own, as
- * Node.js does them, leave as much garbage as the process sends.
+ * A connection to the engine that becomes the connection of a process. Until `beginRaw` it is read like any socket. Afterwards it can be
+ * iterated once. Each chunk contains everything that has arrived and is valid until the next one is requested, since all chunks share one
+ * buffer. Node.js would allocate a buffer for each read, which creates as much garbage as the process sends.
  */
 export class EngineSocket extends Socket {
   readonly #buffer: Buffer;
@@ -20,7 +20,7 @@ export class EngineSocket extends Socket {
     this.#buffer = buffer;
   }
 
-  /** `head` has been read already. */
+  /** `head` contains data that was read already. */
   beginRaw(head: Uint8Array): void {
     this.#state = 'raw';
     this.#head = head;
@@ -43,7 +43,7 @@ export class EngineSocket extends Socket {
     }
   }
 
-  /** Reads once. */
+  /** Waits for one read, or for the end. */
   #filledOrEnded(): Promise<void> {
     return new Promise((resolve) => {
       const settle = (): void => {
@@ -55,7 +55,7 @@ export class EngineSocket extends Socket {
     });
   }
 
-  /** For Node.js, which reads on when the result is true. */
+  /** Called by Node.js, which continues to read when the result is true. */
   #take(size: number): boolean {
     if (this.#state === 'http') {
       this.push(Buffer.from(this.#buffer.subarray(0, size)));

@@ -8,34 +8,34 @@ import { DETACH_KEYS, DETACH_KEYS_TOLD, hijack } from './hijack.ts';
 import { joinStreams } from './join-streams.ts';
 import { killTree } from './kill-tree.ts';
 
-/** kubelet's limit for a probe's output. */
+/** The kubelet's limit for a probe's output. */
 const MAX_OUTPUT_BYTES = 10 * 1024;
-/** How often the engine is asked for the end of a command whose output has ended: at first, and at most. */
+/** The interval of asking the engine for the end of a command whose output has ended: the first, and the longest. */
 const END_POLL_MS = { first: 10, most: 1000 };
-/** A command that was left while it was being started: it begins within this time, or never. */
+/** How long to wait for a command that was abandoned while it started. If it has not begun by then, it never will. */
 const BEGIN_POLL = { everyMs: 100, times: 50 };
 
 const OUTPUTS: StreamOptions = { stdout: true, stderr: true, terminal: 'none' };
 
-/** What the engine says of a command. */
+/** The engine's state of a command. */
 type ExecState = Docker.ExecInspectInfo & { readonly DetachKeys?: string };
 
-/** Commands in containers. Those that are aborted or left are killed with their children, if this process can see them. */
+/** Runs commands in containers. Commands that are aborted or abandoned are killed with their children, if this process can see them. */
 export class DockerExecs {
   readonly #calls: EngineCalls;
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
-  /** The commands of this process. */
+  /** The ids of this process's commands. */
   readonly #own = new Set<string>();
 
-  /** `warn` receives failures to kill a command whose caller has gone. */
+  /** `warn` receives failures to kill a command whose caller has left. */
   constructor(calls: EngineCalls, clock: Clock, warn: (message: string) => void) {
     this.#warn = warn;
     this.#calls = calls;
     this.#clock = clock;
   }
 
-  /** Runs a command to its end; its output is cut. */
+  /** Runs a command to its end; limits its output. */
   async run(containerId: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
     const parts: Uint8Array[] = [];
     let size = 0;
@@ -82,7 +82,7 @@ export class DockerExecs {
     }
   }
 
-  /** Kills the commands of this container that run and that an agent has started before this process. */
+  /** Kills the running commands of this container that an earlier agent process has started. */
   async killLeftovers(containerId: string, signal: AbortSignal): Promise<void> {
     try {
       const { ExecIDs: ids } = await this.#calls.read(signal, (docker, abortSignal) =>
@@ -123,7 +123,7 @@ export class DockerExecs {
     return this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).inspect({ abortSignal }));
   }
 
-  /** The exit code of a command whose output has ended, which may be before its process ends. */
+  /** The exit code of a command whose output has ended. Its process may end later than its output. */
   async #end(id: string, signal: AbortSignal): Promise<number> {
     for (let delayMs = END_POLL_MS.first; ; delayMs = Math.min(2 * delayMs, END_POLL_MS.most)) {
       const { Running: running, ExitCode: exitCode } = await this.#inspect(id, signal);
@@ -132,7 +132,10 @@ export class DockerExecs {
     }
   }
 
-  /** The engine leaves the process of an aborted command running. It reports its id in the host's process namespace. */
+  /**
+   * Kills the process of an abandoned command, since the engine leaves it running. The engine reports its id in the host's process
+   * namespace.
+   */
   async #kill(id: string, containerId: string, state: 'created' | 'started'): Promise<void> {
     const { signal } = new AbortController();
     try {
@@ -146,7 +149,7 @@ export class DockerExecs {
         await sleep(this.#clock, BEGIN_POLL.everyMs, signal);
       }
     } catch (error) {
-      // The engine has forgotten it with its container, which ends it.
+      // The engine forgets a command when its container is removed, which ends the command.
       if (describeDockerError(error).status === 404) return;
       this.#warn(`a command of container ${containerId} may run on: ${errorMessage(error)}`);
     }

@@ -1,22 +1,23 @@
 import { joined, type OutputPart } from './demultiplex.ts';
 
-/** `2026-01-01T00:00:00.000000000Z `, before each message of the engine's. */
+/** The length of `2026-01-01T00:00:00.000000000Z `, which precedes each message of the engine. */
 const STAMP_BYTES = 31;
 const SECONDS_BYTES = 19;
 const FRACTION_FROM = 20;
 const FRACTION_TO = 29;
 const LINE_END = 0x0a;
 const NANOSECONDS = 1_000_000_000n;
-/** As many short lines as the engine writes into a file of a log. Of each output. */
+/** The number of remembered messages per output: as many short lines as fit into one log file of the engine. */
 const MAX_KNOWN = 131_072;
 const FIRST_KNOWN = 1024;
-/** The engine's longest message, with its time. */
+/** The engine's longest message, including its time. */
 const MAX_MESSAGE_BYTES = 16 * 1024 + STAMP_BYTES;
 
 /**
- * A log that is followed, without what the engine repeats: up to version 20.10 it may read the file that a rotation begins twice. Takes
- * whole messages with their times. A message is left out only where one of the same output with the very same time was read before, and later
- * ones or the same text just before; so nothing is lost when the host's clock goes back. `times`: whether messages keep their times.
+ * Removes repeated messages from a followed log: up to version 20.10, the engine may read the new file of a log rotation twice. Expects
+ * whole messages with their times. A message is dropped only if a message of the same output with exactly the same time was read before,
+ * and was followed by later ones or has the same text as the last message. So nothing is lost when the host's clock is set back. `times`:
+ * whether messages keep their times.
  */
 export async function* withoutRepeats(
   messages: AsyncIterable<readonly OutputPart[]>,
@@ -32,21 +33,21 @@ export async function* withoutRepeats(
   }
 }
 
-/** The times of the messages of one output, which the engine reads in their order. */
+/** The times of the messages of one output, in the order in which the engine reads them. */
 class ReadTimes {
-  /** Ascending, in a ring: the last `#count` before `#next`. */
+  /** Ascending times in a ring buffer: the last `#count` before `#next`. */
   #times = new BigUint64Array(FIRST_KNOWN);
   #count = 0;
   #next = 0;
-  /** Messages of the last time: the parts of a long line share theirs. */
+  /** The number of messages with the last time. The parts of a long line have the same time. */
   #ofLast = 0;
-  /** The last of them, and its length. */
+  /** The text of the last message, and its length. */
   readonly #text = Buffer.alloc(MAX_MESSAGE_BYTES);
   #textBytes = 0;
   #repeatsLeft = 0;
   #second = { text: '', nanoseconds: 0n };
 
-  /** Whether the message was read before. One that was not is noted. */
+  /** Whether the message was read before. Remembers a new message. */
   repeats(message: Uint8Array): boolean {
     const isRepeated = this.#isRepeated(message);
     if (!isRepeated) this.#keep(message);
@@ -67,7 +68,7 @@ class ReadTimes {
         this.#repeatsLeft -= 1;
         return true;
       }
-      // The first line of a file, which the engine began again after it.
+      // The first line of a file that the engine then read again.
       if (this.#ofLast === 1 && this.#isWholeLine(message)) return true;
       this.#ofLast += 1;
       return false;
@@ -76,7 +77,7 @@ class ReadTimes {
       this.#repeatsLeft = this.#ofLast;
       return true;
     }
-    // The clock went back.
+    // The clock was set back.
     this.#count = 0;
     this.#note(time);
     this.#ofLast = 1;
@@ -84,7 +85,7 @@ class ReadTimes {
     return false;
   }
 
-  /** Whether the message is the one that was kept, to the end of its line. */
+  /** Whether the message equals the remembered one and ends with a newline. */
   #isWholeLine(message: Uint8Array): boolean {
     return message.at(-1) === LINE_END && this.#text.subarray(0, this.#textBytes).equals(message);
   }
@@ -105,7 +106,7 @@ class ReadTimes {
     return this.#second.nanoseconds + BigInt(text.slice(FRACTION_FROM, FRACTION_TO));
   }
 
-  /** The time at a position, from the oldest one. */
+  /** The time at a position, counted from the oldest. */
   #at(position: number): bigint {
     const { length } = this.#times;
     return this.#times[(this.#next - this.#count + position + length) % length] ?? 0n;

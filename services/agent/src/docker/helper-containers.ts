@@ -4,13 +4,13 @@ import { getJson } from './dial.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 
-/** What an inspection of an image says, as far as the client library's type does not. */
+/** The used parts of an image's inspection that the client library's type does not have. */
 export interface InspectedImage {
   readonly GraphDriver?: { readonly Name?: string; readonly Data?: Readonly<Record<string, string>> | null };
   readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null } | null;
 }
 
-/** AgentError 'ImageNotFound' or 'CreateContainerError'. */
+/** Inspects an image. AgentError 'ImageNotFound' or 'CreateContainerError'. */
 export async function inspectById(calls: EngineCalls, id: string, signal: AbortSignal): Promise<InspectedImage> {
   try {
     return (await calls.read(signal, (docker, abort) =>
@@ -21,12 +21,12 @@ export async function inspectById(calls: EngineCalls, id: string, signal: AbortS
   }
 }
 
-/** The folders for which an image wants volumes. */
+/** The folders for which an image declares volumes. */
 export function declaredVolumes({ Config: config }: InspectedImage): readonly string[] {
   return Object.keys(config?.Volumes ?? {});
 }
 
-/** The id of a new container, in place of what an interrupted call has left. */
+/** Creates a container and returns its id. Removes a container of the same name that an interrupted call has left. */
 export async function createAnew(
   calls: EngineCalls,
   options: Docker.ContainerCreateOptions,
@@ -40,7 +40,7 @@ export async function createAnew(
   throw new AgentError('CreateContainerError', `container ${options.name ?? ''} exists`);
 }
 
-/** The id of a new container; undefined when one has its name. */
+/** Creates a container and returns its id; undefined when a container of this name exists. */
 export async function createNamed(
   calls: EngineCalls,
   options: Docker.ContainerCreateOptions,
@@ -58,7 +58,7 @@ export async function createNamed(
   }
 }
 
-/** Idempotent. */
+/** Removes a helper container. Idempotent. */
 export async function removeHelper(calls: EngineCalls, id: string, signal: AbortSignal): Promise<void> {
   await idempotent(() =>
     calls.change(signal, (docker, abortSignal) =>

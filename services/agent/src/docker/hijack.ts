@@ -2,20 +2,20 @@ import { type IncomingMessage, request } from 'node:http';
 import type Docker from 'dockerode';
 import { EngineSocket } from './engine-socket.ts';
 
-/** Where the client library looks for the engine by itself. */
+/** The client library's default socket. */
 const ENGINE_SOCKET = '/var/run/docker.sock';
-/** Of an answer that refuses a request. */
+/** The limit for the body of a refusal. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Keys that make the engine end an attachment to a terminal. They cannot be turned off, only made unlikely: this is a sequence that no
- * one types. Since the engine tells a command's keys, they also say which commands an agent has started.
+ * Keys that detach a client from a terminal. The engine cannot disable them, so this is a sequence that nobody types. Since the engine
+ * reports a command's keys, they also show which commands an agent has started.
  */
 export const DETACH_KEYS = 'ctrl-@,ctrl-_,ctrl-@,ctrl-^,ctrl-@,ctrl-],ctrl-@,ctrl-_';
-/** The same, as the engine tells it: base64 of the bytes. */
+/** The same keys as the engine reports them: base64 of the bytes. */
 export const DETACH_KEYS_TOLD = Buffer.from([0, 31, 0, 30, 0, 29, 0, 31]).toString('base64');
 
-/** A refusal, in the form of the client library's errors. */
+/** A refused request, in the form of the client library's errors. */
 class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly statusCode: number;
@@ -28,7 +28,7 @@ class EngineRefusal extends Error {
   }
 }
 
-/** What a connection is opened for. */
+/** The request for a hijacked connection. */
 interface Hijack {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -37,8 +37,8 @@ interface Hijack {
 }
 
 /**
- * A request whose connection becomes that of a process: raw bytes in both directions, of which each can be closed by itself. The client
- * library sends an empty body in chunks, and engines take its end for standard input.
+ * Sends a request whose connection becomes that of a process: raw bytes in both directions, each of which can be closed separately. The
+ * client library cannot do this: it sends an empty body in chunks, and engines take the end of the body for the end of standard input.
  */
 export function hijack(docker: Docker, { path, query = {}, body, abort }: Hijack): Promise<EngineSocket> {
   const { socketPath } = docker.modem as { readonly socketPath?: string };
@@ -84,7 +84,7 @@ function parseObject(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the engine's own answer.
+    // The response is not the engine's own.
     return { message: text };
   }
 }

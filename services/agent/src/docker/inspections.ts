@@ -2,12 +2,12 @@ import type Docker from 'dockerode';
 import { describeDockerError } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 
-/** States in which a container stays until the engine emits an event. One that was only created may yet fail to start. */
+/** States that a container leaves only with an event. A created container may still fail to start without one. */
 const KEPT = new Set(['running', 'paused', 'exited']);
 
 /**
- * What the engine says of its containers, asked once for each state that a container is in. A list of the engine says the state, and
- * events which container is to be asked again: `forget` must hear of every event, and of every change that makes none.
+ * Caches the engine's inspections of containers, one per state of a container. The engine's lists contain the state, and events show
+ * which container has changed: call `forget` for every event, and for every change without an event.
  */
 export class Inspections {
   readonly #calls: EngineCalls;
@@ -18,7 +18,10 @@ export class Inspections {
     this.#calls = calls;
   }
 
-  /** Undefined when the container does not exist any more. `State` as the engine has listed it; absent: events alone say what is known. */
+  /**
+   * Undefined when the container does not exist any more. `State` is the state in the engine's list; without it, the cached inspection
+   * counts until the next event.
+   */
   async inspect(
     { Id: id, State: state }: Pick<Docker.ContainerInfo, 'Id'> & Partial<Pick<Docker.ContainerInfo, 'State'>>,
     signal: AbortSignal,
@@ -31,7 +34,7 @@ export class Inspections {
       const found = await this.#calls.read(signal, (docker, abortSignal) =>
         docker.getContainer(id).inspect({ abortSignal }),
       );
-      // After a `forget` in between, this may be what was before the change.
+      // A `forget` in between means that the result may be outdated.
       if (this.#asking.get(id) === question && KEPT.has(found.State.Status)) this.#known.set(id, found);
       return found;
     } catch (error) {
@@ -42,7 +45,7 @@ export class Inspections {
     }
   }
 
-  /** Carries out a change of a container, whose event may come later than the next look. */
+  /** Runs a change of a container and then forgets it, because the event may arrive after the next inspection. */
   async changing<T>(id: string, change: () => Promise<T>): Promise<T> {
     try {
       return await change();
@@ -51,13 +54,13 @@ export class Inspections {
     }
   }
 
-  /** The container has changed or is gone. */
+  /** Call it when the container has changed or is gone. */
   forget(id: string): void {
     this.#known.delete(id);
     this.#asking.delete(id);
   }
 
-  /** Events may have been missed. */
+  /** Call it when events may have been missed. */
   forgetAll(): void {
     this.#known.clear();
     this.#asking.clear();

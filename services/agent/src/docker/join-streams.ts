@@ -4,7 +4,7 @@ import type { ProcessInput, ProcessOutput, TerminalSize } from '../runtime/strea
 import { outputParts } from './demultiplex.ts';
 import { written } from './written.ts';
 
-/** The engine refuses a size until the process has begun. */
+/** Attempts to set a size: the engine refuses it until the process has begun. */
 const RESIZE = { times: 10, everyMs: 20 };
 
 interface Joined extends ProcessInput {
@@ -14,12 +14,12 @@ interface Joined extends ProcessInput {
 }
 
 /**
- * The output of a hijacked connection, while the input is sent to it. Fails when an input fails. Ends with the connection, which is
- * destroyed when the output is no longer read.
+ * Yields the output of a hijacked connection while it sends the input. Fails when an input fails. Ends with the connection, which is
+ * destroyed when the caller stops reading.
  */
 export async function* joinStreams(socket: Duplex, joined: Joined): AsyncIterable<ProcessOutput> {
   const ended = new AbortController();
-  // Errors come out of the iteration below; this keeps those that follow from ending the process.
+  // Errors are reported by the iteration below. This handler keeps later errors from ending the process.
   socket.on('error', () => undefined);
   const { stdin, sizes, terminal } = joined;
   const fail = (error: unknown): void => {
@@ -47,16 +47,16 @@ async function showSizes({ resize, clock }: Joined, sizes: AsyncIterable<Termina
   for await (const size of untilAborted(sizes, ended)) show(size);
 }
 
-/** Reads what nobody wants, until aborted: a client that is not read would wait, and nobody would hear of its end. Never fails. */
+/** Reads and drops unwanted data until aborted. Otherwise the client would block, and its end would not be noticed. Never fails. */
 export async function discard(data: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   try {
     for await (const _ of untilAborted(data, signal));
   } catch {
-    // The client has gone.
+    // The client has left.
   }
 }
 
-/** Fails with the reason of `signal`, though the next element may never come. */
+/** Fails with the reason of `signal`, even if no further element comes. */
 async function* untilAborted<T>(elements: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = elements[Symbol.asyncIterator]();
   for (;;) {
@@ -66,7 +66,7 @@ async function* untilAborted<T>(elements: AsyncIterable<T>, signal: AbortSignal)
   }
 }
 
-/** A size that cannot be set changes nothing for the process: it has ended, or keeps the size that it has. */
+/** Ignores a size that cannot be set: the process has ended, or keeps its size. */
 async function resizeBegun(resize: Joined['resize'], size: TerminalSize, clock: Clock, ended: AbortSignal) {
   for (let tried = 0; tried < RESIZE.times && !ended.aborted; tried++) {
     try {
@@ -78,7 +78,7 @@ async function resizeBegun(resize: Joined['resize'], size: TerminalSize, clock: 
   }
 }
 
-/** Applies values one after the other; of those that come meanwhile only the last. */
+/** Applies values one after the other. Of several values that arrive meanwhile, only the last is applied. */
 function latestOf<T>(apply: (value: T) => Promise<void>): (value: T) => void {
   let waiting: { readonly value: T } | undefined;
   let state: 'idle' | 'busy' = 'idle';

@@ -2,14 +2,14 @@ import { readdir } from 'node:fs/promises';
 import { append } from '@gantry/base';
 import { PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 
-/** Processes that are created while others are killed are found by the next pass. */
+/** Further passes find processes that were created during the kill. */
 const MAX_PASSES = 20;
-/** Files that are open at once: a pod may have tens of thousands of processes, and an agent has fewer descriptors. */
+/** The number of files that are open at once. A pod may have tens of thousands of processes, and an agent has fewer descriptors. */
 const BATCH = 64;
 
 /**
- * Kills a process, its descendants and its session. A process is only killed if its control group has `containerId` in its name: `pid`
- * may be that of another process in another namespace, or a new one by now.
+ * Kills a process, its descendants and its session. Kills only processes whose control group contains `containerId`: `pid` may refer to
+ * another process, because it comes from another namespace or was reused.
  */
 export async function killTree(pid: number, containerId: string): Promise<void> {
   for (let pass = 0; pass < MAX_PASSES; pass++) {
@@ -27,7 +27,7 @@ async function readProcesses(): Promise<readonly ProcessEntry[]> {
   return stats.flatMap((text) => (text === undefined ? [] : (readStat(text) ?? [])));
 }
 
-/** The texts of files below /proc; undefined for those of processes that have ended. */
+/** The texts of files below /proc; undefined for files of processes that have ended. */
 async function readAll(paths: readonly string[]): Promise<readonly (string | undefined)[]> {
   const texts: (string | undefined)[] = [];
   for (let at = 0; at < paths.length; at += BATCH) {
@@ -40,21 +40,21 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // There is no such process any more.
+    // The process has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** A process that runs. */
+/** A running process. */
 interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly session: number;
 }
 
-/** Reads a `/proc/<pid>/stat`; undefined for a process that has ended and waits for its parent. */
+/** Parses `/proc/<pid>/stat`; undefined for a process that has ended but still has an entry. */
 export function readStat(text: string): ProcessEntry | undefined {
-  // The name, in parentheses, may contain anything.
+  // The name, in parentheses, may contain any character.
   const end = text.lastIndexOf(')');
   const pid = Number(text.slice(0, text.indexOf(' ')));
   const [state, parent, , session] = text.slice(end + 2).split(' ');
@@ -62,7 +62,7 @@ export function readStat(text: string): ProcessEntry | undefined {
   return { pid, parent: Number(parent), session: Number(session) };
 }
 
-/** `root`, its descendants, and what is left of its session: children of processes that have ended have another parent. */
+/** `root`, its descendants, and the rest of its session: when a process ends, its children get another parent. */
 export function processTree(processes: readonly ProcessEntry[], root: number): readonly number[] {
   const children = Map.groupBy(processes, ({ parent }) => parent);
   const found = new Set<number>();

@@ -3,8 +3,8 @@ import { AgentError } from '../runtime/agent-error.ts';
 const MAX_LINE = 2 ** 20;
 
 /**
- * Splits a byte stream into lines of text; the engine's event stream is one JSON object per line in arbitrary chunks. AgentError
- * for a line that does not end within a million characters.
+ * Splits a byte stream into lines of text. The engine's event stream has one JSON object per line, in arbitrary chunks. AgentError for a
+ * line of more than 2^20 characters.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
   const decoder = new TextDecoder();

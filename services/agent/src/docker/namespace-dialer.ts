@@ -3,15 +3,15 @@ import { Socket } from 'node:net';
 import { type Clock, onAbort, raceAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 
-/** How long a helper waits for its next use. */
+/** How long an unused helper is kept. */
 const IDLE_MS = 60_000;
 const MAX_HELPERS = 32;
-/** For one connection, the start of a helper included; a port on a loopback address answers at once. */
+/** The time limit of one connection, including the start of a helper. A port on a loopback address responds immediately. */
 const CONNECT_MS = 30_000;
 /**
- * Connects to a port and hands the connection over to the process that asked; no data goes through the helper. A paused socket is not
- * read, so that what a server sends at once is not lost here. Kubernetes' runtimes try IPv4 first, too. Where both fail, the error is that
- * of IPv4: a pod without IPv6 has nothing to say there.
+ * The helper connects to a port and passes the open connection to the parent process; no data goes through the helper. The socket is
+ * paused so that the helper does not consume what the server sends. Like Kubernetes' runtimes, it tries IPv4 first. If both fail, it
+ * reports the error of IPv4, since a pod may have no IPv6.
  */
 const HELPER = `
 const { connect } = require('node:net');
@@ -28,7 +28,7 @@ process.on('message', ({ id, port }) => open(id, port, ['127.0.0.1', '::1']));
 process.on('disconnect', () => process.exit());
 `;
 
-/** What a helper answers. */
+/** A response of a helper. */
 interface DialResponse {
   readonly id: number;
   readonly error?: string;
@@ -36,23 +36,23 @@ interface DialResponse {
 
 /** The network namespace of a process. */
 export interface NetworkNamespace {
-  /** Names the namespace for ever, together with `pid`: process ids are used again. */
+  /** Identifies the namespace together with `pid`. The pid alone is not enough, since process ids are reused. */
   readonly key: string;
   readonly pid: number;
   /**
-   * Called once after the namespace was entered; rejects when the process has ended by then, and another one may have its id. No
-   * connection is handed out before it has resolved.
+   * Called once after the namespace was entered. Rejects when the process has ended by then and its id may belong to another process. No
+   * connection is returned before it has resolved.
    */
   readonly verify: () => Promise<void>;
 }
 
 /**
- * Connects to ports on the loopback address of other network namespaces. A process cannot change the namespace of its own sockets, so a
- * helper enters it, connects, and passes the open connection on. Needs CAP_SYS_ADMIN and CAP_SYS_PTRACE.
+ * Connects to ports on the loopback address of other network namespaces. A process cannot change the namespace of its own sockets. So a
+ * helper process enters the namespace, connects, and passes the open connection on. Needs CAP_SYS_ADMIN and CAP_SYS_PTRACE.
  */
 export class NamespaceDialer {
   readonly #clock: Clock;
-  /** By the id of the process whose namespace it is, the one that was used last at the end. */
+  /** Helpers by namespace, least recently used first. */
   readonly #helpers = new Map<string, Helper>();
 
   constructor(clock: Clock) {
@@ -101,7 +101,7 @@ export class NamespaceDialer {
   }
 }
 
-/** A process in another network namespace. It ends when it is not used, and with this process. */
+/** A process in another network namespace. It ends when it is unused for a while, and with this process. */
 class Helper {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
@@ -153,7 +153,7 @@ class Helper {
   }
 
   #open(port: number): Promise<Socket> {
-    // Without descriptors or processes to spare there is no child, and its error comes later.
+    // When no descriptors or processes are left, spawn reports the error later, but there is no child now.
     if (this.state === 'ended') {
       return Promise.reject(
         new AgentError('ConnectFailed', "the pod's network cannot be entered: no process can be started"),
@@ -163,7 +163,7 @@ class Helper {
     const id = ++this.#lastId;
     const waiting = Promise.withResolvers<Socket>();
     this.#waiting.set(id, waiting);
-    // A failure ends the helper, and with it everything that waits.
+    // A failure ends the helper and rejects everything that waits for it.
     this.#child.send({ id, port }, () => undefined);
     return waiting.promise;
   }
@@ -181,9 +181,9 @@ class Helper {
       waiting?.reject(new AgentError('ConnectFailed', error ?? 'the connection was lost'));
       return;
     }
-    // It was closed in the helper, which has not this property to hand over.
+    // The property is not passed with the socket.
     socket.allowHalfOpen = true;
-    // A reset may come before the connection is handed out: it is found when the connection is read.
+    // A reset may arrive before the connection is returned. The caller notices it when reading.
     socket.on('error', () => undefined);
     waiting?.resolve(socket);
   }

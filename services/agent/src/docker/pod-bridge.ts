@@ -2,11 +2,11 @@ import type Docker from 'dockerode';
 import { isThere, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import type { SandboxBridge } from './options/sandbox-options.ts';
 
-/** The bridge of a network of pods. */
+/** The bridge of a network for pods. */
 export interface PodBridge extends SandboxBridge {
-  /** Its index among the links of the engine's host. */
+  /** Its interface index on the engine's host. */
   readonly index: number;
-  /** A process in the host's network namespace, by which the kernel finds that namespace. */
+  /** A process in the host's network namespace, for access to that namespace through /proc. */
   readonly hostPid: number;
   readonly gateway: string;
   /** The length of its prefix in bits. */
@@ -18,10 +18,10 @@ export interface PodBridge extends SandboxBridge {
 
 const MTU_OPTION = 'com.docker.network.driver.mtu';
 const NAME_OPTION = 'com.docker.network.bridge.name';
-/** The engine's default. */
+/** The engine's default MTU. */
 const MTU = 1500;
 
-/** The network's bridge; undefined for one that has none within reach of this process, or that also has IPv6 addresses. */
+/** The bridge of a network. Undefined when this process cannot reach it, or when the network has IPv6 addresses, too. */
 export async function findPodBridge(network: Docker.NetworkInspectInfo): Promise<PodBridge | undefined> {
   const { Options: options = {}, IPAM: ipam, Containers: containers = {} } = network;
   const range = ipam?.Config?.[0];
@@ -41,8 +41,8 @@ export async function findPodBridge(network: Docker.NetworkInspectInfo): Promise
 }
 
 /**
- * The process that this one descends from and that has the bridge in its network namespace. An agent's container is a child of one
- * on the engine's host; it sees that in the host's process namespace only (`pid: host`).
+ * Finds a parent process of this one that has the bridge in its network namespace. An agent's container is a child of a process on the
+ * engine's host, which it can see only in the host's process namespace (`pid: host`).
  */
 export async function findHost(
   bridge: string,
@@ -54,15 +54,15 @@ export async function findHost(
   return undefined;
 }
 
-/** Also of a process whose file system this one may not enter: the engine connects pods then. */
+/** Also error codes for a process whose file system this one may not enter; the engine connects pods then. */
 export const UNREACHABLE = ['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'ELOOP'];
 
-/** Where the kernel lists the ports of a bridge, in the file system of a process of its host. */
+/** The folder in which the kernel lists the ports of a bridge, through a process of the host. */
 export function portsFolder(hostPid: number, bridge: string): string {
   return `${linkFolder(hostPid, bridge)}/brif`;
 }
 
-/** Where the kernel shows a link of the host, in the file system of a process of it. */
+/** The folder in which the kernel describes a link of the host, through a process of the host. */
 export function linkFolder(hostPid: number, link: string): string {
   return `/proc/${hostPid}/root/sys/class/net/${link}`;
 }
@@ -73,7 +73,7 @@ export function linkIndex(igmp: string, link: string): number | undefined {
   return undefined;
 }
 
-/** What the engine gives the bridge where the network's configuration names no gateway: the first address that it may assign. */
+/** The engine's default gateway of a network: the first address that it may assign. */
 export function firstAddress(subnet: string, range = subnet): string {
   const [first = ''] = range.split('/');
   if (first !== subnet.split('/')[0]) return first;

@@ -10,31 +10,31 @@ import type { GroupedPod, PodGroupRuntime, PodGroupState, ResourceLimits } from 
 import { ENGINE_GROUP, groupPrefix, isGroupUid, podGroup } from './options/pod-group-name.ts';
 
 const PERIOD_MICROS = 100_000;
-/** Pages of the largest kind that a kernel counts in. */
+/** The largest page size in which a kernel counts memory. */
 const PAGE_BYTES = 2 ** 16;
-/** An unlimited group of version 1 shows the largest number of pages. */
+/** In version 1, an unlimited group shows the largest number of pages. */
 const UNLIMITED_BYTES = 2 ** 62;
-/** Shares from 2 to 262144 are weights from 1 to 10000, as the engine's runtime translates those of containers. */
+/** Shares from 2 to 262144 map to weights from 1 to 10000, as in the engine's runtime for containers. */
 const SHARES_PER_WEIGHT = 262_142 / 9999;
 
-/** The limit of memory with swap in version 1. */
+/** The file with the limit of memory plus swap in version 1. */
 const WITH_SWAP = 'memory.memsw.limit_in_bytes';
 const TO_BE_SET = { swap: 'to-be-set' } as const;
 
-/** One version of control groups. `group` is the path of a group below the root. */
+/** Access to groups in one cgroup version. `group` is the path of a group below the root. */
 interface Version {
-  /** Where a group with limits has a folder, below the root; its mark is made first. */
+  /** The folders of a group with limits, below the root. The folder of `mark` is created first. */
   readonly folders: (group: string) => readonly string[];
-  /** Whether the engine's group can have groups with limits. */
+  /** Whether groups with limits are possible below the engine's group. */
   readonly canLimit: (root: string) => Promise<boolean>;
-  /** The folder that tells whether there is a group: it is removed at last. */
+  /** The folder that shows whether the group exists. It is removed last. */
   readonly mark: (group: string) => string;
-  /** A file in that folder. */
+  /** A file in the folder of `mark`. */
   readonly usage: string;
   readonly read: (root: string, group: string) => Promise<PodGroupState>;
-  /** Writes limits one after the other: a smaller one before a larger one that depends on it. */
+  /** Writes limits in an order that the kernel accepts when one depends on another. */
   readonly write: (root: string, group: string, limits: ResourceLimits) => Promise<void>;
-  /** The folders of a group, in the order in which they are removed. */
+  /** All folders of a group, in the order of removal. */
   readonly all: (root: string, group: string) => Promise<readonly string[]>;
 }
 
@@ -64,12 +64,12 @@ const LEGACY: Version = {
     if (cpuShares !== undefined) await cpu('cpu.shares', cpuShares);
     await cpu('cpu.cfs_period_us', PERIOD_MICROS);
     await cpu('cpu.cfs_quota_us', cpuQuotaMicros);
-    // Kernels before 5.11 count what is in groups of a group only where they are told to.
+    // Kernels before 5.11 include nested groups in the count only if this is set.
     if ((await readIfThere(join(root, 'memory', group, 'memory.use_hierarchy')))?.trim() === '0') {
       await memory('memory.use_hierarchy', 1);
     }
     const before = Number(await readFile(join(root, 'memory', group, 'memory.limit_in_bytes'), 'utf8'));
-    // Memory with swap is never less than memory. A kernel that does not count swap has no such file.
+    // The limit of memory plus swap must never be below that of memory. The file is missing when the kernel does not count swap.
     const hasSwap = await isThere(join(root, 'memory', group, WITH_SWAP));
     const isMore = memoryBytes === -1 || memoryBytes > before;
     if (hasSwap && isMore) await memory(WITH_SWAP, memoryBytes);
@@ -118,12 +118,12 @@ const UNIFIED: Version = {
   all: async (root, group) => [join(root, group)],
 };
 
-/** What a group with this limit of memory may swap, in version 2. */
+/** The swap limit for a memory limit, in version 2. */
 function swapFor(memory: number | string): string {
   return memory === 'max' ? 'max' : '0';
 }
 
-/** Errors of a group that is not there or is being removed, and of one that something is in. */
+/** Error codes for a group that does not exist or is being removed, and for a group with processes. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENODEV'];
 const IN_USE = ['EBUSY', 'ENOTEMPTY'];
 
@@ -135,9 +135,9 @@ export class PodGroups implements PodGroupRuntime {
     this.#root = root;
   }
 
-  /** Whether groups of pods can be made for an engine with this driver of control groups. */
+  /** Whether pods can have groups with an engine that uses this cgroup driver. */
   async support(driver: string): Promise<EngineInfo['podGroups']> {
-    // Systemd owns the groups of its slices, and takes back what others have written into them.
+    // Systemd owns the groups of its slices and reverts changes by others.
     if (driver !== 'cgroupfs') return 'driver';
     const version = await this.#version();
     if (version === undefined || !(await version.canLimit(this.#root))) return 'unreachable';
@@ -145,7 +145,7 @@ export class PodGroups implements PodGroupRuntime {
     return (await Promise.all(folders.map(isWritable))).every(Boolean) ? 'supported' : 'unreachable';
   }
 
-  /** What a pod's group is held to; undefined where there is none. */
+  /** The state of a pod's group; undefined without a group. */
   async find(pod: GroupedPod): Promise<PodGroupState | undefined> {
     const version = await this.#version();
     try {
@@ -156,7 +156,7 @@ export class PodGroups implements PodGroupRuntime {
     }
   }
 
-  /** Whether a container is in its pod's group: an engine that is not on this host would put it elsewhere. */
+  /** Whether a container is in its pod's group. An engine on another host would put it elsewhere. */
   async holds(pod: GroupedPod, containerId: string): Promise<boolean> {
     const version = await this.#version();
     return version !== undefined && (await isThere(join(this.#root, version.mark(podGroup(pod)), containerId)));
@@ -184,7 +184,7 @@ export class PodGroups implements PodGroupRuntime {
   async removePodGroup(pod: GroupedPod): Promise<boolean> {
     const version = await this.#version();
     if (version === undefined || !isGroupUid(pod.uid)) return true;
-    // Of nearly all pods there is none.
+    // Almost all pods have no group.
     if (!(await isThere(join(this.#root, version.mark(podGroup(pod)))))) return true;
     for (const folder of await version.all(this.#root, podGroup(pod))) {
       try {
@@ -224,7 +224,7 @@ async function isWritable(folder: string): Promise<boolean> {
     await access(folder, constants.W_OK);
     return true;
   } catch {
-    // Whatever the reason, no group can be made there.
+    // Whatever the reason is, no group can be created there.
     return false;
   }
 }

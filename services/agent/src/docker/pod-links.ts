@@ -16,26 +16,26 @@ import {
 } from './process-namespace.ts';
 import { findHost, findPodBridge, linkFolder, type PodBridge, portsFolder, UNREACHABLE } from './pod-bridge.ts';
 
-/** The name of a pod's own end, as the engine names it. */
+/** The interface name inside the pod, as the engine would choose it. */
 const POD_LINK = 'eth0';
 
 const ENDED = 'the sandbox ended before it was connected to its network';
-/** For commands that wait for nothing but the kernel. */
+/** A generous time limit, because the commands only wait for the kernel. */
 const CONNECT_MS = 30_000;
 
 /**
- * Connects network namespaces of pods to their bridge, in place of the engine, whose own way costs half of a pod's start. A pod's link is
- * a pair: `eth0` in the pod and a port of the bridge, which is named after the pod's address. The name is the reservation of the
- * address: the kernel has each name once, for all agents of the host, and takes the pair away with the pod's namespace. Needs
+ * Connects network namespaces of pods to their bridge instead of the engine, because the engine's way takes half of a pod's start time. A
+ * pod's link is a veth pair: `eth0` in the pod, and a port of the bridge that is named after the pod's address. The name reserves the
+ * address: the kernel allows each name once, for all agents of the host, and removes the pair with the pod's network namespace. Needs
  * CAP_SYS_ADMIN, CAP_SYS_PTRACE and CAP_NET_ADMIN.
  */
 export class PodLinks {
   readonly #calls: EngineCalls;
   readonly #groups: Pick<GroupReader, 'hasGroups'>;
   readonly #bridges = new Map<string, Promise<PodBridge | undefined>>();
-  /** By the names of bridges: a process that saw them. */
+  /** By bridge name: a process whose network namespace contains the bridge. */
   readonly #hostPids = new Map<string, number>();
-  /** What was found to be connected, for as long as the engine reports no change of the container. */
+  /** Inspections of containers that were found connected. They are valid until the engine reports a change of the container. */
   readonly #connected = new WeakSet<Docker.ContainerInspectInfo>();
 
   constructor(calls: EngineCalls, groups: Pick<GroupReader, 'hasGroups'>) {
@@ -43,7 +43,7 @@ export class PodLinks {
     this.#groups = groups;
   }
 
-  /** The bridge of the engine's network; undefined when the engine has to connect pods to it. */
+  /** The bridge of the engine's network; undefined when the engine has to connect the pods. */
   bridge(network: string, signal: AbortSignal): Promise<PodBridge | undefined> {
     const known = this.#bridges.get(network);
     if (known !== undefined) return raceAbort(known, signal);
@@ -53,7 +53,9 @@ export class PodLinks {
     return raceAbort(found, signal);
   }
 
-  /** The engine has no statistics of containers that it did not connect: without control groups there would be none at all. */
+  /**
+   * Undefined without control groups: the engine has no statistics for containers that it did not connect, so there would be none at all.
+   */
   async #findBridge(network: string): Promise<PodBridge | undefined> {
     if (!(await this.#groups.hasGroups())) return undefined;
     const { signal } = new AbortController();
@@ -63,8 +65,8 @@ export class PodLinks {
   }
 
   /**
-   * AgentError 'AddressInUse' when a pod of the host has the address already: `connect` would refuse it too, but only after the sandbox
-   * was started for nothing.
+   * AgentError 'AddressInUse' when a pod of the host already has the address. `connect` would also detect this, but only after the
+   * sandbox was started in vain.
    */
   async checkFree({ assigned, hostPid }: PodBridge, address: string): Promise<void> {
     const link = linkFolder(hostPid, portName(address));
@@ -72,8 +74,8 @@ export class PodLinks {
   }
 
   /**
-   * Connects the network namespace of a sandbox's process. AgentError 'AddressInUse' when another pod of the host has the address. A namespace
-   * that was left half connected does not count as connected.
+   * Connects the network namespace of a sandbox's process. AgentError 'AddressInUse' when another pod of the host has the address. A
+   * namespace that is only partly connected does not count as connected.
    */
   async connect(bridge: PodBridge, { id, pid }: ContainerProcess, address: string): Promise<void> {
     await using namespace = await openNamespace({ id, pid }, 'net');
@@ -81,14 +83,14 @@ export class PodLinks {
     const { code, output } = await connectLinks(namespace, bridge, address);
     if (code === 0) return;
     const [inPod, onHost] = await Promise.all([linksOf(pid), linksOf(bridge.hostPid)]);
-    // The kernel has made no pair where one of its names was there already.
+    // The kernel creates no pair when one of its names exists already.
     if (!inPod.includes(POD_LINK) && onHost.includes(portName(address))) {
       throw addressInUse(address);
     }
     throw new AgentError('Runtime', `the pod's network was not connected: ${output}`);
   }
 
-  /** False for a running sandbox without the link that its labels name. */
+  /** False for a running sandbox without the link that its labels describe. */
   async isConnected(container: Docker.ContainerInspectInfo): Promise<boolean> {
     const { [LABEL.address]: address = '', [LABEL.bridge]: bridge = '' } = container.Config.Labels;
     if (address === '' || bridge === '' || !container.State.Running) return true;
@@ -100,7 +102,10 @@ export class PodLinks {
     return isConnected;
   }
 
-  /** To find the host takes more than to read the ports. What is known of it counts only where the port is seen there. */
+  /**
+   * Finding the host takes longer than reading the ports, so a known host process is tried first. It may be outdated, so only a positive
+   * result counts.
+   */
   async #isOnBridge(bridge: string, port: string): Promise<boolean> {
     const isSeenBy = async (pid: number) => (await namesIn(portsFolder(pid, bridge), UNREACHABLE)).includes(port);
     const known = this.#hostPids.get(bridge);
@@ -112,15 +117,15 @@ export class PodLinks {
   }
 }
 
-/** What ip(8) carries out in a pod's network namespace, and at last in that of the host. */
+/** Commands of ip(8): first in the pod's network namespace, then one on the host. */
 export interface ConnectCommands {
   readonly inPod: readonly string[];
   readonly onHost: string;
 }
 
 /**
- * The port is made on the host at once: to move a link to another namespace takes the kernel some 20 ms. It joins the bridge at last: until
- * then the sandbox does not count as connected. It is gone with the pod's namespace, whatever was done of this.
+ * The port is created directly in the host's namespace, because moving a link to another namespace takes the kernel about 20 ms. It joins
+ * the bridge last, so the sandbox does not count as connected before. If a step fails, everything disappears with the pod's namespace.
  */
 export function connectCommands({ gateway, prefix, mtu, index, hostPid }: PodBridge, address: string): ConnectCommands {
   const port = portName(address);
@@ -140,12 +145,12 @@ function addressInUse(address: string): AgentError {
   return new AgentError('AddressInUse', `address ${address} already in use`);
 }
 
-/** The name of the port of a pod's address: unique on a host, where no two networks share an address. */
+/** The name of the bridge port for a pod's address. It is unique on a host, where networks share no addresses. */
 export function portName(address: string): string {
   return `gp${hex(address)}`;
 }
 
-/** The engine's rule: a pod's address has the same link address each time, so that no neighbour keeps a wrong one. */
+/** The engine's rule: an address always has the same link address, so neighbours never cache a wrong one. */
 function linkAddress(address: string): string {
   return `02:42:${hex(address).match(/../g)?.join(':') ?? ''}`;
 }
@@ -157,12 +162,12 @@ function hex(address: string): string {
     .join('');
 }
 
-/** Two processes that a shell starts, which costs less than to start each from here. The second one runs where the first was well. */
+/** One shell runs both processes, which costs less than starting each from here. The second one runs only if the first succeeded. */
 const CONNECT = `host=$1; shift
 nsenter --net=${NAMESPACE_PATH} -- ip -batch -
 exec nsenter --net="$host" -- ip "$@"`;
 
-/** Makes a pod's links and connects them, until a command fails. */
+/** Creates a pod's links and connects them; stops at the first command that fails. */
 function connectLinks(namespace: FileHandle, bridge: PodBridge, address: string): Promise<ProgramEnd> {
   const { inPod, onHost } = connectCommands(bridge, address);
   return runWithNamespace(namespace, {
@@ -172,7 +177,7 @@ function connectLinks(namespace: FileHandle, bridge: PodBridge, address: string)
   });
 }
 
-/** The links in the network namespace of a process; none once it has ended. */
+/** The links in the network namespace of a process; empty once it has ended. */
 async function linksOf(pid: number): Promise<readonly string[]> {
   const text = (await readIfThere(`/proc/${pid}/net/dev`, PROCESS_ENDED)) ?? '';
   return [...text.matchAll(/^\s*([^\s:]+):/gm)].map(([, name = '']) => name);

@@ -9,8 +9,8 @@ export interface ContainerProcess {
 }
 
 /**
- * A namespace of a container's process, and of no other one that has got its id since: the host's, for example. Undefined once it has
- * ended. Needs CAP_SYS_PTRACE.
+ * Opens a namespace of a container's process. Checks that the process id was not reused, because the namespace could then be the host's,
+ * for example. Undefined once the process has ended. Needs CAP_SYS_PTRACE.
  */
 export async function openNamespace(
   { id, pid }: ContainerProcess,
@@ -18,7 +18,7 @@ export async function openNamespace(
 ): Promise<FileHandle | undefined> {
   try {
     const namespace = await open(`/proc/${pid}/ns/${kind}`);
-    // What is open now was the container's if the process still is.
+    // Checked after opening: if the process still belongs to the container, the opened namespace does, too.
     if ((await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(id)) return namespace;
     await namespace.close();
   } catch (error) {
@@ -27,25 +27,25 @@ export async function openNamespace(
   return undefined;
 }
 
-/** Where a program that runs with a namespace finds it. */
+/** The path of the namespace for a program that runs with it. */
 export const NAMESPACE_PATH = '/proc/self/fd/3';
 
-/** A program that enters the namespace by `NAMESPACE_PATH`. */
+/** A program that enters the namespace through `NAMESPACE_PATH`. */
 export interface NamespaceProgram {
   readonly command: readonly [file: string, ...args: string[]];
-  /** Written to its standard input; nothing when absent. */
+  /** Written to the program's standard input; absent: empty. */
   readonly input?: string;
-  /** It is killed after this time. */
+  /** The program is killed after this time. */
   readonly timeoutMs: number;
 }
 
-/** How a program ended: its exit code, null where a signal killed it, and what it wrote to its error output. */
+/** The exit code of a program, null if a signal killed it, and its error output. */
 export interface ProgramEnd {
   readonly code: number | null;
   readonly output: string;
 }
 
-/** Runs a program with a namespace. Rejects when it cannot be started. */
+/** Runs a program with an open namespace. Rejects when it cannot be started. */
 export async function runWithNamespace({ fd }: FileHandle, program: NamespaceProgram): Promise<ProgramEnd> {
   const [file, ...args] = program.command;
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe', fd], timeout: program.timeoutMs });
@@ -55,7 +55,7 @@ export async function runWithNamespace({ fd }: FileHandle, program: NamespacePro
     output += text;
   });
   child.once('error', reject).once('close', resolve);
-  // A child that has ended says why on its error output.
+  // If the child has ended early, its error output gives the reason.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(program.input ?? '');
   return { code: await promise, output: output.trim() };

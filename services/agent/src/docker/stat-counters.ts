@@ -1,6 +1,6 @@
 import type { ContainerStats, DeviceIo } from '../runtime/stats.ts';
 
-/** The kernel's names of a control group's counters of memory. */
+/** The kernel's names of memory counters. */
 export interface MemoryCounters {
   readonly rss: string;
   readonly cache: string;
@@ -9,7 +9,7 @@ export interface MemoryCounters {
   readonly majorPageFaults: string;
 }
 
-/** Of control groups of version 2. */
+/** For cgroup version 2. */
 export const UNIFIED_MEMORY: MemoryCounters = {
   rss: 'anon',
   cache: 'file',
@@ -18,7 +18,7 @@ export const UNIFIED_MEMORY: MemoryCounters = {
   majorPageFaults: 'pgmajfault',
 };
 
-/** Of version 1: those of a group with the groups in it. */
+/** For version 1: counters that include nested groups. */
 export const LEGACY_MEMORY: MemoryCounters = {
   rss: 'total_rss',
   cache: 'total_cache',
@@ -27,7 +27,7 @@ export const LEGACY_MEMORY: MemoryCounters = {
   majorPageFaults: 'total_pgmajfault',
 };
 
-/** Nothing where a counter is missing. */
+/** Empty when a counter is missing. */
 export function memoryStats(
   names: MemoryCounters,
   counter: (name: string) => number | undefined,
@@ -42,7 +42,7 @@ export function memoryStats(
   return { memory: { rssBytes, cacheBytes, mappedFileBytes, pageFaults, majorPageFaults } };
 }
 
-/** Nothing before the first period: the kernel counts them only where there is a limit. */
+/** Empty before the first period: the kernel counts periods only with a limit. */
 export function throttlingStats(
   periods = 0,
   throttledPeriods = 0,
@@ -51,7 +51,7 @@ export function throttlingStats(
   return periods === 0 ? {} : { throttling: { periods, throttledPeriods, throttledNanos } };
 }
 
-/** Of control groups of version 2: `io.stat`, a line for each device. */
+/** For version 2: parses `io.stat`, with one line per device. */
 export function unifiedDeviceIo(text: string): readonly DeviceIo[] {
   return text.split('\n').flatMap((line) => {
     const [device = '', ...pairs] = line.split(' ');
@@ -66,7 +66,7 @@ export function unifiedDeviceIo(text: string): readonly DeviceIo[] {
   });
 }
 
-/** Of version 1: two files of lines `<device> <operation> <number>`, the one with bytes, the other with operations. */
+/** For version 1: parses two files with lines `<device> <operation> <number>`, one with bytes and one with operations. */
 export function legacyDeviceIo(bytes: string, operations: string): readonly DeviceIo[] {
   const [byBytes, byOperations] = [countersOf(bytes), countersOf(operations)];
   const devices = new Set([...byBytes.keys()].map((key) => key.slice(0, key.indexOf(' '))));
@@ -89,7 +89,7 @@ function numberOf(pair: string): number {
   return Number(pair.slice(pair.indexOf('=') + 1));
 }
 
-/** A host may have many devices; those that a container has not used say nothing. */
+/** Omits devices that the container has not used; a host may have many. */
 function used(io: DeviceIo): readonly DeviceIo[] {
   return io.reads + io.writes > 0 ? [io] : [];
 }

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Writes; resolves when the data has gone out, which is no longer needed then. */
+/** Writes data; resolves when it was sent and may be reused. */
 export function written(stream: Writable, data: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(data, (error) => (error ? reject(error) : resolve()));

@@ -12,7 +12,7 @@ const POLL_MS = 200;
 const SIGNING_MS = 30_000;
 const RETRY_MS = 1_000;
 const RENEWAL_RETRY_MS = 30_000;
-/** Limits the wait, because long timers are not supported. */
+/** Limits one wait, because timers cannot be arbitrarily long. Checking again is cheap. */
 const LOOK_EVERY_MS = 3_600_000;
 
 export interface NodeCertificateOptions {

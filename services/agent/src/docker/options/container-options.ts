@@ -6,7 +6,7 @@ import type { OptionGroup } from './option-group.ts';
 import { resourceOptions, LOG_CONFIG } from './resources.ts';
 import { securityOptions } from './security.ts';
 
-/** Image, command, variables and terminal. */
+/** Image, command, environment variables and terminal. */
 export const processOptions: OptionGroup = (spec) => ({
   container: {
     Image: spec.image,
@@ -18,13 +18,13 @@ export const processOptions: OptionGroup = (spec) => ({
     OpenStdin: spec.stdin !== 'closed',
     StdinOnce: spec.stdin === 'open-once',
     Tty: spec.terminal === 'tty',
-    // A health check of the image is Docker's, not the pod's.
+    // Disable the image's health check: only the pod's probes apply.
     Healthcheck: { Test: ['NONE'] },
   },
   host: { RestartPolicy: { Name: 'no' }, Runtime: spec.runtime },
 });
 
-/** The network namespace of the sandbox, and the process and IPC namespaces that the pod asks for. */
+/** The network namespace of the sandbox, and the process and IPC namespaces that the pod requests. */
 export const namespaceOptions: OptionGroup = ({ sandboxId, processes, ipc }) => ({
   host: {
     NetworkMode: `container:${sandboxId}`,
@@ -53,8 +53,8 @@ export const mountOptions: OptionGroup = ({ mounts }) => ({
 });
 
 /**
- * Without a propagation the engine chooses a private one, or for its own folders one from the host: it refuses others there. Engines
- * from 25 on make a read-only mount recursive unless they are told otherwise; older ones ignore that and never do.
+ * Without a propagation, the engine chooses `private`, or `rslave` for its own folders, where it refuses other values. Engines from 25 on
+ * make read-only mounts recursive unless told otherwise; older engines ignore the option and never do.
  */
 function bindOptions({ access, propagation }: MountSpec): Docker.MountSettings['BindOptions'] {
   return {
@@ -63,10 +63,10 @@ function bindOptions({ access, propagation }: MountSpec): Docker.MountSettings['
   } as Docker.MountSettings['BindOptions'];
 }
 
-/** As kubelet asks a runtime: read, write and make a node of it, or only read. */
+/** The kubelet's permissions: read, write and mknod, or only read. */
 const PERMISSIONS = { 'read-write': 'mrw', 'read-only': 'r' } as const;
 
-/** Block devices of volumes. The engine makes their nodes in the container. */
+/** Block devices of volumes. The engine creates their device nodes in the container. */
 export const deviceOptions: OptionGroup = ({ devices }) => ({
   host: {
     Devices: devices.map(({ hostPath, containerPath, access }) => ({
@@ -77,7 +77,7 @@ export const deviceOptions: OptionGroup = ({ devices }) => ({
   },
 });
 
-/** A new field of a container is translated in its group; a new group is a function and a line here. */
+/** To add a field of a container, translate it in its group. To add a group, add a function and a line here. */
 const GROUPS: readonly OptionGroup[] = [
   identityOptions,
   processOptions,

@@ -2,7 +2,7 @@ import type { ProcessUser } from '../../runtime/containers.ts';
 import { LABEL, type Owner, type PodIdentity } from '../../runtime/labels.ts';
 import type { OptionGroup } from './option-group.ts';
 
-/** Unique per pod, container and attempt: the engine refuses a second create of the same. */
+/** Unique per pod, container and attempt, so the engine refuses to create the same attempt twice. */
 export function containerName(pod: PodIdentity, name: string, attempt: number): string {
   return `gantry_${name}_${pod.name}_${pod.namespace}_${pod.uid}_${attempt}`;
 }
@@ -19,7 +19,7 @@ export function podLabels(owner: Owner, pod: PodIdentity, graceSeconds: number):
   };
 }
 
-/** Empty values for an image's labels: a label of a container replaces its image's, and there is no way to leave one out. */
+/** Empty values for an image's labels. A container can override its image's labels but not omit them. */
 export function withoutLabels(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, '']));
 }
@@ -28,7 +28,7 @@ function userLabel(user: ProcessUser | undefined): Record<string, string> {
   return user === undefined ? {} : { [LABEL.processUser]: `${user.uid}:${user.gid}:${user.groups.join(',')}` };
 }
 
-/** What `userLabel` has written. */
+/** Parses the label of `userLabel`. */
 export function processUserOf(labels: Readonly<Record<string, string>>): ProcessUser | undefined {
   const written = /^(\d+):(\d+):(\d+(?:,\d+)*)$/.exec(labels[LABEL.processUser] ?? '');
   if (written === null) return undefined;

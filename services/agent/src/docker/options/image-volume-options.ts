@@ -5,28 +5,30 @@ import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './resources.ts';
 import type { ImageFilesSpec, ImageVolumeSpec } from '../../runtime/images.ts';
 
-/** The pod for which a container is made that is none of its own. */
+/** The pod for which a helper container is created. */
 type Helper = Pick<ImageVolumeSpec, 'owner' | 'pod' | 'graceSeconds'>;
 
-/** Where the container that mounts has what it mounts. */
+/** Paths in the mounter container: the layers, and two empty folders. */
 const LAYERS = '/layers';
 const EMPTY = ['/empty/upper', '/empty/lower'];
-/** Where it mounts: the volume's folder. */
+/** The path of the volume's folder in the mounter container. */
 export const MOUNT_POINT = '/volume';
 
 /**
- * `ro`: without an upper layer the file system itself is read-only, for privileged containers too. The engine mounts it in containers as it
- * is: if it were told to make it read-only, it would take the other flags away. `nofollow`: images have no redirects; one that has is not
- * followed.
+ * `ro`: the overlay without upper layer is read-only, even for privileged containers. The engine must not be asked for read-only, since
+ * it would clear the other flags. `nofollow`: images should have no redirects, and a redirect in an image is not followed.
  */
 const FLAGS = ['ro', 'nosuid', 'nodev', 'redirect_dir=nofollow'];
 
-/** A container of the image that is never started: as long as it exists, the engine keeps the image. Nothing of the image is run. */
+/**
+ * An image hold: a container of the image that is never started. The engine keeps the image as long as the container exists. Nothing of
+ * the image is run.
+ */
 export function holdOptions(spec: ImageVolumeSpec, declared: readonly string[]): Docker.ContainerCreateOptions {
   return neverStarted(spec, `HOLD-${spec.volume}`, declared);
 }
 
-/** A container of the image that is never started, from which files are read. */
+/** A container of the image that is never started; files of the image are read from it. */
 export function imageFilesOptions(spec: ImageFilesSpec, declared: readonly string[]): Docker.ContainerCreateOptions {
   return neverStarted(spec, `FILES-${spec.container}`, declared);
 }
@@ -39,7 +41,7 @@ function neverStarted(
   return {
     ...identity(spec, name, spec.image.labels),
     Image: spec.image.id,
-    // An image of files alone has no command; the engine wants one.
+    // The engine requires a command, but an image that only contains files has none.
     Entrypoint: ['/'],
     Cmd: [],
     NetworkDisabled: true,
@@ -47,13 +49,13 @@ function neverStarted(
       NetworkMode: 'none',
       RestartPolicy: { Name: 'no' },
       LogConfig: LOG_CONFIG,
-      // In place of the volumes that the image declares: the engine would copy the image's files to them.
+      // Replaces the volumes that the image declares; otherwise the engine would copy the image's files into new volumes.
       Mounts: foldersOf(declared).map((path) => ({ Type: 'tmpfs' as const, Target: path, Source: '' })),
     },
   };
 }
 
-/** A container of the sandbox image, in whose mount namespace the layers are mounted as one folder; `layers` from the top to the bottom. */
+/** A container of the sandbox image. The layers are mounted as one folder in its mount namespace. `layers` begins with the top layer. */
 export function mounterOptions(spec: ImageVolumeSpec, layers: readonly string[]): Docker.ContainerCreateOptions {
   const bind = (Source: string, Target: string, options: Partial<Docker.MountSettings>): Docker.MountSettings => ({
     Type: 'bind',
@@ -83,12 +85,12 @@ export function mounterOptions(spec: ImageVolumeSpec, layers: readonly string[])
 }
 
 /**
- * Of mount(8): the list of layers is one option. The system calls that it prefers from util-linux 2.39 on take 256 characters of it, some 20
- * layers; mount(2) takes a page.
+ * Environment for mount(8). All layers are listed in one option. The system calls that util-linux prefers from 2.39 on limit an option to
+ * 256 characters, about 20 layers; mount(2) accepts a page.
  */
 export const MOUNT_ENVIRONMENT = 'LIBMOUNT_FORCE_MOUNT2=always';
 
-/** Options of mount(8) in that container. The kernel wants two lower folders, and an image may have no layer at all. */
+/** Options for mount(8) in that container. The kernel requires two lower folders, and an image may have no layer at all. */
 export function overlayOptions(layers: number): string {
   const lower = [...Array.from({ length: layers }, (_, index) => layerPath(index)), ...EMPTY];
   return [...FLAGS, `lowerdir=${lower.join(':')}`].join(',');
@@ -104,7 +106,7 @@ function identity(
   imageLabels: readonly string[],
 ): Pick<Docker.ContainerCreateOptions, 'name' | 'Labels' | 'Healthcheck'> {
   return {
-    // No container of a pod has upper-case letters in its name.
+    // Unique, because container names of pods contain no upper-case letters.
     name: containerName(pod, name, 0),
     Healthcheck: { Test: ['NONE'] },
     Labels: {
@@ -115,7 +117,7 @@ function identity(
   };
 }
 
-/** The declared volumes that a mount can take the place of; the engine refuses an image with others by itself, or ignores them. */
+/** The declared volumes that a mount can replace. For others, the engine refuses the image itself or ignores them. */
 function foldersOf(declared: readonly string[]): readonly string[] {
   const paths = declared.filter((path) => path.startsWith('/')).map((path) => posix.resolve(path));
   return [...new Set(paths)].filter((path) => path !== '/');

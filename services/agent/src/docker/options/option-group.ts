@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import type { ContainerSpec } from '../../runtime/containers.ts';
 import type { EnginePrivilege } from '../../runtime/engine.ts';
 
-/** The engine's options for one group of a container's fields. Groups never set the same option. */
+/** Translates one group of a container's fields into options of the engine. No two groups set the same option. */
 export type OptionGroup = (
   spec: ContainerSpec,
   engine: EnginePrivilege,

@@ -4,29 +4,29 @@ import { AgentError } from '../../runtime/agent-error.ts';
 import type { GroupedPod } from '../../runtime/pod-groups.ts';
 import type { Owner } from '../../runtime/labels.ts';
 
-/** Where an engine that uses control groups itself (`cgroupfs`) puts those of its containers. */
+/** The parent group of containers for an engine with the cgroup driver `cgroupfs`. */
 export const ENGINE_GROUP = 'docker';
 
-/** The names of all groups of pods, of any cluster and node. */
+/** Matches the names of all groups of pods, of any cluster and node. */
 export const POD_GROUP = /-[0-9a-f]{12}-pod[0-9A-Za-z-]+$/;
 const UID = /^[0-9A-Za-z-]+$/;
 
 /**
- * How the names of a node's groups begin. A node is named by a hash: of two names, one could begin with the other. `down` knows this form,
- * too.
+ * The prefix of the names of a node's groups. It contains a hash of the node's name, because one name could be a prefix of another.
+ * `down` depends on this form, too.
  */
 export function groupPrefix({ cluster, node }: Owner): string {
   return `${cluster}-${createHash('sha256').update(node).digest('hex').slice(0, 12)}-pod`;
 }
 
-/** Whether a pod can have a group: labels of containers that are not ours may say anything. */
+/** Whether a pod can have a group. Labels of containers that are not ours may contain anything. */
 export function isGroupUid(uid: string): boolean {
   return UID.test(uid);
 }
 
 /**
- * The control group of a pod, below the root of a hierarchy. It stands beside those of containers without one, so that the shares of both
- * are shares of the same.
+ * The control group of a pod, below the root of a hierarchy. It is a sibling of the groups of containers without a pod group, so that
+ * their CPU shares compete at the same level.
  */
 export function podGroup({ owner, uid }: GroupedPod): string {
   if (!isGroupUid(uid))
@@ -34,7 +34,7 @@ export function podGroup({ owner, uid }: GroupedPod): string {
   return join(ENGINE_GROUP, `${groupPrefix(owner)}${uid}`);
 }
 
-/** The same as the engine is told it, as the parent of containers. */
+/** The group in the form of the engine's option for the parent of a container. */
 export function groupParent(pod: GroupedPod): string {
   return `/${podGroup(pod)}`;
 }

@@ -3,11 +3,14 @@ import { groupParent } from './pod-group-name.ts';
 import type { OptionGroup } from './option-group.ts';
 import type { ResourceLimits } from '../../runtime/pod-groups.ts';
 
-/** The kernel's smallest share, for containers without a request. */
+/** The kernel's smallest value, for containers without a request. */
 export const MIN_CPU_SHARES = 2;
 const CPU_PERIOD_MICROS = 100_000;
 
-/** A running container's new limits; -1 takes one away. The engine has no way to take memory's away, which the API refuses too. */
+/**
+ * New limits of a running container; -1 removes a limit. The engine cannot remove a memory limit; the API server does not allow that
+ * either.
+ */
 export function resourceUpdate({ cpuShares, cpuQuotaMicros, memoryBytes }: ResourceLimits): Docker.HostConfig {
   return {
     CpuShares: cpuShares ?? MIN_CPU_SHARES,
@@ -17,7 +20,7 @@ export function resourceUpdate({ cpuShares, cpuQuotaMicros, memoryBytes }: Resou
   };
 }
 
-/** The limits of a container as the engine shows them. */
+/** The limits of a container in the engine's inspection. */
 export function resourcesOf({ CpuShares, CpuQuota, Memory }: Docker.HostConfig): ResourceLimits {
   return {
     cpuShares: CpuShares ?? MIN_CPU_SHARES,
@@ -26,7 +29,7 @@ export function resourcesOf({ CpuShares, CpuQuota, Memory }: Docker.HostConfig):
   };
 }
 
-/** CPU, memory, processes and the OOM score. */
+/** CPU, memory, processes and OOM score. */
 export const resourceOptions: OptionGroup = ({ owner, pod, group, resources, oomScoreAdj, processLimit }) => ({
   host: {
     ...(group === 'pod' ? { CgroupParent: groupParent({ owner, uid: pod.uid }) } : {}),
@@ -36,12 +39,12 @@ export const resourceOptions: OptionGroup = ({ owner, pod, group, resources, oom
     ...(resources.cpuQuotaMicros === undefined
       ? {}
       : { CpuPeriod: CPU_PERIOD_MICROS, CpuQuota: resources.cpuQuotaMicros }),
-    // No swap above the limit: it would hide an excess for which Kubernetes kills the container.
+    // No swap beyond the limit: it would hide usage for which Kubernetes kills the container.
     ...(resources.memoryBytes === undefined
       ? {}
       : { Memory: resources.memoryBytes, MemorySwap: resources.memoryBytes }),
   },
 });
 
-/** Rotation bounds the disk space of a pod's log: kubelet's defaults. */
+/** Log rotation with the kubelet's defaults limits the disk space of a pod's log. */
 export const LOG_CONFIG = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '5' } };

@@ -6,8 +6,8 @@ import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { MIN_CPU_SHARES, LOG_CONFIG } from './resources.ts';
 
 /**
- * The system calls that Docker's own profile keeps from a container without capabilities, and that change or look at more than the
- * process itself. Names that a kernel does not have are left out by the engine.
+ * System calls that Docker's default profile denies to a container without capabilities, and that affect or inspect more than the process
+ * itself. The engine ignores names that the kernel does not have.
  */
 const DENIED = [
   ...['acct', 'add_key', 'bpf', 'clock_adjtime', 'clock_settime', 'create_module', 'delete_module', 'fanotify_init'],
@@ -21,16 +21,17 @@ const DENIED = [
 
 /** Flags of clone(2) for new namespaces: mounts, control groups, host name, IPC, users, processes, network. */
 const NEW_NAMESPACES = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000];
-/** "There is no such call", whereupon programs use clone(2). */
+/** The error for a missing system call; programs then use clone(2). */
 const ENOSYS = 38;
 
 /**
- * The seccomp profile of sandboxes. A sandbox waits and does nothing else, so that a short list of what is denied keeps it as well as
- * Docker's own profile of some 350 calls for three architectures, which takes the engine 17 ms to compile for each sandbox. Calls of other
- * architectures than the machine's end the process.
+ * The seccomp profile of sandboxes. A sandbox only waits, so a short list of denied calls protects it as well as Docker's default
+ * profile. That profile has some 350 calls for three architectures, and the engine needs 17 ms to compile it for each sandbox. Calls of
+ * other architectures than the machine's end the process.
  *
- * A container that shares the sandbox's processes and is of its user may trace it, and do by it what its own profile denies. So the list is
- * not shorter for what a sandbox does by itself: it has no new namespaces either. The flags of clone3(2) are in memory, out of sight.
+ * A container that shares the sandbox's process namespace and user may trace the sandbox, and use it to make calls that its own profile
+ * denies. So the list covers more than a sandbox itself needs; for example, it denies new namespaces. clone3(2) is denied as a whole,
+ * because its flags are in memory, where seccomp cannot check them.
  */
 export const SANDBOX_SECCOMP = JSON.stringify({
   defaultAction: 'SCMP_ACT_ALLOW',
@@ -45,26 +46,26 @@ export const SANDBOX_SECCOMP = JSON.stringify({
   ],
 });
 
-/** As every runtime of Kubernetes gives a pod; one that needs more mounts an emptyDir of medium Memory there. */
+/** The size that all Kubernetes runtimes use. A pod that needs more mounts an emptyDir of medium Memory there. */
 const SHARED_MEMORY_BYTES = 64 * 2 ** 20;
 
-/** The bridge that the agent connects a sandbox to. */
+/** The bridge to which the agent connects a sandbox. */
 export interface SandboxBridge {
   readonly name: string;
   /** Whether the kernel has IPv6, so that it can be switched off. */
   readonly kernelIpv6: 'present' | 'absent';
 }
 
-/** Of a network without IPv6 addresses, as the engine sets them. */
+/** The engine's settings for a network without IPv6 addresses. */
 const WITHOUT_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' };
 
-/** The engine's options for a pause container. The agent connects it to `bridge`; without one, the engine does. */
+/** The engine's options for a pause container. The agent connects it to `bridge`; without `bridge`, the engine connects it. */
 export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docker.ContainerCreateOptions {
   const pod = spec.network.kind === 'pod' ? spec.network : undefined;
   return {
     name: containerName(spec.pod, SANDBOX_NAME, spec.attempt),
     Image: spec.image,
-    // A health check of the image is Docker's, not the pod's.
+    // Disable the image's health check: only the pod's probes apply.
     Healthcheck: { Test: ['NONE'] },
     Hostname: pod === undefined ? '' : spec.hostname,
     Labels: {
@@ -78,7 +79,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
     },
     HostConfig: {
       NetworkMode: bridge === undefined ? (pod?.name ?? 'host') : 'none',
-      // Of /dev/shm, which the pod's containers share: the engine's own default could be another one.
+      // The size of /dev/shm, which the pod's containers share. The engine's default can be configured differently.
       ShmSize: SHARED_MEMORY_BYTES,
       IpcMode: spec.ipc === 'host' ? 'host' : 'shareable',
       Runtime: spec.runtime,
@@ -88,7 +89,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
       OomScoreAdj: spec.oomScoreAdj,
       CpuShares: MIN_CPU_SHARES,
       ...(spec.resources === undefined ? {} : { CgroupParent: groupParent({ owner: spec.owner, uid: spec.pod.uid }) }),
-      // The engine writes what stands before the address as it is: all names of an address on its line, as in kubelet's files.
+      // The engine copies the text before the address unchanged, so all names of an address get on one line, as in the kubelet's files.
       ExtraHosts: spec.hostAliases
         .filter(({ hostnames }) => hostnames.length > 0)
         .map(({ ip, hostnames }) => `${hostnames.join('\t')}:${ip}`),
@@ -101,7 +102,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
   };
 }
 
-/** A container without a network of the engine's has a namespace of its own, in which the engine sets up nothing. */
+/** With a disabled network, the container has a network namespace that the engine does not configure. */
 function networking(
   pod: PodNetwork | undefined,
   bridge: unknown,

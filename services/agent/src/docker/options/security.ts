@@ -3,7 +3,7 @@ import type { AppArmor, ContainerSecurity } from '../../runtime/containers.ts';
 import type { EnginePrivilege } from '../../runtime/engine.ts';
 import type { OptionGroup } from './option-group.ts';
 
-/** The profile that Docker gives to containers that are not privileged. */
+/** Docker's default profile for containers that are not privileged. */
 const DOCKER_APPARMOR = 'docker-default';
 
 const SYS_RESOURCE = 'SYS_RESOURCE';
@@ -18,7 +18,7 @@ export const securityOptions: OptionGroup = ({ security }, engine) => ({
   },
 });
 
-/** Full privilege, or as much of it as the engine can give. Seccomp never applies to it, in Docker as in Kubernetes. */
+/** Full privilege, or as much as the engine can give. Seccomp never applies to privileged containers, in Docker and in Kubernetes. */
 function privilegedOptions(security: ContainerSecurity, engine: EnginePrivilege): Docker.HostConfig {
   const labels = [...seLinuxOptions(security)];
   if (engine === 'full') {
@@ -34,14 +34,14 @@ function privilegedOptions(security: ContainerSecurity, engine: EnginePrivilege)
   };
 }
 
-/** Nothing of /proc hidden or read-only. */
+/** No path in /proc is hidden or read-only. */
 const UNMASKED: Docker.HostConfig = { MaskedPaths: [], ReadonlyPaths: [] };
 
 function ordinaryOptions(security: ContainerSecurity, engine: EnginePrivilege): Docker.HostConfig {
   const { capabilities, escalation, seccomp, proc } = security;
   return {
     CapAdd: [...capabilities.add],
-    // What the engine cannot give is dropped.
+    // A capability that the engine does not have must not be named, even to drop it.
     CapDrop: capabilities.drop.filter((name) => engine !== 'sys-resource-unknown' || !isSysResource(name)),
     SecurityOpt: [
       ...(escalation === 'denied' ? ['no-new-privileges'] : []),
@@ -53,12 +53,12 @@ function ordinaryOptions(security: ContainerSecurity, engine: EnginePrivilege): 
   };
 }
 
-/** Kubernetes takes names with and without the prefix, in any case. */
+/** Kubernetes accepts names with and without prefix, in any case. */
 function isSysResource(name: string): boolean {
   return name.toUpperCase().replace(/^CAP_/, '') === SYS_RESOURCE;
 }
 
-/** A profile is sent as its text: the engine does not read files. */
+/** A profile is passed as text, because the engine does not read files. */
 function seccompOptions(seccomp: ContainerSecurity['seccomp']): readonly string[] {
   if (seccomp === 'engine-default') return [];
   return [`seccomp=${seccomp === 'unconfined' ? seccomp : seccomp.profile}`];
