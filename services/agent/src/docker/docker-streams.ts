@@ -117,7 +117,7 @@ function connectionOf(socket: Socket, signal: AbortSignal): PodConnection {
   // Errors are reported by the iteration and by writes. This handler keeps later errors from ending the process.
   socket.on('error', () => undefined);
   return {
-    // The end of what the pod sends does not close the connection.
+    // The pod may close its side while the connection stays open for writing.
     output: socket.iterator({ destroyOnReturn: false }),
     write: (data) => raceAbort(written(socket, data), signal),
     end: () => socket.end(),

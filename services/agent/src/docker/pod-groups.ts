@@ -29,7 +29,7 @@ interface Version {
   readonly canLimit: (root: string) => Promise<boolean>;
   /** The folder that shows whether the group exists. It is removed last. */
   readonly mark: (group: string) => string;
-  /** A file in the folder of `mark`. */
+  /** The file with the memory usage, in the folder of `mark`. */
   readonly usage: string;
   readonly read: (root: string, group: string) => Promise<PodGroupState>;
   /** Writes limits in an order that the kernel accepts when one depends on another. */

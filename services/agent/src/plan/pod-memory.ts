@@ -37,7 +37,7 @@ export interface Eviction {
   readonly cause: 'own-limit' | 'node-pressure' | 'critical-pod';
 }
 
-/** The reason in the pod's status and of its Event. */
+/** The reason in the status and the Event of an evicted pod. */
 export function evictionReason({ cause }: Eviction): 'Evicted' | 'Preempting' {
   return cause === 'critical-pod' ? 'Preempting' : 'Evicted';
 }

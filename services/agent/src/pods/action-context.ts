@@ -6,16 +6,16 @@ import type { PodEvents } from './pod-events.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { EndServices, StartServices } from './worker-services.ts';
 
-/** What an action that ends something works on. */
+/** The context of an action that ends something. */
 export interface EndContext {
   readonly uid: string;
-  /** The object and the engine's state that were planned from. */
+  /** The object and the engine's state on which the plan is based. */
   readonly pod: Pod | undefined;
   readonly state: PodState | undefined;
   readonly memory: WorkerMemory;
   readonly events: PodEvents;
   readonly services: EndServices;
-  /** Aborted as well when the pod is deleted during a step toward running. */
+  /** Also aborted when the pod is deleted during a step toward running. */
   readonly step: AbortSignal;
   /** Aborted when the agent stops. */
   readonly signal: AbortSignal;
@@ -23,11 +23,11 @@ export interface EndContext {
   readonly notify: () => void;
 }
 
-/** What any other action works on. */
+/** The context of any other action. */
 export interface ActionContext extends EndContext {
   readonly services: StartServices;
-  /** Passed again after a long wait: the pod may have ended meanwhile. */
+  /** Pass it again after a long wait, since the pod may have ended meanwhile. */
   readonly gate: FreshnessGate;
-  /** Reports a sandbox that runs, before the next plan does. */
+  /** Reports a running sandbox before the next plan does. */
   readonly sandboxRuns: (sandbox: SandboxState) => void;
 }

@@ -3,17 +3,17 @@ import { type AddressRange, formatIpv4, podAddresses } from '@gantry/objects';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 
-/** An address is not used again for this long, so that clients of the old pod do not reach a new one. */
+/** A released address is not reused for this long, so that clients of the old pod do not reach a new one. */
 const QUARANTINE_MS = 60_000;
 
-/** The parts of a range for pods, by who connects them. AgentError 'NoAddress' for what is no range. */
+/** The parts of a range for pods, by the component that connects them. AgentError 'NoAddress' for an invalid range. */
 export function podRanges(cidr: string): Readonly<Record<NameServer, AddressRange>> {
   const parts = podAddresses(cidr);
   if (parts !== undefined) return { network: parts.pods, engine: parts.enginePods };
   throw new AgentError('NoAddress', `pod range ${JSON.stringify(cidr)} is not an IPv4 range from /8 to /28`);
 }
 
-/** Addresses that are taken in turns. */
+/** A range whose addresses are taken in turn. */
 interface Rotation {
   readonly first: number;
   readonly size: number;
@@ -21,9 +21,9 @@ interface Rotation {
 }
 
 /**
- * Rotates through the pods' parts of the range from a random start and skips addresses that were used recently. The agents of
- * a host share the range without coordination: the engine or the kernel, whichever connects the pod, refuses an address that is in use.
- * Neither knows the other's addresses, so each has a part of its own.
+ * Assigns addresses from the pods' parts of the range in turn, beginning at a random one, and skips recently used ones. The agents of a
+ * host share the range without coordination: whatever connects the pod, the engine or the kernel, refuses an address that is in use. The
+ * two do not know each other's addresses, so each has its own part of the range.
  */
 export class AddressPool {
   readonly #clock: Clock;
@@ -40,7 +40,7 @@ export class AddressPool {
     this.#rotations = { network: rotation(network), engine: rotation(engine) };
   }
 
-  /** The next address that may be used by a pod that asks this server for names. AgentError 'NoAddress' when there is none. */
+  /** The next usable address for a pod with this name server. AgentError 'NoAddress' when there is none. */
   take(nameServer: NameServer): string {
     const rotation = this.#rotations[nameServer];
     const now = this.#clock.monotonicMs();
@@ -53,7 +53,7 @@ export class AddressPool {
     throw new AgentError('NoAddress', `all ${rotation.size} pod addresses are in use or were used a short while ago`);
   }
 
-  /** Takes an address out of the rotation for a while: its pod is gone, or another agent uses it. */
+  /** Keeps an address unused for a while, because its pod is gone or another agent uses it. */
   rest(address: string): void {
     if (address !== '') this.#restingUntil.set(address, this.#clock.monotonicMs() + QUARANTINE_MS);
   }

@@ -6,7 +6,7 @@ import { type AfterStep, PodSteps } from './pod-steps.ts';
 import { forgetEnded } from './stop-container.ts';
 import type { EndServices } from './worker-services.ts';
 
-/** Ends one pod in place of an agent that is gone: acts on the pod only when it is deleted, and reports nothing. */
+/** Ends one pod in place of an agent that is gone. Acts only on a deleted pod, and reports no status. */
 export class CleanupWorker extends PodSteps {
   readonly #services: EndServices;
 

@@ -9,20 +9,20 @@ import type { Slot } from './slots.ts';
 import { prepareContainer, type StartPlace } from './start-container.ts';
 import { type CreatedSandbox, startSandbox } from './start-sandbox.ts';
 
-/** Why a container was not created beside its sandbox. */
+/** The failed preparation of a container while its sandbox started. */
 interface PrepareFailure {
   readonly name: string;
   readonly sandboxId: string;
   readonly error: unknown;
 }
 
-/** A sandbox that runs keeps its slot so long at most for its first container, which volumes that hang may hold up. */
+/** How long a running sandbox keeps its slot for its first container. Volumes that hang may delay the container. */
 const MAX_HELD_MS = 1_000;
 
 /**
- * Starts a pod's sandbox, which is half of the engine's work for a pod, and does beside it what needs no network: mounts the volumes and
- * creates the first containers. Those are started as soon as the sandbox runs. The slot of the sandbox goes on to the first of them:
- * were it given back in between, another pod would begin, and all would run at the end.
+ * Starts a pod's sandbox, which is half of the engine's work for a pod. In parallel it does what needs no network: mounts the volumes and
+ * creates the first containers. These start as soon as the sandbox runs. The first of them takes over the sandbox's slot: if the slot
+ * were released in between, another pod would start first, and all pods would become ready late.
  */
 export async function createSandbox(pod: Pod, action: CreateSandbox, context: ActionContext): Promise<void> {
   const slot = await context.services.startSlots.take(context.step);
@@ -30,18 +30,18 @@ export async function createSandbox(pod: Pod, action: CreateSandbox, context: Ac
   const mounted = action.volumes === 'to-mount' ? mountVolumes(pod, context) : Promise.resolve();
   const prepared = prepareFirst(pod, action, mounted, created.promise, context);
   const started = startInSlot(pod, action, slot, { created: created.resolve, prepared }, context);
-  // Nothing goes on when the action has ended: the next plan must not repeat what is still under way.
+  // Wait for all parts, so that the next plan does not repeat a part that still runs.
   await allEnded([started, mounted, prepared]);
 }
 
-/** Between a sandbox and what is done beside it. */
+/** Connects the start of a sandbox and its parallel preparations. */
 interface Beside {
-  /** Only the first call counts: the same containers made for two sandboxes would take each other's names and mounts. */
+  /** Only the first call counts: the same containers created for two sandboxes would conflict in names and mounts. */
   readonly created: (sandbox: CreatedSandbox | undefined) => void;
   readonly prepared: Promise<readonly PrepareFailure[]>;
 }
 
-/** Starts the sandbox and what was created for it. The slot is given back at the latest when that has ended. */
+/** Starts the sandbox and the containers prepared for it. The slot is released at the latest when these have ended. */
 async function startInSlot(
   pod: Pod,
   action: CreateSandbox,
@@ -64,14 +64,14 @@ async function startInSlot(
   await ready;
   const started = startFirst(pod, action, sandbox, slot, context);
   try {
-    // The engine starts the container meanwhile.
+    // Meanwhile, the engine starts the container.
     if (isSoon) context.sandboxRuns(state);
   } finally {
     await started;
   }
 }
 
-/** Creates the first containers as soon as the volumes and the sandbox are there; returns those that failed. */
+/** Creates the first containers as soon as the volumes and the sandbox exist. Returns the failed ones. */
 async function prepareFirst(
   pod: Pod,
   { first }: CreateSandbox,
@@ -86,21 +86,24 @@ async function prepareFirst(
   return failures.filter((failure) => failure !== undefined);
 }
 
-/** Waits for what is done beside the sandbox, and reports what failed in it. */
+/** Waits for the parallel preparations, and reports their failures. */
 async function getReady(
   pod: Pod,
   sandbox: CreatedSandbox,
   prepared: Beside['prepared'],
   context: ActionContext,
 ): Promise<void> {
-  // What failed in a sandbox that is gone may have failed for that.
+  // Failures in a sandbox that is gone may be caused by that.
   for (const { name, sandboxId, error } of await prepared)
     if (sandboxId === sandbox.id) startFailed(pod, name, error, context);
-  // The agent may have been frozen while it waited for the engine, and the pod have ended.
+  // The agent may have been frozen while it waited for the engine, and the pod may have ended.
   await context.gate.pass(context.step);
 }
 
-/** Starts what was created for the sandbox, one of it in the sandbox's slot. The others are for the next plan. */
+/**
+ * Starts the containers that were prepared for the sandbox, one of them in the sandbox's slot. Other containers are left to the next
+ * plan.
+ */
 async function startFirst(
   pod: Pod,
   { first }: CreateSandbox,
@@ -158,7 +161,7 @@ async function prepare(
   }
 }
 
-/** Of the first containers, none has a target: that is for ephemeral ones, which come later. */
+/** The first containers have no target: only ephemeral containers have one, and they come later. */
 function placeIn({ id, group, address }: CreatedSandbox): StartPlace {
   return { sandboxId: id, group, address, target: '', targetId: undefined };
 }

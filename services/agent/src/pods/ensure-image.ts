@@ -11,12 +11,12 @@ import type { ConfigSource } from '../spec/config-source.ts';
 const REFERENCE =
   /^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?)\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/;
 
-/** The digits of an image's id. */
+/** The form of an image id. */
 const ID = /^[0-9a-f]{64}$/;
 const EVERY_MS = 10_000;
 const STEP_PERCENT = 25;
 
-/** What pulling an image needs. */
+/** Dependencies for pulling an image. */
 export interface EnsureImageContext extends PullSecretsContext {
   readonly images: ImageRuntime;
   readonly puller: ImagePuller;
@@ -24,12 +24,12 @@ export interface EnsureImageContext extends PullSecretsContext {
   readonly clock: Clock;
 }
 
-/** At most so many names of images in a message. */
+/** The limit of image names in a message. */
 const MAX_NAMES = 10;
 
 /**
- * A container's image, pulled when its policy asks for it, or when it is here only because another pod could pull it. With kubelet's
- * messages (pkg/kubelet/images).
+ * Returns a container's image. Pulls it if its pull policy requires that, or if it is present only because another pod could pull it.
+ * Messages are the kubelet's (pkg/kubelet/images).
  */
 export async function ensureImage(
   container: Container,
@@ -51,14 +51,14 @@ export async function ensureImage(
   if (policy === 'Never') {
     const message = `Container image "${image}" is not present with pull policy of Never`;
     record('Warning', 'ErrImageNeverPull', message);
-    // The names of an image that the pod may not use are not shown to it.
+    // The message must not show the names of an image that the pod may not use.
     const others = present === undefined ? await namesOfRepository(image, context, signal) : '';
     throw new AgentError('ErrImageNeverPull', message + others);
   }
   return await pull(image, context, signal);
 }
 
-/** A container's image if no registry is asked for it: then as `ensureImage` returns it, else undefined, without an Event. */
+/** Like `ensureImage` if no registry is needed; otherwise undefined, without an Event. */
 export async function imageAtHand(
   container: Container,
   context: EnsureImageContext,
@@ -70,7 +70,7 @@ export async function imageAtHand(
   return present !== undefined && (await isUsable(present, image, context, signal)) ? present : undefined;
 }
 
-/** Whether the pod may use an image that is present. Its use is recorded. */
+/** Whether the pod may use an image that is present. Records the use. */
 async function isUsable(
   { id }: ImageInfo,
   image: string,
@@ -107,7 +107,7 @@ async function pull(image: string, context: EnsureImageContext, signal: AbortSig
   }
 }
 
-/** What this machine has of the image's repository and the pod may use, as the end of a message. */
+/** The images of the same repository that this machine has and the pod may use, as the end of a message. */
 async function namesOfRepository(image: string, context: EnsureImageContext, signal: AbortSignal): Promise<string> {
   const { images, pulled } = context;
   const repository = repositoryOf(image);
@@ -127,14 +127,14 @@ function formatSeconds(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;
 }
 
-/** Where the Secrets are, and kubelet's Event about those that are not there. */
+/** Access to Secrets, and the recorder of the kubelet's Event about missing ones. */
 export interface PullSecretsContext {
   readonly pod: Pod;
   readonly config: ConfigSource;
   readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 }
 
-/** The pod's credentials for an image, from its `imagePullSecrets`; those of its ServiceAccount are among them since admission. */
+/** The pod's credentials for an image, from its `imagePullSecrets`. Admission has added those of its ServiceAccount. */
 async function podCredentials(
   image: string,
   { pod, config, record }: PullSecretsContext,
@@ -158,8 +158,8 @@ async function podCredentials(
 }
 
 /**
- * Records how far a pull is, as Events of the pod: at most one for each quarter, not before ten seconds have passed since the one before.
- * So a pull has at most three, and a short one none. The kubelet has no such Events.
+ * Reports the progress of a pull as Events of the pod: at most one for each quarter, and only ten seconds after the previous one. So a
+ * pull has at most three, and a short pull none. The kubelet has no such Events.
  */
 export function pullEvents(
   image: string,
@@ -177,13 +177,16 @@ export function pullEvents(
   };
 }
 
-/** Why `image` is no image reference, in kubelet's words; undefined for one. An id is none: it would name an image of any other pod. */
+/**
+ * Why `image` is not an image reference, in the kubelet's words; undefined for a valid one. An id is invalid: it could name an image of
+ * another pod.
+ */
 export function imageReferenceFault(image: string): string | undefined {
   if (ID.test(image)) return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
   return REFERENCE.test(image) ? undefined : 'invalid reference format';
 }
 
-/** The container's pull policy, or Kubernetes' default for its image's tag. */
+/** The container's pull policy, or Kubernetes' default for the image's tag. */
 function pullPolicyOf({ image = '', imagePullPolicy }: Container): string {
   return imagePullPolicy ?? (/:[^/]+$/.test(image) && !image.endsWith(':latest') ? 'IfNotPresent' : 'Always');
 }

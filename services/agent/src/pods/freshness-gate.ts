@@ -1,12 +1,12 @@
 import { type Clock, pause, raceAbort } from '@gantry/base';
 
 const TICK_MS = 500;
-/** A process whose ticks have a gap this long was stopped or frozen: its knowledge may be old. */
+/** If a process's ticks have a gap this long, the process was stopped or frozen, and its state may be outdated. */
 const MAX_GAP_MS = 3_000;
 
 /**
- * Keeps actions from being based on old knowledge: closed at first and after every gap in this process's own time, opened
- * by a linearizable read. Gaps are looked for at each tick and at each pass, which may come before the next tick.
+ * Prevents actions based on outdated state. The gate is closed at first and after every gap in this process's own time; a linearizable
+ * read opens it. Gaps are detected at each tick and at each `pass`, which may come before the next tick.
  */
 export class FreshnessGate {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class FreshnessGate {
     }
   }
 
-  /** Resolves when all knowledge is confirmed to be newer than the last gap. */
+  /** Resolves when all state is known to be newer than the last gap. */
   async pass(signal: AbortSignal): Promise<void> {
     this.#tick();
     while (this.#state === 'closed') {
@@ -36,7 +36,7 @@ export class FreshnessGate {
       try {
         await raceAbort(opening.done, signal);
       } catch (error) {
-        // The caller that began the read may have been aborted; the others begin another one.
+        // The caller that started the read was aborted; another caller starts a new one.
         if (signal.aborted || !opening.signal.aborted) throw error;
       }
     }
@@ -59,7 +59,7 @@ export class FreshnessGate {
     const startedMs = this.#clock.monotonicMs();
     await this.#confirm(signal);
     this.#tick();
-    // After a freeze during the read its response is old.
+    // If the process froze during the read, the response is outdated.
     if (this.#clock.monotonicMs() - startedMs <= MAX_GAP_MS) this.#state = 'open';
   }
 }

@@ -10,32 +10,31 @@ import { identityOf } from '../spec/pod-names.ts';
 import { imageUserName } from '../spec/security.ts';
 import { Slots } from './slots.ts';
 
-/** Files of users have some kilobytes. */
+/** Far more than passwd and group files need. */
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_KNOWN = 200;
-/** Each reading makes and removes a container of the engine. */
+/** Each reading creates and removes a container in the engine. */
 const MAX_READINGS = 2;
 /**
- * A reading that hangs gives its slot to others then, as a start does. It goes on until a request of it to the engine is at its deadline, so
- * that at most some dozens hang at a time, and never more than there are containers to be started.
+ * A reading that hangs gives up its slot after this time, like a start. It continues until the deadline of its engine request. So at most
+ * a few dozen readings hang at a time, and never more than there are containers to start.
  */
 const MAX_READING_MS = 10_000;
 
-/** What reading an image takes. */
+/** Dependencies for reading an image. */
 interface ImageUserServices {
   readonly owner: Owner;
   readonly runtime: Pick<Runtime, 'imageFiles'>;
 }
 
 /**
- * Who the users of images are. An image's files are read for the first container that asks about groups, and remembered: an id of an
- * image stands for the same files for ever. Other containers wait for nothing.
+ * Resolves the users of images. An image's files are read for the first container that needs groups, and the result is remembered,
+ * because an image id always stands for the same files. Other containers do not wait.
  *
- * Readings have slots of their own. Some are done while a sandbox that waits for them holds one of those for starts, so that no reading
- * may wait for such a slot.
+ * Readings have slots of their own: a sandbox may hold a start slot while it waits for a reading, so readings must not need a start slot.
  */
 export class ImageUsers {
-  /** By image and user, the last used ones at the end. */
+  /** By image id and user, least recently used first. */
   readonly #known = new Map<string, ImageUser>();
   readonly #underWay = new Map<string, Promise<ImageUser>>();
   readonly #readings: Slots;
@@ -44,7 +43,7 @@ export class ImageUsers {
     this.#readings = new Slots(MAX_READINGS, { clock, maxHeldMs: MAX_READING_MS });
   }
 
-  /** Undefined when it is not known and the pod does not ask for it. AgentErrors of `readImageFiles` and `imageUser`. */
+  /** Undefined when the user is not known and the pod does not need it. AgentErrors of `readImageFiles` and `imageUser`. */
   async find(
     pod: Pod,
     container: Container,
@@ -53,14 +52,14 @@ export class ImageUsers {
     signal: AbortSignal,
   ): Promise<ImageUser | undefined> {
     const { name, use } = imageUserName(pod, container, image);
-    // A name of an image may be as long as its files.
+    // Hashed, because a user name in an image may be very long.
     const key = `${image.id} ${createHash('sha256').update(name).digest('hex')}`;
     for (;;) {
       const known = this.#recall(key);
       if (known !== undefined || use === 'if-known') return known;
       const other = this.#underWay.get(key);
       if (other === undefined) break;
-      // Of another container: when it fails, this one reads for itself.
+      // Another container reads it. If that fails, this one reads by itself.
       await raceAbort(Promise.allSettled([other]), signal);
     }
     const reading = this.#readings.use(() => read(pod, container, image, name, services, signal), signal);

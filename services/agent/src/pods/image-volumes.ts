@@ -8,25 +8,25 @@ import { ensureImage, type EnsureImageContext } from './ensure-image.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 
-/** What mounting an image takes. */
+/** Dependencies for mounting an image. */
 interface ImageVolumeServices {
   readonly owner: Owner;
   readonly runtime: Pick<Runtime, 'images' | 'imageVolumes'>;
   readonly volumes: Pick<PodVolumes, 'imageFolder'>;
   readonly puller: Pick<ImagePuller, 'pull'>;
-  /** Its name. */
+  /** The image's name. */
   readonly sandboxImage: string;
 }
 
 /**
- * Mounts the images that the containers of pods have as volumes. An image is pulled, and its name looked up, once for the life of a pod:
- * as documented, a pod that is made anew gets what the name means then.
+ * Mounts images as volumes of pods. An image is pulled and its name resolved once in a pod's lifetime. As Kubernetes documents, a
+ * recreated pod gets the image that the name means then.
  */
 export class ImageVolumes {
-  /** Containers of a pod are started at the same time, and may share a volume. */
+  /** Running mounts by pod uid and volume name. Containers of a pod start at the same time and may share a volume. */
   readonly #underWay = new Map<string, Promise<void>>();
 
-  /** Mounts those of a container. AgentErrors of `ensureImage`, and 'CreateContainerError'. */
+  /** Mounts the image volumes of a container. AgentErrors of `ensureImage`, and 'CreateContainerError'. */
   async mount(
     pod: Pod,
     container: Container,
@@ -68,20 +68,20 @@ export class ImageVolumes {
       { ...spec, image, sandboxImage: await sandboxImage(services, signal) },
       signal,
     );
-    // A container would be given what lies under the mount.
+    // Without this check, a container could get the files under the mount.
     if ((await volumes.imageFolder(pod, name)).state === 'mounted') return;
     throw new AgentError('CreateContainerError', `the image of volume "${name}" did not appear in its folder`);
   }
 }
 
-/** What finding the image of sandboxes needs. */
+/** Dependencies for finding the sandbox image. */
 interface SandboxImageServices {
   readonly runtime: Pick<Runtime, 'images'>;
   readonly puller: Pick<ImagePuller, 'pull'>;
   readonly sandboxImage: string;
 }
 
-/** The image of sandboxes, which is pulled when the engine does not have it: once for all pods that need it at the same time. */
+/** The sandbox image. If the engine does not have it, it is pulled once for all pods that need it at the same time. */
 export async function sandboxImage(
   { runtime, puller, sandboxImage: name }: SandboxImageServices,
   signal: AbortSignal,

@@ -11,9 +11,9 @@ interface Decrease {
 }
 
 /**
- * AgentError with kubelet's message where a resize of the pod leaves a running container less memory than it has in use: control groups
- * of version 2 would kill it for that. Of such a resize nothing is carried out. What containers take afterwards is between them and
- * the kernel.
+ * AgentError with the kubelet's message when a resize would leave a running container less memory than it uses; cgroup v2 would kill it.
+ * Nothing of such a resize is applied. Memory that containers allocate after this check can still exceed the limit; the kernel handles
+ * that.
  */
 export async function checkMemoryDecreases(context: ActionContext): Promise<void> {
   const { services, step } = context;
@@ -37,7 +37,7 @@ export async function checkMemoryDecreases(context: ActionContext): Promise<void
   throw new AgentError('Runtime', `cannot decrease memory limits: ${why}`);
 }
 
-/** What is wrong with a smaller pod-level limit. */
+/** Why a lower pod-level limit is refused; empty if it is not. */
 async function decreaseOfPod({ uid, pod, state, memory, services }: ActionContext): Promise<readonly string[]> {
   const group = state?.group;
   if (pod === undefined || group === undefined) return [];
@@ -49,7 +49,7 @@ async function decreaseOfPod({ uid, pod, state, memory, services }: ActionContex
   return usage < limit ? [] : [`attempting to set pod memory limit (${limit}) below current usage (${usage})`];
 }
 
-/** Running containers whose limit is to become smaller, or that get one. */
+/** Running containers whose memory limit decreases, or that get one. */
 function decreasesOf({ pod, state, memory }: ActionContext): readonly Decrease[] {
   if (pod === undefined) return [];
   const changing = resized({ pod: grantedPod(pod, memory.resize), containers: state?.containers ?? [] });

@@ -3,7 +3,7 @@ import { backOffAfter } from '../plan/back-off.ts';
 import type { ActionContext } from './action-context.ts';
 import { addressOf } from './pod-observation.ts';
 
-/** Makes the volumes of a pod and remembers how that ended. Rejects when the step is aborted. */
+/** Creates the volumes of a pod and remembers the result. Rejects when the step is aborted. */
 export async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
   const { volumes, configs, clock, random } = services;
   const key = volumesKey(pod, configs.changesOf(pod.metadata.uid ?? ''));
@@ -20,7 +20,7 @@ export async function mountVolumes(pod: Pod, { state, memory, events, services, 
   }
 }
 
-/** Changes when the content of a pod's volumes may have changed: what they show of the API, or of the pod itself. */
+/** Changes when the content of a pod's volumes may have changed: objects of the API, or the pod's labels and annotations. */
 export function volumesKey(pod: Pod, changes: number): string {
   const { labels = {}, annotations = {} } = pod.metadata;
   return JSON.stringify([changes, labels, annotations]);

@@ -30,19 +30,18 @@ type Verdict =
 
 const ADMITTED: Verdict = { kind: 'admitted', victims: [] };
 
-/** Pods that are judged in one turn of the event loop: there may be thousands that name the node. */
+/** Pods that are judged before the event loop gets a turn; there may be thousands of pods with this node. */
 const PER_TURN = 16;
 
 /**
- * Which pods a node takes, as kubelet's admission decides. A pod is judged once, before anything of it is created, against the Node of
- * that moment and the pods that were admitted: a Node's amounts become smaller when agents are added to its host, and no pod that
- * runs is lost by that.
+ * Decides which pods a node takes, like the kubelet's admission. Each pod is judged once, before anything of it is created, against the
+ * current Node and the admitted pods. A Node's amounts shrink when agents are added to its host; running pods are not affected by that.
  */
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
-  /** By the uids of pods that have a worker. Victims are those that are still to be preempted. */
+  /** Verdicts by the uid of pods with a worker. `victims` still have to be preempted. */
   readonly #verdicts = new Map<string, Verdict>();
-  /** Who reads the Node and judges: one pod for all that wait. */
+  /** One pod at a time reads the Node and judges all waiting pods. */
   readonly #turns = new Slots(1);
   #waiting = 0;
 
@@ -50,29 +49,29 @@ export class NodeAdmission {
     this.#options = options;
   }
 
-  /** Why the node rejects a pod; undefined when it does not. `state` is what the engine has of the pod. */
+  /** Why the node rejects a pod; undefined when it is admitted. `state` is the engine's state of the pod. */
   async judge(pod: Pod, state: PodState | undefined, signal: AbortSignal): Promise<PodRejection | undefined> {
     const { uid = '', deletionTimestamp } = pod.metadata;
     const known = this.#verdicts.get(uid);
     if (known === undefined && deletionTimestamp !== undefined) return undefined;
-    // What this agent, or the one before, has created or reported was admitted. A pod that was judged in another's turn may be such a one.
+    // A pod that this agent or an earlier one has created or reported was admitted, even if it was just judged in another pod's turn.
     const isOld = state !== undefined || (known === undefined && pod.status?.startTime !== undefined);
     const verdict = isOld ? ADMITTED : (known ?? (await this.#decide(pod, signal)));
     if (verdict.kind === 'rejected') return verdict.rejection;
     this.#verdicts.set(uid, ADMITTED);
-    // It may have been deleted, or have gone, since it was judged: then it needs no room.
+    // A pod that was deleted since it was judged needs no room.
     if (!this.#isWanted(uid)) return undefined;
     for (const victim of verdict.victims) this.#preempt(victim);
     return undefined;
   }
 
-  /** The pod has no worker any more. */
+  /** Call it when the pod has no worker any more. */
   forget(uid: string): void {
     this.#verdicts.delete(uid);
   }
 
   async #decide(pod: Pod, signal: AbortSignal): Promise<Verdict> {
-    // Where some wait for their turn there is no room for all. A static pod does not wait for the Node that they read.
+    // While pods wait for their turn, there is not room for all. Static pods do not wait for a read of the Node.
     if ((this.#waiting === 0 || isStaticPod(pod)) && this.#hasRoomForAll(pod)) return this.#keep(pod, ADMITTED);
     this.#waiting += 1;
     try {
@@ -83,20 +82,20 @@ export class NodeAdmission {
   }
 
   async #waitForTurn(pod: Pod, signal: AbortSignal): Promise<Verdict> {
-    // Static pods are run without API servers: they do not wait until the reads of others have failed.
+    // Static pods must run without API servers, so they do not wait for failing reads of other pods.
     if (isStaticPod(pod)) return await this.#decideInTurn(pod, signal);
     return await this.#turns.use(() => this.#decideInTurn(pod, signal), signal);
   }
 
-  /** Whether nothing speaks against a pod even if all older ones that have not been judged are admitted. */
+  /** Whether the pod is admissible even if all older undecided pods are admitted. */
   #hasRoomForAll(pod: Pod): boolean {
     const older = this.#undecided().filter((other) => byAge(other, pod) < 0);
     return this.#verdictBeside(pod, [...this.#admittedBeside(pod), ...older]) === ADMITTED;
   }
 
   /**
-   * Judges all pods that wait for it, the oldest first, each of them once. No pod is rejected, and none is preempted, by a Node that was
-   * read before the pod was seen.
+   * Judges all waiting pods, oldest first, each once. A pod is rejected or preempted only based on a Node that was read after the pod was
+   * seen.
    */
   async #decideInTurn(pod: Pod, signal: AbortSignal): Promise<Verdict> {
     const known = this.#verdictOf(pod);
@@ -106,7 +105,7 @@ export class NodeAdmission {
     let judged = 0;
     for (const { metadata } of isRead ? waiting : waiting.filter(isStaticPod)) {
       const other = this.#options.pods.get(metadata.uid ?? '');
-      // Some have gone, or were judged meanwhile.
+      // Some pods may be gone, or were judged meanwhile.
       if (other === undefined || !this.#isUndecided(other)) continue;
       this.#keep(other, this.#verdictBeside(other, this.#admittedBeside(other)));
       judged += 1;
@@ -116,7 +115,7 @@ export class NodeAdmission {
     return this.#verdictOf(pod) ?? this.#keep(pod, this.#verdictBeside(pod, this.#admittedBeside(pod)));
   }
 
-  /** Whether the Node could be read. */
+  /** Returns whether the Node could be read. */
   async #readNode(pod: Pod, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#options.node.read(signal);
@@ -132,13 +131,13 @@ export class NodeAdmission {
     return this.#verdicts.get(uid);
   }
 
-  /** At once, so that no other pod is judged between a verdict and its being known. */
+  /** Synchronous, so that no other pod is judged before this verdict is known. */
   #keep(pod: Pod, verdict: Verdict): Verdict {
     this.#verdicts.set(pod.metadata.uid ?? '', verdict);
     return verdict;
   }
 
-  /** Admitted pods that have not ended, without the pod. */
+  /** Admitted pods that have not ended, except the given pod. */
   #admittedBeside({ metadata: { uid } }: Pod): readonly Pod[] {
     const others = this.#options.pods.list().filter((other) => other.metadata.uid !== uid && !hasEnded(other));
     return others.filter((other) => this.#isAdmitted(other));
@@ -153,14 +152,14 @@ export class NodeAdmission {
     return verdict === undefined ? pod.status?.startTime !== undefined : verdict.kind === 'admitted';
   }
 
-  /** Whether a pod has not been judged: nothing was reported of it, and it is not to be deleted. */
+  /** Whether a pod has not been judged: it has no reported status and is not being deleted. */
   #isUndecided(pod: Pod): boolean {
     const { metadata, status } = pod;
     const isNew = status?.startTime === undefined && metadata.deletionTimestamp === undefined && !hasEnded(pod);
     return isNew && this.#verdictOf(pod) === undefined;
   }
 
-  /** In kubelet's order: pressure, features, room, and what no room helps against. */
+  /** In the kubelet's order: pressure, features, resources, then the predicates that do not depend on resources. */
   #verdictBeside(pod: Pod, admitted: readonly Pod[]): Verdict {
     const { engine, pressure, addresses } = this.#options;
     const node = this.#options.node.known();
@@ -180,7 +179,7 @@ export class NodeAdmission {
     return { kind: 'rejected', rejection: { reason: 'UnexpectedAdmissionError', message: preemption.message } };
   }
 
-  /** Without what ends soon: pods that are evicted, and those that other critical pods are about to preempt. */
+  /** Without pods that end soon: evicted ones, and victims of other critical pods. */
   #lasting(admitted: readonly Pod[]): readonly Pod[] {
     const verdicts = [...this.#verdicts.values()];
     const victims = verdicts.flatMap((verdict) => (verdict.kind === 'admitted' ? verdict.victims : []));
@@ -191,13 +190,13 @@ export class NodeAdmission {
     );
   }
 
-  /** Whether a pod is there, and is not to be deleted. */
+  /** Whether a pod exists and is not being deleted. */
   #isWanted(uid: string): boolean {
     const pod = this.#options.pods.get(uid);
     return pod !== undefined && pod.metadata.deletionTimestamp === undefined;
   }
 
-  /** A victim that has gone, or is evicted for another reason, needs no eviction. */
+  /** Skips a victim that is gone or is evicted already. */
   #preempt({ metadata: { uid = '' } }: Pod): void {
     const { pods, evictions } = this.#options;
     const victim = pods.get(uid);
@@ -206,7 +205,7 @@ export class NodeAdmission {
   }
 }
 
-/** Orders pods by their creation, the oldest first; those of the same second by uid. */
+/** Orders pods by creation time, oldest first; pods of the same second by uid. */
 function byAge({ metadata: one }: Pod, { metadata: other }: Pod): number {
   const [created, otherCreated] = [one.creationTimestamp ?? '', other.creationTimestamp ?? ''];
   if (created !== otherCreated) return created < otherCreated ? -1 : 1;

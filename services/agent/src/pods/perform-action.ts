@@ -12,20 +12,20 @@ import { mountVolumes } from './mount-volumes.ts';
 import { runContainer } from './run-container.ts';
 import { signalContainer, stopContainer } from './stop-container.ts';
 
-/** An update that the engine has taken shows within this time. */
+/** How long the engine may take to show an update. */
 const UPDATE_SHOWN_MS = 5_000;
 
-/** The actions of a pod that is to run. */
+/** The actions for a pod whose goal is `run`. */
 const RUN_KINDS = ['mountVolumes', 'createSandbox', 'startContainer', 'updateContainer', 'updatePodGroup'] as const;
 type RunAction = Extract<PodAction, { kind: (typeof RUN_KINDS)[number] }>;
 type EndAction = Exclude<PodAction, RunAction>;
 
-/** Whether an action ends something: deleted pods need no other. */
+/** Whether an action ends something. Deleted pods need no other actions. */
 export function endsSomething(action: PodAction): action is EndAction {
   return !RUN_KINDS.some((kind) => kind === action.kind);
 }
 
-/** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
+/** Executes one action of a plan. A failure with a back-off entry is recorded there; any other failure rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
   if (endsSomething(action)) await performEnd(action, context);
   else if (action.kind === 'updateContainer') await updateContainer(action, context);
@@ -38,14 +38,14 @@ async function performStart(
   action: Exclude<RunAction, UpdateContainer | UpdatePodGroup>,
   context: ActionContext,
 ): Promise<void> {
-  // What waits for room takes no effect on what is started meanwhile.
+  // A resize that is not granted must not affect containers that start meanwhile.
   const pod = grantedPod(current, context.memory.resize);
   if (action.kind === 'mountVolumes') await mountVolumes(pod, context);
   else if (action.kind === 'createSandbox') await createSandbox(pod, action, context);
   else await start(pod, action, context);
 }
 
-/** Carries out one action that ends something. Every failure rejects. */
+/** Executes one action that ends something. Every failure rejects. */
 export async function performEnd(action: EndAction, context: EndContext): Promise<void> {
   const { services, step } = context;
   const { runtime, removals } = services;
@@ -97,7 +97,7 @@ async function unpause({ id, name }: Unpause, { pod, events, services, step }: E
   if (pod !== undefined) events.unpaused(pod, name);
 }
 
-/** A container that was prepared and is not started has gone. */
+/** Disposes of a prepared container that was removed before it started. */
 async function forgetPrepared(id: string, { memory }: EndContext): Promise<void> {
   for (const [name, prepared] of memory.prepared) {
     if (prepared.id !== id) continue;
@@ -106,7 +106,7 @@ async function forgetPrepared(id: string, { memory }: EndContext): Promise<void>
   }
 }
 
-/** Gives a container other resources; what is refused is tried again later. */
+/** Changes the resources of a container. A refused change is tried again later. */
 async function updateContainer({ id, name, resources }: UpdateContainer, context: ActionContext): Promise<void> {
   const { uid, memory, services, step } = context;
   const { runtime, clock, random, logger } = services;
@@ -123,7 +123,7 @@ async function updateContainer({ id, name, resources }: UpdateContainer, context
   }
 }
 
-/** Holds the pod to other resources; what is refused is tried again later. */
+/** Changes the pod-level resources. A refused change is tried again later. */
 async function updatePodGroup({ resources }: UpdatePodGroup, context: ActionContext): Promise<void> {
   const { uid, memory, services, step } = context;
   const { runtime, owner, clock, random, logger } = services;
@@ -139,7 +139,7 @@ async function updatePodGroup({ resources }: UpdatePodGroup, context: ActionCont
   }
 }
 
-/** Keeps the sandbox's address out of use for a while after its end. */
+/** Keeps the sandbox's address unused for a while after its end. */
 function restAddress(sandboxId: string, { state, services }: EndContext): void {
   services.addresses.rest(state?.sandboxes.find(({ id }) => id === sandboxId)?.address ?? '');
 }
@@ -150,7 +150,7 @@ async function release({ uid, pod, memory, services, step }: EndContext): Promis
   await Promise.all(memory.disposals);
   await volumes.release(uid);
   try {
-    // The kernel may be about to take the last process out of it: a later sweep removes it then.
+    // If the kernel has not removed the last process yet, a later sweep removes the group.
     await runtime.podGroups.removePodGroup({ owner, uid });
   } catch (error) {
     logger.warn({ pod: uid, reason: errorMessage(error) }, 'cannot remove the control group of a pod');

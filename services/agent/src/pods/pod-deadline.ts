@@ -2,7 +2,7 @@ import type { Clock, Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { activeDeadline } from '../plan/plan.ts';
 
-/** Calls `onOver` when a pod's time is over, also during a step of its worker: a pull or a hook may take longer than that. */
+/** Calls `onOver` at a pod's deadline, even during a step of its worker: a pull or a hook may take longer than the deadline. */
 export class PodDeadline {
   readonly #clock: Clock;
   readonly #onOver: () => void;
@@ -14,7 +14,7 @@ export class PodDeadline {
     this.#onOver = onOver;
   }
 
-  /** Follows the deadline of the pod as it is now, and says whether it has passed. */
+  /** Follows the pod's current deadline. Returns whether it has passed. */
   watch(pod: Pod | undefined): 'within' | 'over' {
     const deadline = pod === undefined ? undefined : activeDeadline(pod);
     const now = this.#clock.now();

@@ -11,10 +11,10 @@ import type { PodRejection } from '../spec/pod-rejection.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 
-/** The Events of one pod, as kubelet records them. */
+/** Records the Events of one pod, like the kubelet. */
 export class PodEvents {
   readonly #recorder: EventRecorder;
-  /** By container, the waiting that was recorded last. */
+  /** By container: the last recorded waiting reason. */
   readonly #recorded = new Map<string, string>();
   #rejection: string | undefined;
   #fault: string | undefined;
@@ -23,7 +23,7 @@ export class PodEvents {
     this.#recorder = recorder;
   }
 
-  /** Records once per attempt and failure that a container is in its back-off. */
+  /** Records once per attempt and failure that a container is in back-off. */
   waiting(pod: Pod, state: PodState | undefined, plan: PodPlan, memory: WorkerMemory): void {
     for (const [name, waiting] of plan.waiting) {
       const attempt = state?.containers.find((container) => container.name === name)?.id ?? '';
@@ -41,7 +41,7 @@ export class PodEvents {
     this.#recorder.event(pod, 'Warning', reason, message);
   }
 
-  /** Records once what is wrong with an annotation, which then does not count. */
+  /** Records once that an annotation is invalid and ignored. */
   invalidAnnotation(pod: Pod, message: string): void {
     if (this.#fault === message) return;
     this.#fault = message;
@@ -60,18 +60,18 @@ export class PodEvents {
     this.#recorder.event(pod, 'Warning', 'ProbeWarning', `${title} probe warning: ${message}`, path);
   }
 
-  /** Without the hook's own message, which may hold what only its pod may read. */
+  /** Omits the hook's own message, because it may contain data that only the pod may read. */
   hookFailed(pod: Pod, container: string, hook: 'PostStart' | 'PreStop'): void {
     this.#recorder.event(pod, 'Warning', `Failed${hook}Hook`, `${hook}Hook failed`, containerPath(pod, container));
   }
 
   stopping(pod: Pod, { reason, message, name }: StopContainer): void {
-    // A changed sandbox concerns the pod, not one container.
+    // A changed sandbox concerns the pod, not a single container.
     const path = reason === 'SandboxChanged' ? undefined : containerPath(pod, name);
     this.#recorder.event(pod, 'Normal', reason, message, path);
   }
 
-  /** Without a container: the sandbox. */
+  /** Without `container`, the sandbox was paused. */
   unpaused(pod: Pod, container: string | undefined): void {
     const what = container === undefined ? 'Pod sandbox' : `Container ${container}`;
     const path = container === undefined ? undefined : containerPath(pod, container);

@@ -8,7 +8,7 @@ import type { EndServices, WorkerServices } from './worker-services.ts';
 const RELIST_MS = 60_000;
 const RECONNECT = { initialMs: 200, maxMs: 5_000 };
 
-/** Which workers a manager has, and what notifies them beside the API and the engine. */
+/** How a manager creates workers, and which sources notify them besides API and engine. */
 export interface PodWorkers {
   readonly create: (uid: string, isFollowed: () => boolean) => PodSteps;
   readonly changes: readonly { readonly subscribe: (listener: (uid: string) => void) => () => void }[];
@@ -27,19 +27,19 @@ export function cleanupWorkers(services: EndServices): PodWorkers {
   return { create: (uid, isFollowed) => new CleanupWorker(uid, services, isFollowed), changes: [] };
 }
 
-/** One worker per pod that exists in the API or in the engine, notified by both. A slow relist covers lost events. */
+/** Runs one worker per pod that exists in the API or in the engine; both notify the workers. A slow relist covers lost events. */
 export class PodManager {
   readonly #services: EndServices;
   readonly #kind: PodWorkers;
   readonly #workers = new Map<string, PodSteps>();
   readonly #running = new Set<Promise<void>>();
   readonly #listeners = new Set<(uid: string) => void>();
-  /** Pods of which the engine has something, or has reported a change; each with the number of the last list then. */
+  /** Pods that the engine has or has reported a change of, with the number of the last list at that time. */
   readonly #reported = new Map<string, number>();
   #lists = 0;
-  /** Whether the engine reports what changes. Without that, a worker lists its pod before each step. */
+  /** Whether the engine reports changes. If not, a worker lists its pod before each step. */
   #isFollowing = false;
-  /** Whether the engine has nothing of a pod that is not in `#reported`. */
+  /** Whether the engine has only pods in `#reported`. */
   #isComplete = false;
 
   constructor(services: EndServices, kind: PodWorkers) {
@@ -61,12 +61,12 @@ export class PodManager {
     }
   }
 
-  /** Whether something of a pod may still be in the API or in the engine. */
+  /** Whether the API or the engine may still have something of a pod. */
   isActive(uid: string): boolean {
     return this.#workers.has(uid);
   }
 
-  /** Says when nothing of a pod is left. */
+  /** Calls the listener when nothing of a pod is left. Returns a function that unsubscribes it. */
   onEnded(listener: (uid: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -88,14 +88,14 @@ export class PodManager {
   #start(uid: string, signal: AbortSignal): void {
     const worker = this.#kind.create(uid, () => this.#isFollowing);
     this.#workers.set(uid, worker);
-    // Most pods are new, and no other process makes containers for this node: the first step needs no list.
+    // Most pods are new, and no other process creates containers for this node, so the first step needs no list.
     if (this.#isComplete && !this.#reported.has(uid)) worker.relisted(undefined, worker.epoch);
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
       this.#running.delete(running);
       if (signal.aborted) return;
       for (const listener of this.#listeners) listener(uid);
-      // A static pod waits for the one that its file had before.
+      // A static pod may be waiting for the end of the pod from its file's earlier content.
       for (const pod of this.#services.pods.list()) {
         if (isStaticPod(pod)) this.#notify(pod.metadata.uid ?? '', signal);
       }
@@ -140,7 +140,7 @@ export class PodManager {
     await loop.run(signal);
   }
 
-  /** One list for all: a worker lists its pod by itself only if something has happened to it in the engine meanwhile. */
+  /** One list for all pods. A worker lists its own pod only if the pod has changed in the engine meanwhile. */
   async #relist(signal: AbortSignal): Promise<void> {
     const { runtime, owner, pods } = this.#services;
     const list = ++this.#lists;
@@ -159,7 +159,7 @@ export class PodManager {
     await this.#sweepGroups(new Set([...known, ...states.keys()]));
   }
 
-  /** Removes control groups that an agent has left which was killed before it made anything else of the pod. Never rejects. */
+  /** Removes control groups left by an agent that was killed before it created anything else of the pod. Never rejects. */
   async #sweepGroups(present: ReadonlySet<string>): Promise<void> {
     const { runtime, owner, logger } = this.#services;
     try {

@@ -11,30 +11,30 @@ import type { EndServices } from './worker-services.ts';
 
 const FAILURE_BACKOFF = { initialMs: 500, maxMs: 10_000 };
 
-/** What comes after a step. */
+/** What follows a step. */
 export type AfterStep = 'again' | 'ended' | { readonly requeueAt: Instant };
 
 /**
- * A worker of one pod: repeats `once` until it ends, and sleeps until it is notified. The reason of a notification matters for one thing
- * only: whether the engine is asked again.
+ * The worker of one pod: repeats `once` until it ends, and sleeps until it is notified. Notifications carry no reason, with one
+ * exception: whether the engine may have changed and must be asked again.
  */
 export abstract class PodSteps {
   protected readonly uid: string;
   protected readonly memory = createWorkerMemory();
   protected readonly events: PodEvents;
   protected goal: PodGoal = 'run';
-  /** Passed before actions begin: what the agent knows of the pod must not be old. */
+  /** Passed before actions begin, so that they are not based on outdated state. */
   protected readonly gate: FreshnessGate;
   readonly #services: EndServices;
   readonly #isFollowed: () => boolean;
   readonly #observation = new PodObservation();
   readonly #work = new Signal();
-  /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
+  /** Ends the wait after a failure when the pod is deleted, or its grace period is shortened. */
   readonly #hurry = new Signal();
   #wish = '';
   #step = new AbortController();
 
-  /** `isFollowed` says whether the engine's changes are reported to `engineChanged`. */
+  /** `isFollowed` returns whether changes in the engine are reported to `engineChanged`. */
   constructor(uid: string, services: EndServices, isFollowed: () => boolean) {
     this.uid = uid;
     this.#services = services;
@@ -46,26 +46,26 @@ export abstract class PodSteps {
   /** Observes, plans and acts once. */
   protected abstract once(step: AbortSignal, signal: AbortSignal): Promise<AfterStep>;
 
-  /** Whether a step toward running is to be aborted. */
+  /** Whether a step toward running has to be aborted. */
   protected isEnding(pod: Pod | undefined): boolean {
     return pod === undefined || pod.metadata.deletionTimestamp !== undefined;
   }
 
-  /** Ends what the worker has begun beside its steps. */
+  /** Ends background work of the worker. */
   protected stop(): void {}
 
-  /** The pod may have changed in the engine. */
+  /** Call it when the pod may have changed in the engine. */
   engineChanged(): void {
     this.outdate();
     this.notify();
   }
 
-  /** What was found out about the pod is not used any more. */
+  /** Drops the cached state of the pod. */
   outdate(): void {
     this.#observation.outdate();
   }
 
-  /** Something else than the engine may have changed. A step toward running is aborted when the pod is ending. */
+  /** Call it when something other than the engine may have changed. Aborts a step toward running when the pod is ending. */
   notify(): void {
     const pod = this.#services.pods.get(this.uid);
     const isEnding = this.isEnding(pod);
@@ -74,12 +74,12 @@ export abstract class PodSteps {
     this.#work.notify();
   }
 
-  /** Changes whenever what was found out about the pod may be out of date: see `relisted`. */
+  /** Increases whenever the cached state may be outdated: see `relisted`. */
   get epoch(): number {
     return this.#observation.epoch;
   }
 
-  /** Uses this pod's part of a list of all pods, so that the pod is not listed again. `epoch` was read before the list began. */
+  /** Uses this pod's part of a list of all pods, so that the pod is not listed again. Read `epoch` before the list begins. */
   relisted(state: PodState | undefined, epoch: number): void {
     if (this.#observation.keep(state, epoch) === 'outdated') this.engineChanged();
     else this.#work.notify();
@@ -104,7 +104,7 @@ export abstract class PodSteps {
       this.#step = new AbortController();
       try {
         using step = anySignal(signal, this.#step.signal);
-        // Everything that was notified of until now is read by the step.
+        // The step reads everything that was notified until now.
         this.#work.clear();
         this.#hurry.clear();
         this.#wish = wishOf(this.#services.pods.get(this.uid));
@@ -122,12 +122,12 @@ export abstract class PodSteps {
     }
   }
 
-  /** What the engine has of the pod now. */
+  /** The engine's current state of the pod. */
   protected async look(step: AbortSignal): Promise<PodState | undefined> {
     const { kept } = this.#observation;
     if (kept !== undefined && this.#isFollowed()) return kept.state;
     const { runtime, owner } = this.#services;
-    // A list of all pods that began before may be older than this one.
+    // An earlier list of all pods may be older than this one.
     this.outdate();
     const { epoch } = this.#observation;
     const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.uid }, step);
@@ -136,7 +136,7 @@ export abstract class PodSteps {
   }
 }
 
-/** What the API asks for that a worker in its back-off must not miss. */
+/** The parts of the object that a worker in its back-off must not miss. */
 function wishOf(pod: Pod | undefined): string {
   if (pod === undefined) return 'gone';
   const { deletionTimestamp = '', deletionGracePeriodSeconds = '' } = pod.metadata;

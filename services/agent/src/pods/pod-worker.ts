@@ -23,12 +23,12 @@ import type { PodObservers, StartServices, WorkerServices } from './worker-servi
 import { volumesKey } from './mount-volumes.ts';
 import { maxRestartDelay } from '../spec/restart-policy.ts';
 
-/** The content of volumes is read again this often, beside changes that are noticed: tokens run out. */
+/** How often the content of volumes is updated without a noticed change, because tokens expire. */
 const VOLUME_REFRESH_MS = 60_000;
 
 /**
- * Makes one pod's containers match its object: reads, plans and acts until the plan is empty, then sleeps until it is
- * notified. It ends when neither object nor containers are left.
+ * Makes one pod's containers match its object: reads, plans and acts until the plan is empty, then sleeps until it is notified. It ends
+ * when neither object nor containers are left.
  */
 export class PodWorker extends PodSteps {
   readonly #services: StartServices;
@@ -38,7 +38,7 @@ export class PodWorker extends PodSteps {
   readonly #deadline: PodDeadline;
   readonly #probes: ProbeRunner;
 
-  /** `isFollowed` says whether the engine's changes are reported to `engineChanged`. */
+  /** `isFollowed` returns whether changes in the engine are reported to `engineChanged`. */
   constructor(uid: string, services: WorkerServices, isFollowed: () => boolean) {
     super(uid, services, isFollowed);
     const { runtime, clock, random, events, volumes, pods, observers } = services;
@@ -72,7 +72,7 @@ export class PodWorker extends PodSteps {
     });
   }
 
-  /** Also when it is evicted, or its time is over. */
+  /** Also true when the pod is evicted or its deadline has passed. */
   protected override isEnding(pod: Pod | undefined): boolean {
     const isOver = super.isEnding(pod) || this.#observers.evictions.evictionOf(this.uid) !== undefined;
     return isOver || this.#deadline.watch(pod) === 'over';
@@ -136,7 +136,7 @@ export class PodWorker extends PodSteps {
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
   }
 
-  /** Whether the engine has something of another pod of the same name: that of the file as it was before. */
+  /** Whether the engine has another pod of the same name, from the file's earlier content. */
   async #predecessor(
     pod: Pod | undefined,
     state: PodState | undefined,
@@ -159,7 +159,7 @@ export class PodWorker extends PodSteps {
     this.memory.restartDelays = restartDelays(pod, containers, before.restartDelays, before.maxRestartDelayMs);
   }
 
-  /** An object that finalizers keep is released once. */
+  /** Omits the release of an object that was already released but is kept by finalizers. */
   #permitted(pod: Pod | undefined, { actions }: PodPlan): readonly PodAction[] {
     const isReleased = pod !== undefined && this.memory.releasedFor === pod.metadata.deletionTimestamp;
     return actions.filter((action) => action.kind !== 'release' || !isReleased);
@@ -204,7 +204,7 @@ export class PodWorker extends PodSteps {
       if (pod !== undefined) report(stateWith(pod, services.owner, state, sandbox));
     };
     const context = { uid, pod, state, memory, events, services, gate, step, signal, sandboxRuns, notify };
-    // Rejects only when all actions have ended: the next plan must not repeat one that is still running.
+    // Rejects only when all actions have ended, so that the next plan does not repeat a running action.
     await allEnded(actions.map((action) => performAction(action, context)));
   }
 

@@ -8,13 +8,13 @@ import { asksForResize, grantedPod } from '../spec/resize.ts';
 
 type ResizeMemory = Pick<PodMemory, 'resize' | 'updates' | 'groupUpdate'>;
 
-/** The Events of a pod's resizes, as kubelet records them: each change once. */
+/** Records the Events of a pod's resizes like the kubelet: each change once. */
 export class ResizeEvents {
   readonly #recorder: EventRecorder;
-  /** The generation of the resize that is carried out. */
+  /** The generation of the resize in progress. */
   #started: number | undefined;
   #completed: number | undefined;
-  /** The generation of the resize that waits. */
+  /** The generation of the pending resize. */
   #deferred: number | undefined;
   #failed = '';
 
@@ -22,7 +22,7 @@ export class ResizeEvents {
     this.#recorder = recorder;
   }
 
-  /** Takes a pod as it is planned for. */
+  /** Records the Events for the pod's current state. */
   observe(pod: Pod, state: PodState | undefined, { resize, updates, groupUpdate }: ResizeMemory): void {
     const { generation = 0 } = pod.metadata;
     const isAsked = resize.kind === 'infeasible' || asksForResize(pod);
@@ -41,7 +41,7 @@ export class ResizeEvents {
       this.#recorder.event(pod, 'Warning', 'ResizeError', messageOf('Pod resize error', pod, failure));
     }
     this.#failed = failure;
-    // An agent that has begun after the resize finds its condition.
+    // After a restart, the agent recognises a resize in progress by the pod's condition.
     const hasBegun = this.#started !== undefined || isInProgress(pod);
     if (isAsked || isGroupChanging || changing.length > 0 || !hasBegun) return;
     if (this.#completed !== generation) {
@@ -66,7 +66,7 @@ export class ResizeEvents {
   }
 }
 
-/** Whether an agent has reported that this resize waits. */
+/** Whether an agent has already reported that this resize is pending. */
 function isPending({ status }: Pod, generation: number): boolean {
   const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   return pending?.observedGeneration === generation;
@@ -76,7 +76,7 @@ function isInProgress({ status }: Pod): boolean {
   return (status?.conditions ?? []).some(({ type }) => type === 'PodResizeInProgress');
 }
 
-/** Kubelet's message: what the pod asks for, as JSON with Go's order of fields. */
+/** The kubelet's message: the requested resources as JSON with Go's order of fields. */
 function messageOf(prefix: string, { metadata, spec }: Pod, error?: string): string {
   const of = (containers: readonly Container[] | undefined) =>
     containers?.map(({ name, resources = {} }) => ({ name, resources: sorted(resources) }));

@@ -6,13 +6,13 @@ import type { Slot } from './slots.ts';
 import { disposeLater } from './worker-memory.ts';
 import { type PreparedContainer, startContainer, type StartPlace, startPrepared } from './start-container.ts';
 
-/** A container that was created, and the slot that it may have got from its sandbox. */
+/** A created container, and the slot that its sandbox may have passed on. */
 export interface PreparedStart {
   readonly container: PreparedContainer;
   readonly slot?: Slot;
 }
 
-/** Starts a container, which `prepared` is already where it was created, and remembers how that ended. */
+/** Starts a container, or the already created one in `prepared`, and remembers the result. */
 export async function runContainer(
   pod: Pod,
   next: ContainerStart,
@@ -41,7 +41,7 @@ export async function runContainer(
   }
 }
 
-/** Remembers and reports why a container was not started. Throws when the step was aborted. */
+/** Records and reports why a container was not started. Throws when the step was aborted. */
 export function startFailed(
   pod: Pod,
   name: string,

@@ -6,7 +6,7 @@ import { readRegularFile } from '../files/if-there.ts';
 
 const MAX_BYTES = 2 ** 20;
 
-/** Seccomp profiles that an administrator has put into a folder of the node, by their paths in it (`type: Localhost`). */
+/** Seccomp profiles for `type: Localhost`, which an administrator has put into a folder of the node; by path in the folder. */
 export class SeccompProfiles {
   readonly #folder: string;
 
@@ -14,7 +14,7 @@ export class SeccompProfiles {
     this.#folder = folder;
   }
 
-  /** The profile's JSON text. AgentError 'CreateContainerError' for one that does not exist, is no JSON, or is not in the folder. */
+  /** The profile's JSON text. AgentError 'CreateContainerError' for a file that does not exist, is not JSON, or is not in the folder. */
   async read(name: string): Promise<string> {
     try {
       if (name === '' || isAbsolute(name) || name.split('/').includes('..'))

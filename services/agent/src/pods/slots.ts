@@ -2,38 +2,39 @@ import type { Clock } from '@gantry/base';
 import type { CommandLimits } from '../probes/pod-commands.ts';
 
 const BEGINS = 4;
-/** A command that runs longer lets the next one begin: the commands of one pod must not hold up the probes of all others. */
+/** After this time the next command may begin: the commands of one pod must not delay the probes of all others. */
 const MAX_TURN_MS = 1_000;
 const NODE = 16;
-/** One that runs longer gives its place on the node to others: those of a few pods must not hold all places until their timeouts. */
+/**
+ * After this time a command no longer counts against the node's limit: commands of a few pods must not use it up until their timeouts.
+ */
 const MAX_PLACE_MS = 30_000;
-/** So that a readiness probe goes on beside a liveness probe that does not end. */
+/** Two, so that a readiness probe continues while a liveness probe hangs. */
 const POD = 2;
-/** A start that hangs, in a volume of the network or a hook of the engine, gives its slot to others then. */
+/** After this time a start gives up its slot. It may hang on a network volume or in a hook of the engine. */
 const MAX_START_MS = 10_000;
 
-/** `finish`: the last part of work that was begun. It goes before what has not been begun. */
+/** `finish`: the last part of work that has begun. It takes precedence over new work. */
 export type Turn = 'begin' | 'finish';
 
-/** One of the slots, which is given back once. */
+/** A slot; disposing of it releases it once. */
 export interface Slot extends Disposable {
-  /** Whether it was not given back yet. */
+  /** Whether it has not been released yet. */
   readonly isHeld: boolean;
 }
 
-/** How long a slot may be held. */
+/** The longest time for which a slot counts as held. */
 export interface HoldLimit {
   readonly clock: Clock;
   readonly maxHeldMs: number;
 }
 
-/** After this many pieces of one kind in a row, one of the other kind has its turn. */
+/** After this many slots in a row for `finish`, a `begin` gets one. */
 const MAX_IN_A_ROW = 8;
 
 /**
- * Runs at most `count` pieces of work at once; the others wait, each kind in its order. Half of several equal jobs are done at half of
- * the time when each is finished before the next begins, and all at the end when all begin first. Work that is aborted while it waits
- * never begins: it fails at once.
+ * Runs at most `count` pieces of work at once. The others wait, each kind in its order. Finishing begun work first makes jobs complete
+ * early: if all jobs begin first, all complete only at the end. Aborted work that is still waiting fails immediately and never begins.
  */
 export class Slots {
   readonly #waiting: Readonly<Record<Turn, (() => void)[]>> = { begin: [], finish: [] };
@@ -41,7 +42,7 @@ export class Slots {
   #free: number;
   #finishedInARow = 0;
 
-  /** With a limit, work that takes longer goes on without its slot: what hangs must not hold up all. */
+  /** With a limit, work that takes longer continues without its slot, so that work that hangs does not block all. */
   constructor(count: number, limit?: HoldLimit) {
     this.#free = count;
     this.#limit = limit;
@@ -52,7 +53,7 @@ export class Slots {
     return await work();
   }
 
-  /** Takes a slot for work that is to be disposed of when it has ended. */
+  /** Takes a slot. Dispose of it when the work has ended. */
   async take(signal: AbortSignal, turn: Turn = 'begin'): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#free === 0) await this.#wait(this.#waiting[turn], signal);
@@ -101,12 +102,12 @@ export class Slots {
   }
 }
 
-/** Slots for starts of containers, `count` at once. */
+/** Slots for starting containers, `count` at once. */
 export function startSlots(count: number, clock: Clock): Slots {
   return new Slots(count, { clock, maxHeldMs: MAX_START_MS });
 }
 
-/** The bounds of one node for the commands of its probes. */
+/** The limits of one node for probe commands. */
 export function commandLimits(clock: Clock): CommandLimits {
   return {
     begins: new Slots(BEGINS, { clock, maxHeldMs: MAX_TURN_MS }),

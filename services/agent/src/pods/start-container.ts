@@ -18,36 +18,40 @@ import type { Slot } from './slots.ts';
 import type { StartServices } from './worker-services.ts';
 import { runtimeHandler } from './start-sandbox.ts';
 
-/** Where a container is started. */
+/** Where a container starts. */
 export interface StartPlace {
   readonly sandboxId: string;
-  /** Of its sandbox. */
+  /** The control group of its sandbox. */
   readonly group: ContainerSpec['group'];
-  /** Of its sandbox; '' on the host's network. */
+  /** The address of its sandbox; '' on the host's network. */
   readonly address: string;
-  /** Name and id of the container whose processes it is to see: '' for no other, undefined when that does not run. */
+  /**
+   * Name and id of the container whose process namespace it joins. The name is '' for none; the id is undefined when the target does not
+   * run.
+   */
   readonly target: string;
   readonly targetId: string | undefined;
 }
 
-/** A container that was started. */
+/** A started container. */
 export interface StartedContainer {
   readonly id: string;
   /** Why its postStart hook failed. */
   readonly hookFailure?: Error;
-  /** The paths that its mounts were made of. It has its mounts: nothing needs to wait until the kernel has taken the paths away. */
+  /** The bound paths of its mounts. The container already has its mounts, so nobody has to wait for the disposal of the paths. */
   readonly paths: AsyncDisposable;
 }
 
-/** A container that was created and waits for its start. The paths of its mounts exist until it is disposed of. */
+/** A created container that is not started yet. The bound paths of its mounts exist until it is disposed of. */
 export interface PreparedContainer extends AsyncDisposable {
   readonly id: string;
   readonly sandboxId: string;
 }
 
 /**
- * Brings one container up in seven steps: images of its volumes, its image, variables, mounts, create, start, postStart hook. Fails with
- * an AgentError that names the step. Only create and start take a slot, so that a pull of minutes does not delay other containers.
+ * Starts one container in seven steps: images of its volumes, its image, environment variables, mounts, create, start, postStart hook.
+ * Fails with an AgentError that names the step. Only create and start need a slot, so a pull of several minutes does not delay other
+ * containers.
  */
 export async function startContainer(
   pod: Pod,
@@ -70,8 +74,8 @@ export async function startContainer(
 }
 
 /**
- * Creates a container while its sandbox starts, for `startPrepared`. Undefined for one whose images are not at hand: what may take minutes
- * must not hold up the news of the sandbox. Fails as `startContainer` does.
+ * Creates a container while its sandbox starts, for `startPrepared`. Undefined when its images are not present, because a long pull must
+ * not delay the report of the sandbox. Fails like `startContainer`.
  */
 export async function prepareContainer(
   pod: Pod,
@@ -92,7 +96,7 @@ export async function prepareContainer(
   return { id, sandboxId: place.sandboxId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Starts what `prepareContainer` has created, in the slot that it may have got from its sandbox. Fails as `startContainer` does. */
+/** Starts a container from `prepareContainer`, in the slot that its sandbox may have passed on. Fails like `startContainer`. */
 export async function startPrepared(
   pod: Pod,
   next: ContainerStart,
@@ -111,7 +115,7 @@ export async function startPrepared(
   return { ...(await afterStart(pod, next, prepared.id, place, services, signal)), paths: stack.move() };
 }
 
-/** A sandbox that an earlier version made must not get new containers. */
+/** A sandbox that was created by an earlier version and would now be refused must not get new containers. */
 function refuseContainer(pod: Pod, { target, targetId }: StartPlace): void {
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
@@ -124,7 +128,7 @@ function addressIn(pod: Pod, { address }: StartPlace, { facts }: StartServices):
   return pod.spec?.hostNetwork === true ? facts.nodeAddress : address;
 }
 
-/** What the engine is to create. The paths of its mounts exist until it is disposed of. */
+/** The definition of the container. The bound paths of its mounts exist until it is disposed of. */
 interface ContainerDraft extends AsyncDisposable {
   readonly spec: ContainerSpec;
 }
@@ -192,7 +196,7 @@ async function afterStart(
   return { id: containerId, ...(await runPostStart(pod, { container, containerId, address }, services, signal)) };
 }
 
-/** The container's image, with those of its image volumes in place. */
+/** Mounts the container's image volumes, then returns its image. */
 async function fetchImages(
   pod: Pod,
   container: Container,
@@ -224,7 +228,7 @@ async function variablesOf(
   const { namespace = '' } = pod.metadata;
   const linked = await services.linkedServices.inNamespaces(
     [API_NAMESPACE, namespace],
-    // A static pod does not wait for the API server, which it may be.
+    // A static pod does not wait for the API server, since it may be the API server.
     isStaticPod(pod) ? 'now' : 'listed',
     signal,
   );
@@ -234,7 +238,7 @@ async function variablesOf(
   return await containerEnvironment(container, { pod, podAddress, facts, source, volumeText, base }, signal);
 }
 
-/** What the pod asks for by name: a low-level runtime, a seccomp profile of this node, and a user of the image. */
+/** Resolves the names that a pod refers to: a low-level runtime, a seccomp profile of this node, and a user of the image. */
 async function securityOf(
   pod: Pod,
   container: Container,
@@ -249,7 +253,7 @@ async function securityOf(
   return { runtime, localhostProfile, imageUser };
 }
 
-/** The container's postStart hook, if it has one. Its failure is not the start's: the container runs, and is to be stopped. */
+/** Runs the container's postStart hook, if any. A failure does not reject: the container runs and has to be stopped. */
 async function runPostStart(
   pod: Pod,
   { container, containerId, address }: Pick<HookTarget, 'container' | 'containerId' | 'address'>,
@@ -276,7 +280,10 @@ async function runPostStart(
   }
 }
 
-/** The container's mounts. A failure to take their paths away again is logged: the container runs, and the pod's release repeats it. */
+/**
+ * Prepares the container's mounts. A failure to remove their bound paths is only logged: the container runs, and the pod's release
+ * repeats the removal.
+ */
 async function prepareMounts(
   pod: Pod,
   { container, attempt }: ContainerStart,

@@ -9,7 +9,7 @@ import type { StartServices } from './worker-services.ts';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { EngineInfo } from '../runtime/engine.ts';
 
-/** More refused addresses in a row than this mean that the range is nearly full. */
+/** If more addresses in a row are refused, the range is nearly full. */
 const MAX_ADDRESSES_TRIED = 64;
 
 /** A sandbox that the engine has created. */
@@ -21,8 +21,8 @@ export interface CreatedSandbox {
 }
 
 /**
- * Starts a pod's sandbox on the first address that the engine accepts. `created` is called for each that the engine has created, before it
- * starts. AgentError 'Runtime' for one that this node cannot make.
+ * Starts a pod's sandbox on the first address that the engine accepts. `created` is called for each created sandbox before it starts.
+ * AgentError 'Runtime' for a sandbox that this node cannot create.
  */
 export async function startSandbox(
   pod: Pod,
@@ -65,14 +65,14 @@ export async function startSandbox(
   throw new AgentError('NoAddress', `the engine refused ${MAX_ADDRESSES_TRIED} pod addresses as already in use`);
 }
 
-/** Whether the pod asks the engine for names. */
+/** Whether the pod uses the engine's name server. */
 function usesEngine(resolver: PodResolver): boolean {
   return resolver.kind === 'engine' || resolver.config.servers.includes(ENGINE_SERVER);
 }
 
 /**
- * The low-level runtime that a pod's RuntimeClass asks for; undefined without a class. AgentError 'Runtime' when the class does not
- * exist or the engine has no such runtime: a pod that asks for a stronger sandbox must not run in an ordinary one.
+ * The low-level runtime of the pod's RuntimeClass; undefined without a class. AgentError 'Runtime' when the class does not exist or the
+ * engine does not have its runtime: a pod that needs a stronger sandbox must not run in an ordinary one.
  */
 export async function runtimeHandler(
   { spec }: Pod,

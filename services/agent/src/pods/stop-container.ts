@@ -10,14 +10,14 @@ import type { EndContext } from './action-context.ts';
 import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
 import { networkOf } from './pod-observation.ts';
 
-/** How long a stop that failed is not tried again. */
+/** The delay before a failed stop is tried again. */
 const STOP_RETRY_MS = 1_000;
-/** Every container gets this long to end, however long its hook took (Kubernetes: minimumGracePeriodInSeconds). */
+/** The shortest time that a container gets to end, however long its hook took (Kubernetes: minimumGracePeriodInSeconds). */
 const MIN_GRACE_SECONDS = 2;
 
 /**
- * Begins to stop a container, and does not wait for its end: that is an event of the engine. A stop that is repeated with less
- * grace replaces the one before, whose hook ends.
+ * Begins to stop a container without waiting for its end, which the engine reports as an event. A repeated stop with a shorter grace
+ * period replaces the earlier one and aborts its hook.
  */
 export function stopContainer(action: StopContainer, context: EndContext): void {
   const { pod, memory, events, services } = context;
@@ -30,7 +30,7 @@ export function stopContainer(action: StopContainer, context: EndContext): void 
   const killAtMs = Math.min(clock.monotonicMs() + graceSeconds * 1000, hookedMs ?? Infinity);
   const hook = hookedMs === undefined ? preStop : undefined;
   const stop: ContainerStop = {
-    // The machine's clock may be set meanwhile.
+    // The system clock may be set meanwhile.
     get killAt() {
       return clock.now() + killAtMs - clock.monotonicMs();
     },
@@ -47,20 +47,23 @@ export function stopContainer(action: StopContainer, context: EndContext): void 
   });
 }
 
-/** Where exit code 0 would end the container, it is reported as a kill: by that the next agent knows that it is to be started again. */
+/**
+ * Marks the container to be started again. If exit code 0 would be final for it, it is also reported as killed; this tells the next agent
+ * that it has to start again.
+ */
 function noteResized({ id, name }: StopContainer, { pod, memory }: EndContext): void {
   memory.resized.add(id);
   const item = pod === undefined ? undefined : allContainersOf(pod).find(({ container }) => container.name === name);
   if (pod !== undefined && item !== undefined && !shouldRestart(pod, item, 0)) memory.killed.add(id);
 }
 
-/** Signals a container that waited for its turn. */
+/** Sends the stop signal to a container that has waited for its turn. */
 export function signalContainer({ id }: SignalContainer, context: EndContext): void {
   const stop = context.memory.stopping.get(id);
   if (stop !== undefined) run(id, stop, context, () => sendSignal(id, stop, context));
 }
 
-/** Forgets the stops of containers that have ended by themselves; their hooks end. */
+/** Forgets stops of containers that have ended by themselves, and aborts their hooks. */
 export function forgetEnded(
   { stopping, hooked, failedPostStart, resized, killed }: WorkerMemory,
   state: PodState | undefined,
@@ -107,7 +110,7 @@ function secondsLeft(killAt: Instant, now: Instant): number {
   return Math.max(MIN_GRACE_SECONDS, (killAt - now) / 1000);
 }
 
-/** Runs the hook for at most the grace period. Its failure is an Event, and the container is stopped in any case. */
+/** Runs the hook for at most the grace period. A failure is reported as an Event; the container is stopped in any case. */
 async function runPreStop(
   pod: Pod,
   { id, name, graceSeconds }: StopContainer,

@@ -4,17 +4,17 @@ import type { ContainerState } from '../runtime/containers.ts';
 import type { LogRuntime } from '../runtime/logs.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 
-/** The part of a log that stands in for a message (Kubernetes: MaxContainerTerminationMessageLogLines and …LogLength). */
+/** The limits of the log's end that replaces a missing message (Kubernetes: MaxContainerTerminationMessageLogLines and …LogLength). */
 const LOG_LINES = 80;
 const LOG_BYTES = 2048;
 
-/** Where messages of ended containers are read. */
+/** Sources of the messages of ended containers. */
 export interface MessageSources {
   readonly volumes: Pick<PodVolumes, 'terminationMessage'>;
   readonly logs: LogRuntime;
 }
 
-/** The termination messages of one pod's ended containers, each read once. */
+/** The termination messages of one pod's ended containers. Each is read once. */
 export class TerminationMessages {
   readonly #sources: MessageSources;
   readonly #byId = new Map<string, string>();
@@ -23,7 +23,7 @@ export class TerminationMessages {
     this.#sources = sources;
   }
 
-  /** Messages by container id, for the containers that exist. `specs` say which fall back to their log. */
+  /** Messages by id of the existing containers. `specs` decide which containers fall back to their log. */
   async read(
     podUid: string,
     containers: readonly ContainerState[],
@@ -45,7 +45,7 @@ export class TerminationMessages {
     specs: readonly Container[],
     signal: AbortSignal,
   ): Promise<string> {
-    // The path is computed anew: what an agent reads is not decided by a label of a container.
+    // The path is computed again, so that a label of a container cannot decide which file the agent reads.
     const written =
       terminationMessagePath === undefined ? '' : await this.#sources.volumes.terminationMessage(podUid, name, attempt);
     const policy = specs.find((spec) => spec.name === name)?.terminationMessagePolicy;
@@ -62,14 +62,14 @@ export class TerminationMessages {
       }
     } catch (error) {
       signal.throwIfAborted();
-      // Kubelet's message. The pod must end although its log cannot be read.
+      // The kubelet's message. An unreadable log must not keep the pod from ending.
       return `Error on reading termination message from logs: ${errorMessage(error)}`;
     }
     return wholeCharacters(tail);
   }
 }
 
-/** The text without the rest of a character at its beginning. */
+/** The text without an incomplete character at its beginning. */
 function wholeCharacters(bytes: Buffer): string {
   let start = 0;
   while (start < bytes.length && start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;

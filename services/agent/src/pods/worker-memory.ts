@@ -9,28 +9,31 @@ import {
 import type { PreparedContainer } from './start-container.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
-/** A stop that is under way. */
+/** A stop in progress. */
 export interface ContainerStop extends Stopping {
   phase: Stopping['phase'];
-  /** Ends its hook and its waiting, not the container. */
+  /** Aborts its hook and its wait; the container continues. */
   readonly abort: AbortController;
 }
 
-/** The memory that a worker and its actions change. */
+/** The memory as a worker and its actions change it. */
 export interface WorkerMemory extends PodMemory {
   readonly stopping: Map<string, ContainerStop>;
-  /** Container id → when SIGKILL is due on the monotonic clock, of those whose hook has run: a stop that is repeated runs none. */
+  /**
+   * Container id → when SIGKILL is due on the monotonic clock, for containers whose hook has run. A repeated stop does not run the hook
+   * again.
+   */
   readonly hooked: Map<string, number>;
   readonly resized: Set<string>;
   readonly failedPostStart: Set<string>;
-  /** Ids of containers that were killed: for their new resources where exit code 0 would end them, or with a sandbox which may be gone. */
+  /** Ids of containers that were killed for new resources although exit code 0 would be final, or with a sandbox that may be gone. */
   readonly killed: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
   readonly prepared: Map<string, PreparedContainer>;
-  /** What is being taken away beside other work: what removes the pod's folders waits for it. */
+  /** Running disposals. The removal of the pod's folders waits for them. */
   readonly disposals: Set<Promise<void>>;
-  /** When the volumes' content was read last, on the monotonic clock. */
+  /** When the volumes' content was last updated, on the monotonic clock. */
   volumesSyncedMs: number;
   /** The `volumesKey` of that content. */
   volumesKey: string;
@@ -46,7 +49,7 @@ export interface WorkerMemory extends PodMemory {
   restartedIds: PodMemory['restartedIds'];
   restartDelays: PodMemory['restartDelays'];
   readonly probes: Map<string, ProbeFindings>;
-  /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
+  /** The deletionTimestamp for which the object was released. Finalizers may keep the object afterwards. */
   releasedFor: string | undefined;
 }
 
@@ -70,7 +73,7 @@ export function createWorkerMemory(): WorkerMemory {
   };
 }
 
-/** Begins to dispose of something that reports its own failures, and does not wait for it. */
+/** Starts to dispose of something without waiting. The disposable reports its own failures. */
 export function disposeLater({ disposals }: WorkerMemory, disposable: AsyncDisposable): void {
   const disposal = (async () => {
     await disposable[Symbol.asyncDispose]();

@@ -29,7 +29,7 @@ import type { Slots } from './slots.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 import type { NodeAdmission } from './node-admission.ts';
 
-/** What ends a pod: the workers of a node have it, and those that clean up for an agent that is gone. */
+/** Services for ending pods, used by a node's own workers and by those that clean up for an agent that is gone. */
 export interface EndServices {
   readonly owner: Owner;
   readonly facts: NodeFacts;
@@ -37,19 +37,19 @@ export interface EndServices {
   readonly client: ObjectClient;
   readonly pods: PodView;
   readonly gate: FreshnessGate;
-  /** The same for static pods. */
+  /** The gate for static pods. */
   readonly staticGate: FreshnessGate;
   readonly volumes: Pick<PodVolumes, 'release'>;
   readonly addresses: Pick<AddressPool, 'rest'>;
   readonly events: EventRecorder;
-  /** Bounds how many containers are removed at once. */
+  /** Limits how many containers are removed at once. */
   readonly removals: Slots;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** What makes a pod's volumes, sandbox and containers, and ends them. */
+/** Services for starting and ending pods. */
 export interface StartServices extends Omit<EndServices, 'volumes' | 'addresses'> {
   readonly resolver: NodeResolver;
   readonly engine: EngineInfo;
@@ -57,44 +57,44 @@ export interface StartServices extends Omit<EndServices, 'volumes' | 'addresses'
   readonly hostFiles: HostFiles;
   readonly podNetwork: string;
   readonly seccomp: Pick<SeccompProfiles, 'read'>;
-  /** Of each container. */
+  /** The limit of each container. */
   readonly processLimit: ContainerSpec['processLimit'];
   readonly sandboxImage: string;
   readonly baseEnvironment: Readonly<Record<string, string>>;
-  /** The Services that variables of containers name. */
+  /** The Services for the variables of containers. */
   readonly linkedServices: Pick<ServiceSource, 'inNamespaces' | 'run'>;
   readonly volumes: Pick<
     PodVolumes,
     'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release'
   >;
   readonly config: ConfigSource;
-  /** Follows what volumes show of the API. */
+  /** Watches the objects of the API in volumes. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly imageVolumes: ImageVolumes;
-  /** Who the users of images are. */
+  /** Resolves the users of images. */
   readonly imageUsers: ImageUsers;
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;
-  /** Bounds how many containers are created and started at once. */
+  /** Limits how many containers are created and started at once. */
   readonly startSlots: Slots;
 }
 
-/** What a running pod is measured and judged by, and reported to. */
+/** Components that measure, judge and report running pods. */
 export interface PodObservers {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
-  /** Hears which containers of a pod run. */
+  /** Receives the running containers of a pod. */
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
-  /** Which pods the node takes. */
+  /** Decides which pods the node takes. */
   readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
   readonly probes: ProbeTools;
-  /** The longest delay before a restart of a container. */
+  /** The longest delay before a restart of a container, in milliseconds. */
   readonly maxRestartDelayMs: number;
 }
 
-/** What the workers of a node's own pods share. */
+/** The services that the workers of a node's own pods share. */
 export interface WorkerServices extends StartServices {
   readonly observers: PodObservers;
 }
