@@ -30,7 +30,7 @@ import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 import type { HostMeter } from './runtime/stats.ts';
 
-/** What the agent serves, and from where. */
+/** The parts of an agent that its server needs. */
 export interface ServedParts {
   readonly self: Self;
   readonly runtime: Runtime;
@@ -44,8 +44,8 @@ export interface ServedParts {
 }
 
 /**
- * Serves gRPC to the API servers, and the kubelet's HTTP endpoints to all who may use them, on one port as soon as the serving certificate
- * exists, and renews that certificate.
+ * Serves gRPC for the API servers and the kubelet's HTTP endpoints for authorised clients, on one port, as soon as the serving
+ * certificate exists. Also renews that certificate.
  */
 export async function serveAgent(
   environment: AgentEnvironment,
@@ -89,7 +89,7 @@ export async function serveAgent(
   }
 }
 
-/** What pods use, by the uids of their objects in the API. */
+/** The usage of pods, by the uids of their objects in the API. */
 function recordedUsage(usage: UsageSampler, pods: Pick<NodePodView, 'recordUid'>): Pick<UsageSampler, 'pods' | 'node'> {
   return {
     node: () => usage.node(),

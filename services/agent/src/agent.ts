@@ -40,7 +40,7 @@ import { readHostIds } from './node/node-object.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import type { NodePodView } from './static-pods/node-pod-view.ts';
 
-/** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
+/** The member of an agent's process that runs the node. Each step of its start needs the results of earlier ones. */
 export function agentMember(environment: AgentEnvironment): GroupMember {
   return { name: 'agent', run: (signal) => runAgent(environment, signal) };
 }
@@ -49,7 +49,7 @@ async function runAgent(environment: AgentEnvironment, signal: AbortSignal): Pro
   try {
     await start(environment, signal);
   } catch (error) {
-    // Stopped during the start: nothing is left to do.
+    // The agent was stopped during its start, so nothing is left to do.
     if (!signal.aborted) throw error;
   }
 }
@@ -79,7 +79,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const shares = await hostShares(config, engine, self);
   const meter = linuxHostMeter('/proc', self.shared.path);
   const parts = { runtime, engine, privilege, mounts, hostFiles, shares, meter };
-  // In a container it is the engine's, with the domains of the host.
+  // In a container, this file contains the engine's resolver and the host's search domains.
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8');
   const registered = Promise.withResolvers<void>();
   const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client, registered.promise);
@@ -88,11 +88,11 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   services.pressure.subscribe(() => node.checkNow());
   const manager = new PodManager(services, ownWorkers(services));
   const registeredNode = { self, parts, services, node, client, certificates, usage, active: manager };
-  // Static pods are known before the engine is listed: those whose files went meanwhile are found by the first list.
+  // Read the static pods before listing the engine, so that the first list finds pods whose files are gone.
   await services.staticFolder.read().catch((error: unknown) => {
     logger.warn({ reason: errorMessage(error) }, 'cannot read the folder of static pods');
   });
-  // The last part needs a registered Node; static pods need none.
+  // The last part needs a registered Node; static pods do not.
   await runTogether(
     [
       (abort) => services.gate.run(abort),
@@ -124,7 +124,7 @@ interface RegisteredNode {
   readonly active: PodManager;
 }
 
-/** What a node does as soon as it is registered. */
+/** The parts of a node that run once it is registered. */
 function registeredParts(
   environment: AgentEnvironment,
   {
@@ -213,7 +213,7 @@ async function nodeStatusManager(
   });
 }
 
-/** What this node has of its host: its share of CPU, memory and the disk that holds the state folder, which is the engine's. */
+/** This node's share of its host: CPU, memory, and the disk of the state folder, which is the engine's disk. */
 async function hostShares(
   { capacityShares, reserved }: AgentConfig,
   engine: EngineInfo,
@@ -224,7 +224,7 @@ async function hostShares(
   return new HostShares(host, reserved, capacityShares === 0 ? 'all-nodes' : capacityShares);
 }
 
-/** The node's client is shared: a borrower must not close it. */
+/** The node's client without its dispose method. It is shared, so a borrower must not close it. */
 function withoutDispose(client: GrpcClient) {
   return {
     get: client.get.bind(client),
@@ -241,7 +241,7 @@ interface CustodianParts {
   readonly mounts: HostMounts;
 }
 
-/** Campaigns for this host's custodian, and acts as such while elected. */
+/** Campaigns for this host's custodian, and acts as the custodian while elected. */
 async function runCustodian(
   { config, clock, random, logger }: AgentEnvironment,
   { self, engine, runtime, services, client, mounts }: CustodianParts,
@@ -288,7 +288,7 @@ async function runCustodian(
   await lead({ election, act, clock, random, log: logger }, signal).finally(() => events.close());
 }
 
-/** A runtime that is asked about pods by the uids of their objects in the API: it finds a static pod by that of its mirror. */
+/** A runtime that accepts pod uids of the API: it finds a static pod by the uid of its mirror. */
 function asRecorded<R extends Runtime>(runtime: R, pods: Pick<NodePodView, 'podUid'>): R {
   const { observer } = runtime;
   return {

@@ -6,8 +6,8 @@ import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings
 
 const MIB = 2 ** 20;
 /**
- * The kubelet's hard thresholds. Those of the disk are bounded: it is that of a whole machine, whose other files fill it too, and a tenth
- * of a large disk is far more than pods need.
+ * The kubelet's hard thresholds. Those for the disk have upper bounds: the disk is that of a whole machine and contains other files, and
+ * a tenth of a large disk is far more than pods need.
  */
 const EVICTION_HARD =
   'memory.available<100Mi,nodefs.available<10%|2Gi,nodefs.inodesFree<5%,imagefs.available<15%|3Gi,imagefs.inodesFree<5%';
@@ -16,43 +16,43 @@ const EVICTION_HARD =
 export interface AgentConfig {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
-  /** The port of their REST API, for the bootstrap token. */
+  /** The port of the API servers' REST API, for the bootstrap token. */
   readonly restPort: number;
   readonly bootstrapDir: string;
-  /** The folder of pods' volumes, shared by the agents of one engine. What is mounted in it appears on the engine's host. */
+  /** The folder of pods' volumes, shared by the agents of one engine. Mounts inside it propagate to the engine's host. */
   readonly stateDir: string;
-  /** The folder of this agent's keys and certificates, its own alone. */
+  /** The folder of this agent's keys and certificates; not shared with other agents. */
   readonly keyDir: string;
-  /** The folder of this node's static pods; '' for one in the node's part of the state folder. */
+  /** The folder of this node's static pods; '' for a folder in the node's part of the state folder. */
   readonly staticPodDir: string;
   readonly podCidr: string;
   readonly podNetwork: string;
   readonly serviceCidr: string;
-  /** GANTRY_HOST_ADDRESS: where other hosts of the cluster reach this one; '' for a cluster of one host. */
+  /** GANTRY_HOST_ADDRESS: the address at which other hosts of the cluster reach this one; '' for a cluster of one host. */
   readonly hostAddress: string;
-  /** The first part of Nodes' names; '' for the name of the engine's host. */
+  /** The first part of the names of Nodes; '' for the name of the engine's host. */
   readonly hostName: string;
   readonly dockerSocket: string;
-  /** Whether load balancers are forwarded from the loopback of the engine's host; `auto`: on Docker Desktop. */
+  /** Whether load balancers are forwarded from the loopback of the engine's host; `auto`: only on Docker Desktop. */
   readonly forwarders: 'auto' | 'on' | 'off';
-  /** The control groups of the engine's host, where the usage of containers is read. */
+  /** The control groups of the engine's host, for measuring containers. */
   readonly cgroupDir: string;
   readonly sandboxImage: string;
-  /** The number of nodes that share the host's capacity; 0: all that are on its engine. */
+  /** The number of nodes that share the host's capacity; 0: all nodes on its engine. */
   readonly capacityShares: number;
-  /** What pods may not request of each node. */
+  /** Amounts that pods may not request, per node. */
   readonly reserved: { readonly cpuMillis: number; readonly memoryBytes: number; readonly storageBytes: number };
-  /** What a new Node begins with. */
+  /** Labels and taints of a new Node. */
   readonly registration: Registration;
-  /** When the node is under pressure, and how pods are evicted for it. */
+  /** The settings for node pressure and evictions. */
   readonly eviction: {
     readonly thresholds: readonly Threshold[];
     readonly transitionMs: number;
     readonly maxPodGraceSeconds: number;
   };
-  /** When images that no container uses are removed. */
+  /** When unused images are removed. */
   readonly imageCollection: CollectionPolicy;
-  /** How many processes and threads a container may have. */
+  /** The maximum number of processes and threads of a container. */
   readonly processLimit: number | 'unlimited';
   /** The folder of seccomp profiles; '' for `seccomp` in the state folder. */
   readonly seccompDir: string;
@@ -110,7 +110,10 @@ export function readAgentConfig(): AgentConfig {
   }));
 }
 
-/** The kubelet's default is no limit. Here pods share the process ids of a whole machine with the engine and etcd: one that forks for ever ends all. */
+/**
+ * The kubelet's default is no limit. Here pods share the machine's process ids with the engine and etcd, so one fork bomb could stop the
+ * whole cluster.
+ */
 const PROCESS_LIMIT = 4096;
 
 function readProcessLimit(read: ConfigReader): number | 'unlimited' {
@@ -146,7 +149,7 @@ const THRESHOLD_VARIABLES: Readonly<Record<keyof ThresholdSettings, string>> = {
   minimumReclaim: 'GANTRY_EVICTION_MINIMUM_RECLAIM',
 };
 
-/** In the form of the kubelet's flags of these names; `none` for no threshold. */
+/** Reads settings in the form of the kubelet's flags of these names; `none` means no threshold. */
 function readThresholds(read: ConfigReader): readonly Threshold[] {
   const text = (setting: keyof ThresholdSettings, fallback = 'none') => {
     const found = read.text(THRESHOLD_VARIABLES[setting], fallback);
@@ -165,13 +168,13 @@ function readThresholds(read: ConfigReader): readonly Threshold[] {
   }
 }
 
-/** The settings of the run that registers a host which joins a cluster. */
+/** The settings of a run that joins a host to a cluster. */
 export interface JoinConfig
   extends Pick<
     AgentConfig,
     'clusterId' | 'apiservers' | 'restPort' | 'bootstrapDir' | 'keyDir' | 'hostName' | 'dockerSocket' | 'logLevel'
   > {
-  /** Where the certificate of the host's proxy is written. */
+  /** The folder for the certificate of the host's proxy. */
   readonly proxyTlsDir: string;
 }
 

@@ -51,7 +51,7 @@ import type { HostMeter } from './runtime/stats.ts';
 
 const API_PORT = 443;
 
-/** The runtime and what was found out about its engine. */
+/** The runtime and the properties of its engine. */
 export interface NodeRuntime {
   readonly runtime: Runtime;
   readonly engine: EngineInfo;
@@ -62,27 +62,27 @@ export interface NodeRuntime {
   readonly meter: HostMeter;
 }
 
-/** `up` starts so many agents, where nothing says how many share the host. */
+/** `up` starts this many agents unless a setting says how many share the host. */
 const USUAL_AGENTS = 2;
 
 /**
- * How many containers are started at once, by all agents of the host together as many as it has processors. A start is their work nearly
- * all the time: were there more at once, all would end later, and none sooner.
+ * How many containers this agent starts at once. All agents of the host together start as many as it has processors. A start keeps a
+ * processor busy almost all the time, so with more starts at once all would end later and none earlier.
  */
 function parallelStarts({ cpus }: EngineInfo, shares: number): number {
   return Math.ceil(cpus / (shares === 0 ? USUAL_AGENTS : shares));
 }
 
-/** How many containers are removed at once. Two at least, since a part of each call is waiting. */
+/** How many containers are removed at once: at least two, since each call partly waits. */
 function parallelRemovals({ cpus }: EngineInfo, shares: number): number {
-  // 0: as many as there are, which is not known yet.
+  // 0 means all existing agents, whose number is not known yet.
   return Math.max(2, Math.ceil((cpus * 1.5) / Math.max(1, shares)));
 }
 
-/** With what runs beside the workers of a node. */
+/** The workers' services, and the services that run beside the workers. */
 export type OwnServices = WorkerServices & {
   readonly volumes: PodVolumes;
-  /** The pods of the API alone. */
+  /** Only the pods of the API. */
   readonly source: PodSource;
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
@@ -179,7 +179,7 @@ export function createWorkerServices(
   };
 }
 
-/** What this host has pulled, and what pulls for all of its nodes. */
+/** The records of pulled images of this host, and the puller for all of its nodes. */
 function imagesOf(
   { shared, name }: Self,
   { images }: Runtime,
@@ -191,7 +191,7 @@ function imagesOf(
   return { puller: new ImagePuller({ images, records: pulled, sharing, clock }), pulled };
 }
 
-/** How much a node does at once, and what one container may do. */
+/** The limits of a node's parallel work and of a single container. */
 function limitsOf(
   config: AgentConfig,
   engine: EngineInfo,
@@ -211,7 +211,7 @@ function gatesOf(
   clock: Clock,
 ): Pick<WorkerServices, 'gate' | 'staticGate'> {
   return {
-    // Pods of the API are run by a registered node alone: another agent may have its name.
+    // Only a registered node runs pods of the API: before that, another agent may have its name.
     gate: new FreshnessGate(clock, async (signal) => {
       await raceAbort(registered, signal);
       await source.confirm(signal);
@@ -224,7 +224,7 @@ function staticPodsOf({ staticPodDir }: AgentConfig, { name, state }: Self) {
   return { node: name, folder: staticPodDir === '' ? join(state.path, 'static-pods') : staticPodDir };
 }
 
-/** Reports the status of pods, of static pods also where the API shows none of it. */
+/** Reports the status of pods. The status of a static pod is also remembered, because it may have no mirror in the API. */
 function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices['observers']['reporter'] {
   return {
     run: (signal) => reporter.run(signal),
@@ -235,7 +235,7 @@ function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices[
   };
 }
 
-/** What keeps the node, and with it the host, from running out of something. */
+/** The components that handle node pressure and storage limits. */
 function nodeEviction(
   { config, clock, logger }: Pick<AgentEnvironment, 'config' | 'clock' | 'logger'>,
   self: Self,
@@ -256,7 +256,7 @@ function nodeEviction(
   return { evictions, evictor, pressure, collector };
 }
 
-/** What ends another node's pods: that node's pods and folders, and otherwise what this node has. */
+/** The services that end another node's pods: that node's pods and folders, and otherwise this node's services. */
 export function createCleanupServices(
   services: WorkerServices,
   self: Self,
@@ -300,7 +300,7 @@ export function createCleanupServices(
   };
 }
 
-/** Pods that are looked after by their uids; whatever runs of others is left alone. */
+/** Restricts a source to pods with certain uids; other pods are not touched. */
 function onlyThose(pods: PodSource, knows: PodView['knows']): PodView {
   return {
     knows,
@@ -310,7 +310,7 @@ function onlyThose(pods: PodSource, knows: PodView['knows']): PodView {
   };
 }
 
-/** Beside the folders of nodes, so that they stay when a node is removed: an agent of the same name finds them again. */
+/** Beside the folders of nodes, so that they stay when a node is removed. An agent of the same name finds them again. */
 function persistentFolders(
   { shared }: Self,
   node: string,
@@ -322,7 +322,7 @@ function persistentFolders(
   return new PersistentFolders({ folder, node, source: apiClaimSource(client), events, hostFiles, disks });
 }
 
-/** Reads nothing: for a node without an object. Its containers then belong to deleted pods. */
+/** An empty source for a node without a Node object. Its containers then belong to deleted pods. */
 const NO_PODS: ObjectReader = {
   get: (resource, key) => Promise.reject(StatusError.notFound(resource, key.name)),
   list: () => Promise.resolve({ items: [], resourceVersion: '1', continueToken: '' }),

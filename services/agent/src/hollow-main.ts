@@ -1,4 +1,4 @@
-// Plays nodes without containers, for tests of scale. See `npm run hollow` in docs/developing.md.
+// Simulates nodes without containers, for scale tests. See `npm run hollow` in docs/developing.md.
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

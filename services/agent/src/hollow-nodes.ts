@@ -34,16 +34,16 @@ import { PodsByNode } from './sources/pods-by-node.ts';
 import { ServiceSource } from './sources/service-source.ts';
 import { StatusReporter } from './status/status-reporter.ts';
 
-/** What the nodes of one process are. */
+/** The settings of the simulated nodes. */
 export interface HollowNodesOptions {
-  /** May do all that agents may, for every node. */
+  /** Has the rights of all agents, for every node. */
   readonly client: ObjectClient;
   readonly count: number;
-  /** Nodes are `<prefix>-1`, `<prefix>-2`, ... */
+  /** Nodes are named `<prefix>-1`, `<prefix>-2`, ... */
   readonly prefix: string;
-  /** Between two renewals of a node's Lease. */
+  /** The time between two renewals of a node's Lease. */
   readonly heartbeatMs: number;
-  /** For the records of pulls. */
+  /** The folder for the records of pulls. */
   readonly folder: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,13 +53,13 @@ export interface HollowNodesOptions {
 const CLUSTER = 'hollow';
 const STORAGE_BYTES = 2 ** 37;
 const NOTHING_RESERVED = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
-/** No pod looks a name up. */
+/** Unused, because no pod resolves names. */
 const RESOLVER = { clusterServer: '100.64.0.10', engine: { servers: [], searches: [], options: [] } };
-/** Of shared address space (RFC 6598), which no network of a cluster has. */
+/** Shared address space (RFC 6598), which no network of a cluster uses. */
 const POD_CIDR = '100.64.0.0/10';
-/** For documentation (RFC 5737): nothing answers there. */
+/** A documentation address (RFC 5737), at which nothing responds. */
 const NODE_ADDRESS = '192.0.2.1';
-/** No port of any address is forwarded, and none refused. */
+/** Chosen so that no host port is forwarded or refused. */
 const ADDRESSES = { nodeAddress: NODE_ADDRESS, podCidr: '' };
 const IMAGE = {
   id: `sha256:${createHash('sha256').update('hollow').digest('hex')}`,
@@ -69,23 +69,23 @@ const IMAGE = {
   labels: [],
 };
 const RUNTIME = { startMs: 10, createMs: 5 };
-/** Nodes that register at the same time. */
+/** The number of nodes that register at the same time. */
 const PARALLEL_REGISTRATIONS = 16;
-/** A node's object is checked once in so many heartbeats. */
+/** A node's object is checked once in this many heartbeats. */
 const HEARTBEATS_PER_CHECK = 5;
 const MAX_RESTART_DELAY_MS = 300_000;
-/** More at once than a real engine starts: here nothing is at work. */
+/** More than a real engine would start at once, because these calls do no work. */
 const PARALLEL_CALLS = 64;
 
-/** What all nodes of the process share. */
+/** The services that all nodes of the process share. */
 interface Shared extends Omit<StartServices, 'owner' | 'facts' | 'runtime' | 'pods'> {
   readonly observers: Omit<PodObservers, 'admission'> & { readonly evictions: Evictions };
 }
 
 /**
- * Plays `count` nodes until `signal` is aborted: the same workers, status reports and heartbeats as an agent's, on runtimes without
- * containers. All nodes share one watch of pods, one reporter and one recorder of Events. Every image exists; volumes are not
- * filled, and probes and hooks are not run. Each node has a runtime of its own, so that its lists are short.
+ * Simulates `count` nodes until `signal` is aborted: with an agent's workers, status reports and heartbeats, on runtimes without
+ * containers. All nodes share one watch of pods, one reporter and one recorder of Events. Every image exists; volumes are not filled;
+ * probes and hooks are not run. Each node has its own runtime, so that its lists are short.
  */
 export async function runHollowNodes(options: HollowNodesOptions, signal: AbortSignal): Promise<void> {
   const { client, count, prefix, clock, random, logger } = options;
@@ -174,7 +174,7 @@ function nodeStatusManager(
     engine: { info: async () => engine, ping: async () => undefined, probe: async () => 'full' },
     observation: {
       name,
-      // Each node is alone on its engine: agents of one engine list each other.
+      // Each node has its own engine, because agents of one engine list each other.
       engineName: name,
       address: NODE_ADDRESS,
       gatewayAddress: undefined,
@@ -239,7 +239,7 @@ function sharedServices(
     },
     config: apiConfigSource(client),
     linkedServices: new ServiceSource({ client, clock, random, logger }),
-    // No volume shows anything.
+    // Volumes have no content to watch.
     configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
     imageVolumes: new ImageVolumes(),
     imageUsers: new ImageUsers(clock),
@@ -252,7 +252,7 @@ function sharedServices(
     removals: new Slots(PARALLEL_CALLS),
     observers: {
       reporter,
-      // Containers use and write nothing.
+      // Containers use no resources and write nothing.
       usage: { observe: () => undefined },
       evictions: new Evictions({ event: () => undefined }),
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
@@ -265,7 +265,7 @@ function sharedServices(
   };
 }
 
-/** A pod without what would be asked of its processes: there are none to answer. */
+/** A pod without probes and hooks, since there are no processes to respond. */
 function withoutProbes(pod: Pod): Pod {
   if (pod.spec === undefined) return pod;
   const strip = (container: Container) =>

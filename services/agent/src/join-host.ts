@@ -13,9 +13,9 @@ import { AgentError } from './runtime/agent-error.ts';
 import type { EngineRuntime } from './runtime/engine.ts';
 
 const POLL_MS = 300;
-/** For each step that waits for the control plane. */
+/** The time limit of each step that waits for the control plane. */
 const STEP_MS = 60_000;
-/** The names that the certificate of a proxy has on the first host, too. */
+/** The names in the certificate of a proxy, as on the first host. */
 const PROXY_NAMES = ['proxy', 'localhost'];
 
 export interface JoinOptions {
@@ -26,17 +26,17 @@ export interface JoinOptions {
   readonly logger: Logger;
 }
 
-/** What a host has got when it has joined. */
+/** The result of joining a host. */
 export interface JoinedHost {
   readonly node: string;
-  /** The range for its network of pods. */
+  /** The range of the host's network of pods. */
   readonly podCidr: string;
 }
 
 /**
- * Registers the Node of this host's first agent with the bootstrap token, waits for the range of the host's pods, and has a certificate for
- * the host's proxy signed. The agent, which starts when the network is there, requests a certificate for the same Node again. Throws
- * AgentError 'Identity' for a name that another host has, and for a step that takes longer than a minute; its message names the step.
+ * Registers the Node of this host's first agent with the bootstrap token, waits for the host's range of pods, and requests a certificate
+ * for the host's proxy. The agent starts when the network exists, and requests a certificate for the same Node again. Throws AgentError
+ * 'Identity' for a name that another host uses, and for a step that takes longer than a minute; the message names the step.
  */
 export async function joinHost(options: JoinOptions, signal: AbortSignal): Promise<JoinedHost> {
   const { config, engine, clock, random, logger } = options;
@@ -84,7 +84,7 @@ async function registerNode(client: ObjectClient, name: string, engine: string, 
   );
 }
 
-/** Waits for the range of pods that the controller manager assigns to a Node. Throws AgentError 'Identity' where it has none in time. */
+/** Waits for the range of pods that the controller manager assigns to a Node. Throws AgentError 'Identity' on timeout. */
 export function podRangeOf(
   { client, node, clock }: { readonly client: Pick<ObjectClient, 'get'>; readonly node: string; readonly clock: Clock },
   signal: AbortSignal,
@@ -100,7 +100,7 @@ export function podRangeOf(
   return inTime({ failure, clock }, read, signal);
 }
 
-/** Gives the work a limit of its own. After it, the failure of the work is reported as `failure`. */
+/** Runs a step with its own time limit. A failure after the limit is reported as `failure`. */
 async function inTime<T>(
   { failure, clock }: { readonly failure: string; readonly clock: Clock },
   work: (signal: AbortSignal) => Promise<T>,

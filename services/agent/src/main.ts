@@ -1,25 +1,25 @@
 /**
- * The agent makes one node of the cluster: it runs the pods that are bound to its Node as containers of a Docker engine.
- * It does the kubelet's work; the control plane and kubectl are its users. Folders, from the lowest layer:
+ * The agent makes one node of the cluster: it runs the pods that are bound to its Node as containers of a Docker engine. It does the
+ * kubelet's work; the control plane and kubectl use it. Folders, from the lowest layer:
  *
  * - `runtime`: the port to a container runtime, labels, errors. `docker` and `hollow` (in memory) implement it
- * - `files`: files and folders that may be gone, or that a pod may change meanwhile
- * - `spec`: a pod's spec as the runtime takes it, one file per group of fields
- * - `sources`: what is read from the API: pods, ConfigMaps, Secrets, tokens
- * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it
+ * - `files`: files and folders that may not exist, or that a pod may change at the same time
+ * - `spec`: translates a pod's spec for the runtime, one file per group of fields
+ * - `sources`: data from the API: pods, ConfigMaps, Secrets, tokens
+ * - `mounts`: opens paths in volumes without following links, and mounts them where the engine sees them
  * - `probes`, `volumes`: one file per type of probe and of volume
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
- * - `eviction`: what the node is short of, and which pods it evicts
+ * - `eviction`: node pressure, and which pods the node evicts
  * - `images`: pulls, credentials of pulled images, removal of unused images
  * - `static-pods`: static pods, and their mirrors in the API
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
- * - `forwarders`: containers that lead from the host's loopback to load balancers, on Docker Desktop
- * - `logs`, `usage`, `streams`: what API servers ask of a node: logs, what its containers use, exec, attach and port-forward
+ * - `forwarders`: containers that forward ports of the host's loopback to load balancers, on Docker Desktop
+ * - `logs`, `usage`, `streams`: requests of API servers to a node: logs, usage of containers, exec, attach and port-forward
  * - `endpoints`: the kubelet's HTTP endpoints, which tools use through the node's proxy
  *
- * The files beside this one wire them together, in the order of `start` of `agent.ts`.
+ * The files beside this one connect them, in the order of `start` in `agent.ts`.
  */
 import { Activities, systemClock, systemRandom } from '@gantry/base';
 import { createLogger, createMetrics, eventLoopWatch, type GroupOutcome, runGroup, runMain } from '@gantry/service';
@@ -29,7 +29,7 @@ import { readAgentConfig, readJoinConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
 import { joinHost } from './join-host.ts';
 
-/** For the engine, and for each step of `joinHost`, which has a limit of its own. */
+/** The time limit for the engine and all steps of `joinHost`, each of which has its own limit. */
 const JOIN_MS = 300_000;
 
 await runMain(async () => {
@@ -63,7 +63,7 @@ await runMain(async () => {
   );
 });
 
-/** `join`: registers this host and prints what it got, as one line of JSON. */
+/** `join`: registers this host and prints the result as one line of JSON. */
 async function runJoin(): Promise<GroupOutcome> {
   const config = readJoinConfig();
   const logger = createLogger({ service: 'join', level: config.logLevel });

@@ -1,4 +1,4 @@
-/** What runs until its signal is aborted. */
+/** Work that runs until its signal is aborted. */
 export type Part = (signal: AbortSignal) => Promise<void>;
 
 /** Runs parts until the first one fails or `signal` is aborted; then aborts the others and waits for them. */

@@ -23,35 +23,36 @@ export interface ForwarderKeeperOptions {
   readonly cluster: string;
   readonly network: string;
   readonly podCidr: string;
-  /** The id of the image of forwarders; undefined where none are wanted: those that are left are removed. */
+  /** The id of the forwarders' image; undefined if no forwarders are wanted, and existing ones are removed. */
   readonly image: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** Forwarders that others removed or stopped are missed after this time; a port that was in use is tried again then. */
+/** How often to look for forwarders that others removed or stopped, and to retry ports that were in use. */
 const LOOK_EVERY_MS = 10_000;
 const RETRY = { initialMs: 1000, maxMs: 30_000 };
 
 /**
- * Keeps a container for each Service of type LoadBalancer that leads from its ports on the loopback of the engine's host to the address of
- * its load balancer: for hosts whose programs do not reach that address, as on Docker Desktop. One agent of a host does so at a time.
+ * Keeps a forwarder for each Service of type LoadBalancer. The container forwards the Service's ports on the loopback of the engine's
+ * host to the address of its load balancer, for hosts whose programs cannot reach that address, as on Docker Desktop. One agent per host
+ * does this at a time.
  */
 export class ForwarderKeeper {
   readonly #options: ForwarderKeeperOptions;
-  /** What was wanted at the last look, and when it was, monotonic. */
+  /** What was wanted at the last look, and its time on the monotonic clock. */
   #looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
-  /** Forwarders whose ports could not be had, with the time until when they are not tried again. */
+  /** Forwarders whose ports were in use, with the time of the next attempt. */
   readonly #refused = new Map<string, number>();
-  /** Services beyond the bounds that were reported. */
+  /** Reported Services that exceed the limits. */
   #omitted: ReadonlySet<string> = new Set();
 
   constructor(options: ForwarderKeeperOptions) {
     this.#options = options;
   }
 
-  /** Keeps them until the signal is aborted; they stay then, for the next agent that leads. */
+  /** Keeps the forwarders until the signal is aborted. They stay then, for the next agent that leads. */
   async lead(signal: AbortSignal): Promise<void> {
     const { services, clock, random, logger, image } = this.#options;
     this.#looked = { hashes: '', atMs: Number.NEGATIVE_INFINITY };
@@ -76,7 +77,7 @@ export class ForwarderKeeper {
     this.#reportOmitted(found.omitted);
     const hashes = found.wanted.map((forwarder) => keyOf(forwarder)).join();
     const nowMs = clock.monotonicMs();
-    // Services change often, and the engine is asked for what concerns forwarders alone.
+    // Services change often. Ask the engine only about changes that concern forwarders.
     if (hashes === this.#looked.hashes && nowMs - this.#looked.atMs < LOOK_EVERY_MS) return;
     this.#looked = { hashes, atMs: nowMs };
     for (const [key, untilMs] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(key);
@@ -87,7 +88,7 @@ export class ForwarderKeeper {
     }
   }
 
-  /** At the Service's own numbers; where the host has one of them no more, at its node ports. */
+  /** Uses the Service's own port numbers, or its node ports if one of these numbers is in use on the host. */
   async #start(forwarder: WantedForwarder, signal: AbortSignal): Promise<void> {
     const { events, clock, logger } = this.#options;
     const { service, ports, nodePorts } = forwarder;
@@ -103,7 +104,7 @@ export class ForwarderKeeper {
     events.event(service, 'Warning', 'ForwarderFailed', `${describe(ports)}: ${failure}; ${outcome}`);
   }
 
-  /** Why the host refuses it; undefined when it runs. */
+  /** Why the host refuses the forwarder; undefined when it runs. */
   async #attempt(
     { service, uid, hash, target }: WantedForwarder,
     ports: readonly ForwardedPort[],
@@ -142,10 +143,10 @@ function describe(ports: readonly ForwardedPort[]): string {
   return `127.0.0.1 (${ports.map(({ hostPort, protocol }) => `${hostPort}/${protocol}`).join(', ')})`;
 }
 
-/** Where forwarders publish their ports: an address of the host's loopback that all systems have. */
+/** The host address of published ports: the loopback address that all systems have. */
 export const LOOPBACK = '127.0.0.1';
 
-/** Whether load balancers are forwarded from the host's loopback. The host of Docker Desktop runs its engine in a virtual machine. */
+/** Whether load balancers are forwarded from the host's loopback. On Docker Desktop, the engine runs in a virtual machine. */
 export function isForwarding(setting: 'auto' | 'on' | 'off', { os }: Pick<EngineInfo, 'os'>): boolean {
   return setting === 'auto' ? os === 'Docker Desktop' : setting === 'on';
 }

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { type AddressRange, formatIpv4, isWithin, podAddresses, type Service } from '@gantry/objects';
 import type { ForwardedPort, ForwarderState } from '../runtime/forwarders.ts';
 
-/** Each forwarder is a container of the host, and takes ports of its loopback. */
+/** The limit per host. Each forwarder is a container and uses ports of the host's loopback. */
 export const MAX_FORWARDERS = 100;
-/** Of one namespace. */
+/** The limit per namespace. */
 export const MAX_NAMESPACE_FORWARDERS = 20;
-/** Each port of one is a process of the engine. */
+/** The limit per forwarder. Each port needs a process of the engine. */
 export const MAX_FORWARDED_PORTS = 20;
 
-/** A forwarder that a Service is to have. */
+/** A forwarder that a Service needs. */
 export interface WantedForwarder {
   readonly service: Service;
   readonly uid: string;
   readonly hash: string;
   readonly target: string;
-  /** At the Service's own numbers. */
+  /** With the Service's own port numbers. */
   readonly ports: readonly ForwardedPort[];
-  /** At its node ports, for where its own numbers are in use on the host. Empty where a port has none. */
+  /** With its node ports, used when its own numbers are in use on the host. Empty when a port has no node port. */
   readonly nodePorts: readonly ForwardedPort[];
 }
 
-/** What Services want, and those that are beyond the bounds. */
+/** The forwarders that Services need, and the Services that exceed the limits. */
 export interface WantedForwarders {
   readonly wanted: readonly WantedForwarder[];
   readonly omitted: readonly Service[];
@@ -31,7 +31,9 @@ export type ForwarderAction =
   | { readonly kind: 'remove'; readonly id: string }
   | { readonly kind: 'start'; readonly forwarder: WantedForwarder };
 
-/** Which forwarders Services want, the oldest Services first. `image` is what their containers are made of: another one is another container. */
+/**
+ * The forwarders that Services need, oldest Services first. `image` is the image of their containers; another image needs new containers.
+ */
 export function wantedForwarders(services: readonly Service[], podCidr: string, image: string): WantedForwarders {
   const range = podAddresses(podCidr)?.loadBalancers;
   const wanted: WantedForwarder[] = [];
@@ -56,13 +58,13 @@ export function wantedForwarders(services: readonly Service[], podCidr: string, 
   return { wanted, omitted };
 }
 
-/** The addresses of a network's pods, which do not use forwarders, as nft writes them. */
+/** The addresses of a network's pods as an nft range. Pods must not use forwarders. */
 export function podsOf(podCidr: string): string {
   const { pods, enginePods } = podAddresses(podCidr) ?? {};
   return `${formatIpv4(pods?.first ?? 0)}-${formatIpv4(enginePods?.last ?? 0)}`;
 }
 
-/** Removals come first: they free ports of the host. Services in `refused` have been tried lately. */
+/** Removals come first, since they free ports of the host. Forwarders in `refused` have failed recently and are not started. */
 export function planForwarders(
   { wanted }: Pick<WantedForwarders, 'wanted'>,
   present: readonly ForwarderState[],
@@ -81,14 +83,14 @@ export function planForwarders(
   return [...removals, ...starts];
 }
 
-/** The address that the host has for a Service's load balancer. */
+/** The host's address of a Service's load balancer. */
 function targetOf({ metadata, spec, status }: Service, range: AddressRange): string | undefined {
   if (metadata.deletionTimestamp !== undefined || spec?.type !== 'LoadBalancer') return undefined;
   const ingress = status?.loadBalancer?.ingress ?? [];
   return ingress.find(({ ip = '', ipMode }) => ipMode === 'VIP' && isWithin(range, ip))?.ip;
 }
 
-/** The engine publishes TCP and UDP of all kinds of hosts, and no SCTP. */
+/** The engine publishes TCP and UDP ports on all kinds of hosts, but not SCTP. */
 function forwardedPorts({ spec }: Service, host: 'port' | 'nodePort'): readonly ForwardedPort[] {
   const ports = (spec?.ports ?? []).flatMap((one): readonly ForwardedPort[] => {
     const protocol = one.protocol === undefined || one.protocol === 'TCP' ? 'tcp' : one.protocol === 'UDP' ? 'udp' : '';

@@ -17,7 +17,7 @@ import { connect } from 'node:net';
 import { probeLookup } from './probe-types/probe-host.ts';
 import { httpGetProbe } from './probe-types/http-request.ts';
 
-/** Opens a TCP connection: a connection is success. */
+/** Opens a TCP connection. An established connection is a success. */
 const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...target }, signal) => {
   const host = action.host || target.address;
   const guard = host === target.address ? undefined : probeLookup(target);
@@ -35,7 +35,7 @@ const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...tar
   });
 });
 
-/** Runs a command in the container: exit code 0 is success. */
+/** Runs a command in the container. Exit code 0 is a success. */
 const execProbe = defineProbeType('exec', async (action, { container, containers, containerId }, signal) => {
   const literals = new Map((container.env ?? []).map(({ name, value = '' }) => [name, value]));
   const command = (action.command ?? []).map((text) => expand(text, literals));
@@ -49,10 +49,10 @@ const execProbe = defineProbeType('exec', async (action, { container, containers
   return outcome;
 });
 
-/** A new probe type is a file in `probe-types/` and a line here. */
+/** To add a probe type, add a file to `probe-types/` and a line here. */
 const PROBE_TYPES: readonly ProbeType[] = [execProbe, httpGetProbe, tcpSocketProbe, grpcProbe];
 
-/** Runs a probe once; `signal` is its timeout. Never rejects: an error is a failure with kubelet's kind of message. */
+/** Runs a probe once; `signal` is its timeout. Never rejects: an error is a failure with a message like the kubelet's. */
 export async function performProbe(
   probe: Probe,
   target: ProbeTarget,

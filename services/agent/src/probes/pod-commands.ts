@@ -1,15 +1,15 @@
-/** Lets so many pieces of work run at once; the others wait in order. */
+/** Runs a limited number of pieces of work at once; the others wait in order. */
 export interface Turns {
   use<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** Bounds the commands of probes that run at once: each costs the engine much more than a connection does. */
+/** Limits how many probe commands run at once. A command costs the engine much more than a connection. */
 export interface CommandLimits {
-  /** Of the node, commands that began within the last second: the work of the engine is at a command's begin and end. */
+  /** Limits the commands of the node that began within the last second, because the engine mainly works at a command's begin and end. */
   readonly begins: Turns;
-  /** Of the node, commands that have run for up to half a minute: on a slow engine no more pile up than that. */
+  /** Limits the running commands of the node; those older than 30 s do not count. On a slow engine, no more can pile up. */
   readonly node: Turns;
-  /** Of one pod, all commands that run, however long: so those of a node are bounded by its pods. */
+  /** Limits the running commands of one pod, however long they run. So the number of pods limits the total of the node. */
   readonly ofPod: () => Turns;
 }
 
@@ -23,7 +23,7 @@ export class PodCommands {
     this.#pod = limits.ofPod();
   }
 
-  /** Runs a command when its turn comes, first in its pod: what waits there takes no place of other pods. */
+  /** Runs a command when it gets its turns, first in its pod. While it waits there, it does not block other pods. */
   async run<T>(command: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { begins, node } = this.#limits;
     const begin = () => begins.use(command, signal);

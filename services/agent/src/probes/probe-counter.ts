@@ -1,20 +1,20 @@
 import type { Container, Probe } from '@gantry/objects';
 
-/** What a probe decides. */
+/** The purpose of a probe. */
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
-/** The results of one probe of a container so far. */
+/** The results of a container's probe so far. */
 export interface ProbeCount {
   readonly result: 'passing' | 'failing' | 'unknown';
-  /** How many times in a row the last outcome came. */
+  /** How many times in a row the last outcome occurred. */
   readonly streak: number;
   readonly last: 'success' | 'failure' | 'none';
 }
 
-/** The count of a probe that has not run. */
+/** The count of a probe that has not run yet. */
 export const NO_COUNT: ProbeCount = { result: 'unknown', streak: 0, last: 'none' };
 
-/** The count after one more outcome: the result changes when a threshold of equal outcomes in a row is reached. */
+/** The count after one more outcome. The result changes when enough equal outcomes in a row have reached the threshold. */
 export function countProbe(probe: Probe, count: ProbeCount, outcome: 'success' | 'failure'): ProbeCount {
   const streak = count.last === outcome ? count.streak + 1 : 1;
   const threshold = outcome === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
@@ -25,11 +25,11 @@ export function countProbe(probe: Probe, count: ProbeCount, outcome: 'success' |
 /** The counts of one container's probes. */
 export type ProbeCounts = Readonly<Record<ProbeKind, ProbeCount>>;
 
-/** What the counts of a container's probes mean for it. */
+/** The conclusions from a container's probes. */
 export interface ProbeJudgement {
   readonly started: boolean;
   readonly ready: boolean;
-  /** Which probe failed, so that the container must be restarted. */
+  /** The failed probe because of which the container must be restarted. */
   readonly failed?: 'liveness' | 'startup';
 }
 
@@ -38,7 +38,7 @@ export interface ProbeFindings extends ProbeJudgement {
   readonly containerId: string;
 }
 
-/** Judges a container by its probes. Without a startup or readiness probe it counts as started or ready. */
+/** Judges a container by its probes. Without a startup or readiness probe, it counts as started or ready. */
 export function judgeProbes(container: Container, counts: ProbeCounts): ProbeJudgement {
   const started = container.startupProbe === undefined || counts.startup.result === 'passing';
   const ready = started && (container.readinessProbe === undefined || counts.readiness.result === 'passing');
@@ -47,7 +47,7 @@ export function judgeProbes(container: Container, counts: ProbeCounts): ProbeJud
   return { started, ready };
 }
 
-/** Whether a probe of a container runs now: before the startup probe has passed, no other one runs. */
+/** Whether a probe of a container runs now. Until the startup probe has passed, no other probe runs. */
 export function runsNow(container: Container, kind: ProbeKind, counts: ProbeCounts): boolean {
   const isStarted = container.startupProbe === undefined || counts.startup.result === 'passing';
   return kind === 'startup' ? !isStarted : isStarted;

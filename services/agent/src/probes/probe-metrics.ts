@@ -1,22 +1,22 @@
 import type { PodIdentity } from '../runtime/labels.ts';
 import type { ProbeKind } from './probe-counter.ts';
 
-/** The bounds of the groups of durations, in seconds: those of Prometheus' clients. */
+/** Upper bounds of the histogram of durations, in seconds: the defaults of Prometheus' clients. */
 export const DURATION_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What one probe of a container has found so far. */
+/** The totals of one probe of a container. */
 export interface ProbeTotals {
   readonly pod: PodIdentity;
   readonly container: string;
   readonly kind: ProbeKind;
   readonly successes: number;
   readonly failures: number;
-  /** Of successes: how many took at most as long as each bound, and the sum of all, in seconds. */
+  /** For successes: how many took at most each bound, and the sum of their durations in seconds. */
   readonly within: readonly number[];
   readonly seconds: number;
 }
 
-/** Counts the outcomes of probes, by pod, as long as the pod is probed: containers that start again count on. */
+/** Counts the outcomes of probes by pod, as long as the pod is probed. Counts continue when a container restarts. */
 export class ProbeMetrics {
   readonly #pods = new Map<string, Map<string, ProbeTotals>>();
 
@@ -33,7 +33,7 @@ export class ProbeMetrics {
     ofPod.set(key, after(before, outcome));
   }
 
-  /** A pod that is probed no more has no totals. */
+  /** Removes the totals of a pod that is no longer probed. */
   forget(podUid: string): void {
     this.#pods.delete(podUid);
   }

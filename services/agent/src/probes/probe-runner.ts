@@ -16,15 +16,15 @@ import type { ProbeMetrics } from './probe-metrics.ts';
 import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
-/** A running container whose probes are due. */
+/** A running container to probe. */
 export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
 }
 
-/** What a probe found, and after how long. */
+/** The outcome of a probe and its duration. */
 export type TimedOutcome = ProbeOutcome & { readonly seconds: number };
 
-/** What the probes of all pods of a node share. */
+/** Shared by the probes of all pods of a node. */
 export interface ProbeTools {
   readonly timers: TimerWheel;
   readonly commands: CommandLimits;
@@ -37,24 +37,24 @@ export interface ProbeRunnerOptions extends Omit<ProbeTools, 'metrics'> {
   readonly random: Random;
   /** Called when the findings of a container have changed. */
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
-  /** After each probe, with the time that it took. */
+  /** Called after each probe, with its duration. */
   readonly onOutcome: (container: string, kind: ProbeKind, outcome: TimedOutcome) => void;
   readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
-  /** A probe that passed has something to say. */
+  /** Called when a successful probe has a warning. */
   readonly onWarning: (container: string, kind: ProbeKind, message: string) => void;
 }
 
 interface Probed {
   readonly containerId: string;
   readonly abort: AbortController;
-  /** Ends the probes that would restart the container. */
+  /** Ends the probes that could restart the container. */
   readonly ending: AbortController;
   readonly counts: Record<ProbeKind, ProbeCount>;
-  /** The findings that were reported last. */
+  /** The last reported findings. */
   reported: string;
 }
 
-/** Runs the probes of one pod's running containers, each at its own pace. */
+/** Runs the probes of one pod's running containers, each with its own period. */
 export class ProbeRunner {
   readonly #options: ProbeRunnerOptions;
   readonly #probed = new Map<string, Probed>();
@@ -66,8 +66,8 @@ export class ProbeRunner {
   }
 
   /**
-   * Starts the probes of new containers and stops those of containers that do not run any more. In an ending pod no probe starts, and
-   * only readiness goes on, as in kubelet: a restart is out of the question, but endpoints still have to know.
+   * Starts the probes of new containers, and stops those of containers that no longer run. In an ending pod, no probe starts and only
+   * readiness continues, as in the kubelet: containers are not restarted, but endpoints still need their readiness.
    */
   sync(running: readonly ProbedContainer[], mode: 'running' | 'ending', signal: AbortSignal): void {
     const wanted = new Map(running.map((target) => [target.container.name, target]));
@@ -104,7 +104,7 @@ export class ProbeRunner {
     this.#probed.set(container.name, probed);
     for (const [kind, probe] of probes) {
       const end = AbortSignal.any([signal, abort.signal, ...(kind === 'readiness' ? [] : [ending.signal])]);
-      // `performProbe` never rejects: what fails without an abort is a defect of our own, which must not end a probe unseen.
+      // `performProbe` never rejects, so a failure without an abort is a bug. Report it instead of silently ending the probe.
       this.#loop(kind, probe, target, probed, end).catch((error: unknown) => {
         if (!end.aborted) this.#options.onWarning(container.name, kind, `the probe has ended: ${errorMessage(error)}`);
       });
@@ -121,7 +121,7 @@ export class ProbeRunner {
     const { clock, random, timers, onOutcome, onFailure, onWarning } = this.#options;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const firstAt = target.startedAt + (probe.initialDelaySeconds ?? 0) * 1000;
-    // After an agent's restart the probes of a node's old containers spread over their period.
+    // After an agent's restart, the first probes of existing containers are spread over up to two seconds.
     const isOld = clock.now() - target.startedAt > periodMs;
     await timers.wait(isOld ? random() * Math.min(periodMs, 2_000) : firstAt - clock.now(), signal);
     while (!signal.aborted) {
@@ -133,10 +133,10 @@ export class ProbeRunner {
         else if (outcome.warning !== undefined) onWarning(target.container.name, kind, outcome.warning);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
         this.#report(target.container, probed);
-        // It has its answer: the container is stopped.
+        // The result is final: the container will be stopped.
         if (kind !== 'readiness' && probed.counts[kind].result === 'failing') return;
       } else if (kind === 'startup') return;
-      // A probe that waits for the startup probe runs soon after that has passed.
+      // A probe that waits for the startup probe should run soon after that has passed.
       const waits = !runsNow(target.container, kind, probed.counts) && kind !== 'startup';
       await timers.wait(waits ? Math.min(periodMs, 1_000) : periodMs, signal);
     }
@@ -150,7 +150,7 @@ export class ProbeRunner {
       const outcome = await performProbe(probe, target, containers, deadline);
       return { ...outcome, seconds: (clock.monotonicMs() - startedMs) / 1000 };
     };
-    // The time that a command waits for its turn is no part of its timeout.
+    // A command's wait for its turn does not count towards its timeout.
     return await (probe.exec === undefined ? run() : this.#commands.run(run, signal));
   }
 

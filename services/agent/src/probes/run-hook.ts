@@ -4,15 +4,15 @@ import { AgentError } from '../runtime/agent-error.ts';
 import { httpGet, httpTargetOf } from './probe-types/http-request.ts';
 import type { ProbeContext } from './probe-types/probe-type.ts';
 
-/** A container whose hook runs, and the means to reach it. */
+/** A container with a hook, and the runtime for reaching it. */
 export interface HookTarget extends ProbeContext {
   /** `NAME_NAMESPACE(UID)` of its pod, for messages. */
   readonly pod: string;
 }
 
 /**
- * Runs a hook of a container's lifecycle to its end, as kubelet does: a command must succeed, a request must be answered with any
- * status, and a TCP connection is no hook. AgentError 'PostStartHookError' with kubelet's message.
+ * Runs a lifecycle hook to its end, like the kubelet: a command must succeed, and an HTTP request must get a response with any status.
+ * TCP hooks are not supported. AgentError 'PostStartHookError' with the kubelet's message.
  */
 export async function runHook(
   handler: LifecycleHandler,
@@ -45,7 +45,7 @@ export async function runHook(
   throw failed(`Cannot run handler: invalid handler: ${JSON.stringify(handler)}`);
 }
 
-/** A server that answers HTTPS with HTTP is asked again over HTTP, without credentials. */
+/** If a server responds to HTTPS with plain HTTP, the request is repeated over HTTP without credentials. */
 async function request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
   try {
     await httpGet(httpTargetOf(action, target), action, target, 'kube-lifecycle/1.36', signal);
@@ -58,7 +58,7 @@ async function request(action: HTTPGetAction, target: HookTarget, signal: AbortS
   }
 }
 
-/** How a TLS handshake with a server of plain HTTP ends. */
+/** Errors of a TLS handshake with a plain HTTP server. */
 const PLAIN_HTTP: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

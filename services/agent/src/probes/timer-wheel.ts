@@ -1,15 +1,15 @@
 import type { Clock } from '@gantry/base';
 
-/** What is due within this time is woken together. */
+/** Waits that end within the same interval are woken together. */
 const TICK_MS = 100;
 
 /**
- * Waits for many loops with one timer: those of a tick are woken together, and without waiters there is no timer. A thousand probes
- * cost at most ten wake-ups a second.
+ * Lets many loops wait with a single timer. Waiters of the same tick are woken together, and there is no timer without waiters. So a
+ * thousand probes cause at most ten wake-ups per second.
  */
 export class TimerWheel {
   readonly #clock: Clock;
-  /** By the tick at which they are woken. */
+  /** Waiters by the tick at which they are woken. */
   readonly #waiting = new Map<number, Set<() => void>>();
   #armed: { readonly tick: number; readonly cancel: () => void } | undefined;
 
@@ -17,7 +17,7 @@ export class TimerWheel {
     this.#clock = clock;
   }
 
-  /** Resolves after `delayMs`, up to a tenth of a second late; at once for none. Rejects when `signal` is aborted. */
+  /** Resolves after `delayMs`, up to 100 ms late; immediately for 0 or less. Rejects when `signal` is aborted. */
   async wait(delayMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (delayMs <= 0) return;

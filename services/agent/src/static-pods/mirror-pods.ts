@@ -7,7 +7,7 @@ import { type MirrorAction, mirrorOf, planMirrors } from './plan-mirrors.ts';
 
 const RETRY = { initialMs: 500, maxMs: 30_000 };
 
-/** Says which pods still have something in the engine, and when one has ended. */
+/** Reports which pods still exist in the engine, and when a pod has ended. */
 export interface ActivePods {
   isActive(uid: string): boolean;
   onEnded(listener: (uid: string) => void): () => void;
@@ -23,7 +23,7 @@ export interface MirrorPodsOptions {
   readonly logger: Logger;
 }
 
-/** Keeps a mirror in the API for each static pod of a node. The pods run whether or not that succeeds. */
+/** Keeps a mirror pod in the API for each static pod of a node. The static pods run even if that fails. */
 export class MirrorPods {
   readonly #options: MirrorPodsOptions;
 
@@ -31,21 +31,21 @@ export class MirrorPods {
     this.#options = options;
   }
 
-  /** Works until `signal` is aborted. Needs the Node's object. */
+  /** Works until `signal` is aborted. Needs the Node object. */
   async run(signal: AbortSignal): Promise<void> {
     const { pods, active, clock, random } = this.#options;
     await new ControlLoop({
       subscribe: (notify) => [pods.subscribe(notify), active.onEnded(notify)],
       round: () => this.#reconcile(signal),
       retry: RETRY,
-      // Each failure has been logged with its pod.
+      // Each failure was already logged with its pod.
       onError: () => undefined,
       clock,
       random,
     }).run(signal);
   }
 
-  /** A failure for one pod does not keep the others waiting. Throws the first failure. */
+  /** Continues with other pods after a failure, and then throws the first failure. */
   async #reconcile(signal: AbortSignal): Promise<void> {
     const { pods, active, logger } = this.#options;
     const actions = planMirrors(pods.statics(), pods.mirrors(), (uid) => active.isActive(uid));
@@ -54,7 +54,7 @@ export class MirrorPods {
     );
     const failures: unknown[] = [];
     for (const action of actions) {
-      // Its place is taken until the watch shows that the one before is gone.
+      // The name is taken until the watch shows that the earlier mirror is gone.
       if (action.kind === 'create' && deleted.has(formatKey(keyOf(action.pod)))) continue;
       try {
         await this.#perform(action, signal);

@@ -2,21 +2,21 @@ import { equalJson, formatKey, keyOf, type Pod, type PodStatus } from '@gantry/o
 import type { PodSource, PodView } from '../sources/pod-source.ts';
 import { HASH_ANNOTATION, isMirrorOf, isMirrorPod, isStaticUid } from '../spec/static-pod.ts';
 
-/** The objects of the API to which the status of pods is written. */
+/** The API objects to which the status of pods is written. */
 export type PodRecords = Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
 
 /**
- * All pods of a node, as its workers see them: those of the API, and static pods, under their own uids. Mirrors are no pods here: the
- * status of a static pod is that of its mirror, and without one what was reported last.
+ * All pods of a node as its workers see them: the pods of the API, and static pods under their own uids. Mirror pods are not listed. The
+ * status of a static pod comes from its mirror, or without a mirror from the last report.
  */
 export class NodePodView implements PodView {
   readonly #source: PodSource;
-  /** By uid, as the files have them. Undefined until the folder was read. */
+  /** Static pods by uid, as in their files. Undefined until the folder was read. */
   #files: ReadonlyMap<string, Pod> | undefined;
-  /** By uid, with their status. */
+  /** Static pods with their status, by uid. */
   readonly #shown = new Map<string, Pod>();
   readonly #reported = new Map<string, PodStatus>();
-  /** By their own uids. */
+  /** Mirror pods by their own uids. */
   readonly #mirrors = new Map<string, Pod>();
   readonly #listeners = new Set<(uid: string) => void>();
 
@@ -25,7 +25,7 @@ export class NodePodView implements PodView {
     source.subscribe((uid) => this.#follow(uid));
   }
 
-  /** False for static pods until their folder has been read: until then a missing pod may still exist. */
+  /** False for static pods until their folder was read: until then a missing pod may still exist. */
   knows(uid: string): boolean {
     return this.#files !== undefined || !isStaticUid(uid);
   }
@@ -44,7 +44,7 @@ export class NodePodView implements PodView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The static pods, and the mirrors that the API has for this node. */
+  /** The static pods with their status. */
   statics(): readonly Pod[] {
     return [...this.#shown.values()];
   }
@@ -53,12 +53,12 @@ export class NodePodView implements PodView {
     return [...this.#mirrors.values()];
   }
 
-  /** Where the API shows a pod: the uid of its object. */
+  /** The uid of the API object that shows a pod. */
   recordUid(uid: string): string {
     return this.#recordOf(uid)?.metadata.uid ?? uid;
   }
 
-  /** The pod that an object of the API shows: of a mirror, the static pod, if it mirrors exactly that. */
+  /** The uid of the pod that an API object shows. For a mirror pod: the static pod, if the mirror matches it. */
   podUid(recordUid: string): string {
     const mirror = this.#mirrors.get(recordUid);
     const shown = this.#shown.get(mirror?.metadata.annotations?.[HASH_ANNOTATION] ?? '');
@@ -67,7 +67,7 @@ export class NodePodView implements PodView {
       : recordUid;
   }
 
-  /** What status reports are written to. */
+  /** The objects to which status reports are written. */
   records(): PodRecords {
     return {
       get: (uid) => this.#recordOf(uid),
@@ -76,14 +76,14 @@ export class NodePodView implements PodView {
     };
   }
 
-  /** Takes the status that was reported of a pod. It stands for that of a mirror while there is none. */
+  /** Remembers the reported status of a static pod. It is used while the pod has no mirror. */
   remember(uid: string, status: PodStatus): void {
     if (!this.#shown.has(uid) || equalJson(this.#reported.get(uid), status)) return;
     this.#reported.set(uid, status);
     if (this.#show(uid)) this.#notify(uid);
   }
 
-  /** Takes the pods that the files have now. */
+  /** Replaces the static pods by those in the files now. */
   replaceFiles(pods: readonly Pod[]): void {
     const before = this.#files ?? new Map<string, Pod>();
     const files = new Map(pods.map((pod) => [pod.metadata.uid ?? '', pod]));
@@ -113,7 +113,7 @@ export class NodePodView implements PodView {
     );
   }
 
-  /** Brings what is shown of a static pod up to date. Says whether it has changed. */
+  /** Updates the view of a static pod. Returns whether it has changed. */
   #show(uid: string): boolean {
     const pod = this.#files?.get(uid);
     if (pod === undefined) return this.#shown.delete(uid);

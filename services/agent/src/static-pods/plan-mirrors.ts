@@ -1,16 +1,16 @@
 import { formatKey, keyOf, MIRROR_ANNOTATION, type OwnerReference, type Pod } from '@gantry/objects';
 import { HASH_ANNOTATION, isMirrorOf } from '../spec/static-pod.ts';
 
-/** One write that makes the API show the static pods of a node. */
+/** A write that updates the mirror pods of a node. */
 export type MirrorAction =
   | { readonly kind: 'create'; readonly pod: Pod }
   /** The mirror, and no other pod of its name. */
   | { readonly kind: 'delete'; readonly mirror: Pod };
 
 /**
- * The writes by which every static pod gets a mirror (kubelet's tryReconcileMirrorPods): one that is being deleted, or that shows an
- * earlier file, makes room for the next. One of a pod without a file goes when the pod has ended: `isActive` says of a uid whether
- * it has not.
+ * The writes that give every static pod a mirror, like the kubelet's tryReconcileMirrorPods. A mirror that is being deleted, or that
+ * shows an earlier content of the file, is replaced. The mirror of a pod without a file is deleted once the pod has ended; `isActive`
+ * returns whether a pod has not ended yet.
  */
 export function planMirrors(
   statics: readonly Pod[],
@@ -31,7 +31,7 @@ export function planMirrors(
   return [...actions, ...[...names.values()].map((pod) => ({ kind: 'create' as const, pod }))];
 }
 
-/** The object that shows a static pod, owned by its Node. */
+/** The mirror pod of a static pod, owned by its Node. */
 export function mirrorOf({ apiVersion, kind, metadata, spec }: Pod, node: { name: string; uid: string }): Pod {
   const { name, namespace, labels, annotations } = metadata;
   const owner: OwnerReference = { apiVersion: 'v1', kind: 'Node', ...node, controller: true };

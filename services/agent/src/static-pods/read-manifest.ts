@@ -4,38 +4,38 @@ import { apiReferenceOf, formatFieldError, type KubeObject, MIRROR_ANNOTATION, t
 import { AgentError } from '../runtime/agent-error.ts';
 import { HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION } from '../spec/static-pod.ts';
 
-/** Where a manifest stands. */
+/** The source of a manifest. */
 export interface ManifestPlace {
   readonly node: string;
   readonly path: string;
-  /** When it was read. */
+  /** When the file was read. */
   readonly now: Instant;
 }
 
-/** A pod out of a file, and what was left out of it. */
+/** A pod from a file, and warnings about ignored parts. */
 export interface ManifestPod {
   readonly pod: Pod;
   readonly warnings: readonly string[];
 }
 
-/** Of a uid, in hexadecimal digits. */
+/** The number of hexadecimal digits of a uid. */
 const UID_DIGITS = 32;
 const ANY_TAINT_THAT_EVICTS = { operator: 'Exists', effect: 'NoExecute' } as const;
 
 /**
- * The static pod of a file, with the defaults and the checks of the API server, as kubelet makes it (pkg/kubelet/config): the node's name is
- * added to its own, it tolerates every taint that evicts, and its uid is a hash of the file, its place and the node. A uid that
- * the file has is no more than a part of the text. AgentError 'InvalidManifest' says what is wrong.
+ * The static pod of a file, with the defaults and checks of the API server, like in the kubelet (pkg/kubelet/config). The node's name is
+ * appended to the pod's name, the pod tolerates every NoExecute taint, and its uid is a hash of the file, its path and the node. A uid in
+ * the file is ignored. AgentError 'InvalidManifest' with the problem.
  */
 export async function readManifest(text: Uint8Array, { node, path, now }: ManifestPlace): Promise<ManifestPod> {
-  // Only agents with such files pay for the rules of all kinds.
+  // Imported on demand, so that only agents with static pods load the rules of all kinds.
   const [{ decodeObject, normaliseShape, validateNew }, { findResource }] = await Promise.all([
     import('@gantry/apimachinery'),
     import('@gantry/kinds'),
   ]);
   const definition = findResource(PODS);
   if (definition === undefined) throw new AgentError('InvalidManifest', 'this agent knows no pods');
-  // JSON is YAML.
+  // JSON is a subset of YAML.
   const mediaType = 'application/yaml';
   const decoded = decoding(() => decodeObject({ bytes: text, mediaType, definition, mode: 'Warn' }));
   const given = decoded.object as Pod;

@@ -9,40 +9,40 @@ import { namesIn, readRegularFile } from '../files/if-there.ts';
 import { readManifest } from './read-manifest.ts';
 import { nodeReference } from '../spec/pod-names.ts';
 
-/** As often as kubelet looks (fileCheckFrequency), beside the changes that the kernel reports. */
+/** The kubelet's interval (fileCheckFrequency), in addition to the changes that the kernel reports. */
 const CHECK_MS = 20_000;
-/** A file that is being written is read when it has been quiet for so long. */
+/** How long to wait after a change, so that a file that is being written is complete. */
 const QUIET_MS = 200;
 const MAX_FILE_BYTES = 10 * 2 ** 20;
 
 export interface StaticFolderOptions {
   readonly folder: string;
   readonly node: string;
-  /** Takes the pods of the folder, each time it was read. */
+  /** Receives the pods of the folder each time it was read. */
   readonly onPods: (pods: readonly Pod[]) => void;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What is asked of the kernel. Throws where it refuses. */
+/** File system calls, replaceable in tests. They throw when the kernel refuses. */
 export interface FolderIo {
   watch(path: string, options: { readonly persistent: false }, listener: () => void): FSWatcher;
   readonly readFile: typeof readRegularFile;
 }
 
-/** What a file was when it was last read; the reason for one that could not be opened. */
+/** The state of a file at its last read: its content, or the reason why it could not be read. */
 interface Known {
   readonly content: Buffer | string;
   readonly pod: Pod | undefined;
 }
 
-/** Errors that are no fault of the file: the agent or its machine is short of something. */
+/** Errors that are not caused by the file: the agent or its machine lacks resources. */
 const SHORTAGES: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
- * The folder of a node's static pods: one pod in each file, but for names that begin with a dot. A file without a valid pod is
- * reported once, as a log line and an Event of the Node, and is no pod.
+ * The folder of a node's static pods, with one pod per file; names that begin with a dot are ignored. A file without a valid pod is
+ * reported once, in the log and as an Event of the Node, and is skipped.
  */
 export class StaticFolder {
   readonly #options: StaticFolderOptions;
@@ -75,7 +75,10 @@ export class StaticFolder {
     }
   }
 
-  /** Undefined where the kernel watches no more, such as at the limit of inotify instances: the folder is then read at intervals. */
+  /**
+   * Undefined when the kernel cannot watch the folder, such as at the limit of inotify instances. The folder is then read only at
+   * intervals.
+   */
   #watch(): FSWatcher | undefined {
     const { folder, logger } = this.#options;
     const warn = (error: unknown) =>
@@ -91,7 +94,7 @@ export class StaticFolder {
     }
   }
 
-  /** Reads the folder once. Rejects when the folder exists and cannot be read; the pods stay as they were. */
+  /** Reads the folder once. Rejects when the folder exists but cannot be read; the pods then stay unchanged. */
   async read(): Promise<void> {
     const { folder, onPods } = this.#options;
     this.#work.clear();
@@ -109,7 +112,7 @@ export class StaticFolder {
     onPods([...pods.values()]);
   }
 
-  /** A pod stays the same object while its file stays the same: workers compare versions by identity. */
+  /** While a file is unchanged, its pod stays the same object: workers compare versions by identity. */
   async #readFile(path: string): Promise<Known | undefined> {
     const content = await this.#contentOf(path);
     if (content === undefined) return undefined;
@@ -121,8 +124,8 @@ export class StaticFolder {
   }
 
   /**
-   * Undefined when the file is gone or not regular. A text is the reason why it cannot be read; the other files are read, as the kubelet
-   * does.
+   * Undefined when the file is gone or not regular. A string is the reason why it cannot be read; like in the kubelet, the other files
+   * are still read.
    */
   async #contentOf(path: string): Promise<Buffer | string | undefined> {
     try {

@@ -52,7 +52,7 @@ const SHARED_MEMORY_BYTES = 64 * 2 ** 20;
 /** The bridge to which the agent connects a sandbox. */
 export interface SandboxBridge {
   readonly name: string;
-  /** Whether the kernel has IPv6, so that it can be switched off. */
+  /** Whether the kernel supports IPv6, so that it can be disabled. */
   readonly kernelIpv6: 'present' | 'absent';
 }
 

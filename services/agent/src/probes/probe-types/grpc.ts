@@ -14,7 +14,9 @@ type HealthClient = Client & {
   ): { cancel(): void };
 };
 
-/** Calls the standard gRPC health service: SERVING is success. As with kubelet, a refused connection is tried until the timeout. */
+/**
+ * Calls the standard gRPC health service; SERVING is a success. Like in the kubelet, a refused connection is retried until the timeout.
+ */
 export const grpcProbe = defineProbeType('grpc', async ({ port, service = '' }, { address }, signal) => {
   const Constructor = makeGenericClientConstructor(serviceDefinition(Health), 'Health');
   const options = { 'grpc.primary_user_agent': 'kube-probe/1.36' };
@@ -47,7 +49,7 @@ function check(client: HealthClient, service: string, signal: AbortSignal): Prom
   });
 }
 
-/** In kubelet's words. */
+/** The kubelet's message. */
 function describe({ code, details }: ServiceError): string {
   return code === status.UNIMPLEMENTED
     ? `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${details}`

@@ -13,7 +13,7 @@ import {
   SUCCESS,
 } from './probe-type.ts';
 
-/** Where a probe or hook sends its request. */
+/** The target of a probe's or hook's request. */
 export interface HttpTarget {
   readonly url: string;
   readonly host: string;
@@ -21,7 +21,7 @@ export interface HttpTarget {
   readonly scheme: 'http' | 'https';
 }
 
-/** The URL that an action names; the pod's own address unless it has a host. */
+/** The URL of an action. Its host defaults to the pod's address. */
 export function httpTargetOf(action: HTTPGetAction, { container, address }: ProbeTarget): HttpTarget {
   const host = action.host === undefined || action.host === '' ? address : action.host;
   const scheme = action.scheme === 'HTTPS' ? 'https' : 'http';
@@ -30,7 +30,7 @@ export function httpTargetOf(action: HTTPGetAction, { container, address }: Prob
   return { url: `${scheme}://${host}:${port}${path.startsWith('/') ? path : `/${path}`}`, host, port, scheme };
 }
 
-/** What came back: its status, where it leads, and the beginning of the body of a redirect. */
+/** The response: its status, its Location, and the beginning of a redirect's body. */
 export interface HttpOutcome {
   readonly code: number;
   readonly location: string | undefined;
@@ -41,8 +41,8 @@ const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 
 /**
- * Sends a GET request. Certificates are not verified, as in Kubernetes. Redirects to the same host are followed; one that leads
- * elsewhere is the outcome. Rejects when there is no response.
+ * Sends a GET request. As in Kubernetes, certificates are not verified. Redirects to the same host are followed; a redirect to another
+ * host is returned as the outcome. Rejects when there is no response.
  */
 export async function httpGet(
   first: HttpTarget,
@@ -109,7 +109,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return read.subarray(0, MAX_BODY_BYTES).toString();
 }
 
-/** Those of the action, over what a client of Kubernetes sends; an empty Accept or User-Agent is left out. */
+/** The headers of a Kubernetes client, overridden by those of the action. An empty Accept or User-Agent is omitted. */
 function headersOf(headers: HTTPGetAction['httpHeaders'], userAgent: string): Record<string, string> {
   const all = new Map([
     ['user-agent', ['User-Agent', userAgent]],
@@ -121,7 +121,7 @@ function headersOf(headers: HTTPGetAction['httpHeaders'], userAgent: string): Re
   return Object.fromEntries(sent.filter(([name, value]) => value !== '' || !/^(accept|user-agent)$/i.test(name)));
 }
 
-/** Requests a URL over HTTP or HTTPS: a status from 200 to 399 is success, with a warning for a redirect to another host. */
+/** Requests a URL over HTTP or HTTPS. A status from 200 to 399 is a success, with a warning for a redirect to another host. */
 export const httpGetProbe = defineProbeType('httpGet', async (action, target, signal): Promise<ProbeOutcome> => {
   const where = httpTargetOf(action, target);
   try {

@@ -5,12 +5,13 @@ import { CLOSED_RANGES } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { ProbeTarget } from './probe-type.ts';
 
-/** Addresses of an agent itself and link-local ones, as `CLOSED_RANGES` has them of IPv4. */
+/** Addresses of the agent itself and link-local addresses: the IPv6 equivalent of `CLOSED_RANGES`. */
 const CLOSED_IPV6_RANGES: readonly string[] = ['::/127', 'fe80::/10'];
 
 /**
- * How a probe's `host` is reached. An agent is on a network that pods are not on, and must not be their way into it: a host of a pod
- * with a network of its own leads neither there nor to the agent itself nor into `CLOSED_RANGES`, whatever its name resolves to.
+ * Restricts the `host` of a probe. An agent is on a network that pods cannot reach, and must not give them access to it. So for a pod
+ * with its own network, the host must not be on that network, be the agent itself, or be in `CLOSED_RANGES`, whatever its name resolves
+ * to.
  */
 export function probeLookup(
   { address, network }: Pick<ProbeTarget, 'address' | 'network'>,
@@ -52,7 +53,7 @@ function closedAddresses(
     const type = family === 'IPv4' ? 'ipv4' : 'ipv6';
     const own = new BlockList();
     own.addSubnet(network, Number(prefix), type);
-    // The pods' own network stays open.
+    // Keep the pods' own network reachable.
     if (isIP(address) === 0 || !own.check(address)) closed.addSubnet(network, Number(prefix), type);
   }
   return closed;

@@ -2,17 +2,17 @@ import type { Container, Probe } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { ContainerRuntime } from '../../runtime/containers.ts';
 
-/** The container that is probed. */
+/** The container to probe. */
 export interface ProbeTarget {
   readonly container: Container;
   readonly containerId: string;
   /** The pod's address. */
   readonly address: string;
-  /** Whether the pod is on the host's own network. */
+  /** Whether the pod uses the host's network. */
   readonly network: 'pod' | 'host';
 }
 
-/** The target with the means to reach it. */
+/** The target and the runtime for reaching it. */
 export interface ProbeContext extends ProbeTarget {
   readonly containers: Pick<ContainerRuntime, 'exec'>;
 }
@@ -22,10 +22,10 @@ export type ProbeOutcome =
   | { readonly kind: 'success'; readonly warning?: string }
   | { readonly kind: 'failure'; readonly message: string };
 
-/** The outcome of a probe that passed. */
+/** The outcome of a successful probe. */
 export const SUCCESS: ProbeOutcome = { kind: 'success' };
 
-/** The outcome of a probe that failed, with kubelet's message. */
+/** The outcome of a failed probe, with the kubelet's message. */
 export function failure(message: string): ProbeOutcome {
   return { kind: 'failure', message };
 }
@@ -33,14 +33,14 @@ export function failure(message: string): ProbeOutcome {
 /** The fields of a probe that select its type. */
 type ProbeField = 'exec' | 'httpGet' | 'tcpSocket' | 'grpc';
 
-/** One way to probe a container. */
+/** A type of probe. */
 export interface ProbeType {
   readonly field: ProbeField;
-  /** Runs the probe once; `signal` is its timeout. An error that it throws counts as a failure. */
+  /** Runs the probe once; `signal` is its timeout. A thrown error counts as a failure. */
   readonly run: (probe: Probe, context: ProbeContext, signal: AbortSignal) => Promise<ProbeOutcome>;
 }
 
-/** A probe type whose `run` is given its own field of the probe. */
+/** Defines a probe type whose `run` receives its own field of the probe. */
 export function defineProbeType<Field extends ProbeField>(
   field: Field,
   run: (action: NonNullable<Probe[Field]>, context: ProbeContext, signal: AbortSignal) => Promise<ProbeOutcome>,
@@ -54,17 +54,17 @@ export function defineProbeType<Field extends ProbeField>(
   };
 }
 
-/** A port by number, or by its name among the container's ports. AgentError 'Runtime' for a name that is none of them. */
+/** A port by number, or by name among the container's ports. AgentError 'Runtime' for an unknown name. */
 export function portNumber(port: number | string, container: Container): number {
   if (typeof port === 'number') return port;
   const named = container.ports?.find((candidate) => candidate.name === port)?.containerPort;
   if (named !== undefined) return named;
-  // Kubelet takes digits for a number.
+  // Like in the kubelet, a name that consists of digits is a number.
   if (/^\d+$/.test(port)) return Number(port);
   throw new AgentError('Runtime', `container "${container.name}" has no port with the name "${port}"`);
 }
 
-/** Why a connection failed, in the words of Go's dialer, which kubelet reports. */
+/** Why a connection failed, in the words of Go's dialer, which the kubelet reports. */
 export function dialError(error: Error, host: string, port: number): string {
   const { code } = error as NodeJS.ErrnoException;
   const known: Readonly<Record<string, string>> = {
