@@ -56,9 +56,9 @@ export interface AgentConfig {
   readonly processLimit: number | 'unlimited';
   /** The folder of seccomp profiles; '' for `seccomp` in the state folder. */
   readonly seccompDir: string;
-  /** The longest delay before a container that keeps failing is started again. */
+  /** The longest delay before a failing container is restarted, in seconds. */
   readonly maxRestartDelaySeconds: number;
-  /** Its node's name and address, only for an agent outside a container of Docker Compose. */
+  /** The node's name and address; only for an agent outside of a container of Docker Compose. */
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly logLevel: LogLevel;

@@ -11,21 +11,21 @@ import { containersOf, type MeasuredContainer, type MeasuredPod, type Measuremen
 import { type Family, family, prometheusText, type Sample } from './prometheus-text.ts';
 import type { StoredByPod } from './stats-summary.ts';
 
-/** The period of a limit on CPU time, which the agent leaves to the engine's default. */
+/** The period of CPU limits. The agent uses the engine's default. */
 const CPU_PERIOD_MICROS = 100_000;
 
 interface ContainerFamily {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;
-  /** Undefined where it is not known of a container. */
+  /** Undefined when the value is unknown for a container. */
   readonly value: (one: MeasuredContainer) => number | undefined;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What is known of the disk, and of what containers have read and written. */
+/** Data about the disk, and about reads and writes of containers. */
 export interface DiskReading {
-  /** The file system of what containers write. */
+  /** The file system that containers write to. */
   readonly host: HostReading['disk'];
   readonly devices: HostDevices;
   readonly io: ReadonlyMap<string, readonly DeviceIo[]>;
@@ -33,7 +33,7 @@ export interface DiskReading {
   readonly storageOf: (podUid: string) => StoredByPod | undefined;
 }
 
-/** What `/metrics/cadvisor` shows, with cAdvisor's names; without the disk where that cannot be read. */
+/** The content of `/metrics/cadvisor`, with cAdvisor's names. Disk metrics are omitted when the disk cannot be read. */
 export function cadvisorMetrics(measured: Measurement, engine: EngineInfo, disk: DiskReading | undefined): string {
   const machine = (value: number) => [{ labels: {}, value }];
   return prometheusText([
@@ -59,7 +59,7 @@ function containerSamples(
   });
 }
 
-/** Those of each container, with its labels. */
+/** The samples of each container, with its labels. */
 function samplesOf(
   measured: Measurement,
   samples: (pod: MeasuredPod, one: MeasuredContainer) => readonly Sample[],
@@ -77,7 +77,7 @@ function samplesOf(
   });
 }
 
-/** A container writes to the file system that all of its node share; other disks it may use by its volumes. */
+/** Containers of a node write to the same file system. Their volumes may be on other disks. */
 function diskFamilies(measured: Measurement, { host, devices, io, storageOf }: DiskReading): readonly Family[] {
   const ofFiles = (value: number) =>
     samplesOf(measured, (_pod, { stats }) => [{ labels: { device: devices.files }, value, at: stats.at }]);
@@ -131,7 +131,7 @@ const FS_LIMIT = 'Number of bytes that can be consumed by the container on this 
 const FS_USAGE = 'Number of bytes that are consumed by the container on this filesystem.';
 const FAILURES = 'Cumulative count of memory allocation failures.';
 
-/** A container's group has no groups below it: what is in it is all that is in the hierarchy. */
+/** A container's group has no nested groups, so both scopes have the same value. */
 function pageFaults(measured: Measurement): readonly Sample[] {
   return ['container', 'hierarchy'].flatMap((scope) => [
     ...containerSamples(measured, ({ stats }) => stats.memory?.pageFaults, { failure_type: 'pgfault', scope }),
@@ -139,7 +139,7 @@ function pageFaults(measured: Measurement): readonly Sample[] {
   ]);
 }
 
-/** A pod's network is its sandbox's, which is no container of the pod. */
+/** The network of a pod belongs to its sandbox, which is not a container of the pod. */
 function networkSamples({ at, pods }: Measurement, value: (of: InterfaceStats) => number): readonly Sample[] {
   return pods.flatMap(({ identity: { namespace, name: pod }, sandbox }) =>
     (sandbox?.interfaces ?? []).map((one) => ({

@@ -1,4 +1,4 @@
-/** A request that has been authorized. */
+/** An authorised request. */
 export interface EndpointRequest {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -11,5 +11,5 @@ export interface EndpointReply {
   readonly body: string | AsyncIterable<Uint8Array>;
 }
 
-/** Answers requests; StatusError for what is refused. */
+/** Handles requests. StatusError for a refused one. */
 export type NodeEndpoints = (request: EndpointRequest) => Promise<EndpointReply>;

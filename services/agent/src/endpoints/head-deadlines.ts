@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CancelTimer, Clock } from '@gantry/base';
 
-/** For the head of a request, from the beginning of its connection or the end of the last response on. */
+/** The time limit for the head of a request, from the start of its connection or the end of the previous response. */
 const HEAD_MS = 10_000;
 
 interface Open {
@@ -11,8 +11,8 @@ interface Open {
 }
 
 /**
- * Ends connections on which no request comes: clients that have shown nothing of themselves would take the places of others. Node.js has
- * such a limit only for connections that its server has accepted itself.
+ * Closes connections on which no request arrives, because idle clients would use up the limited connections. Node.js has such a limit
+ * only for connections that its server has accepted itself.
  */
 export class HeadDeadlines implements Disposable {
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class HeadDeadlines implements Disposable {
     });
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   [Symbol.dispose](): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }

@@ -6,8 +6,9 @@ import type { EndpointReply } from './endpoint.ts';
 const LOG = { follow: false, timestamps: true };
 
 /**
- * What `/logs/` shows: the folder `/var/log` of a node as far as the kubelet fills it, with the logs of pods at
- * `pods/<namespace>_<name>_<uid>/<container>/<attempt>.log`. The engine keeps them; there are no such files. Undefined where nothing is.
+ * The content of `/logs/`: a node's folder `/var/log` as far as the kubelet fills it, with the logs of pods at
+ * `pods/<namespace>_<name>_<uid>/<container>/<attempt>.log`. These files do not exist; the logs come from the engine. Undefined for other
+ * paths.
  */
 export async function readLogFolder(
   runtime: Runtime,
@@ -36,7 +37,7 @@ function folderOf({ identity: { namespace, name, uid } }: PodState): string {
   return `${namespace}_${name}_${uid}`;
 }
 
-/** The form of Go's file server, which tools read. Names have no characters that HTML would change. */
+/** The HTML form of Go's file server, which tools parse. The names contain no characters that need escaping. */
 function listing(names: readonly string[]): EndpointReply {
   const lines = names.toSorted().map((name) => `<a href="${name}">${name}</a>\n`);
   return {

@@ -5,13 +5,13 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import type { ContainerStats, InterfaceStats, MemoryStats } from '../runtime/stats.ts';
 
-/** A container that runs, and what it has used. */
+/** A running container and its usage. */
 export interface MeasuredContainer {
   readonly state: ContainerState;
   readonly stats: ContainerStats;
 }
 
-/** What runs of a pod. */
+/** The running parts of a pod. */
 export interface MeasuredPod {
   readonly identity: PodIdentity;
   readonly startedAt: Instant | undefined;
@@ -19,27 +19,27 @@ export interface MeasuredPod {
   readonly sandbox: MeasuredSandbox | undefined;
 }
 
-/** The sandbox of a pod that has a network of its own. */
+/** The sandbox of a pod with its own network. */
 export interface MeasuredSandbox {
   readonly id: string;
   readonly interfaces: readonly InterfaceStats[];
 }
 
-/** What runs on a node at one time. */
+/** The usage of a node at one time. */
 export interface Measurement {
   readonly at: Instant;
   readonly pods: readonly MeasuredPod[];
-  /** Of the pods and of the agent. CPU time only grows, also when containers end. */
+  /** The sum of all pods and the agent. The CPU time never decreases, even when containers end. */
   readonly node: Pick<ContainerStats, 'cpuNanos' | 'memoryBytes' | 'memoryUsageBytes'> & {
     readonly memory: MemoryStats | undefined;
   };
 }
 
-/** Measures what runs on a node. */
+/** Measures the running containers of a node. */
 export class NodeMeter {
   readonly #runtime: Runtime;
   readonly #owner: Owner;
-  /** The agent's own container. */
+  /** The id of the agent's own container. */
   readonly #own: string | undefined;
   #seen = new Map<string, number>();
   #cpuNanos = 0;
@@ -105,7 +105,7 @@ function sandboxOf(
   return undefined;
 }
 
-/** Undefined for none, and where something is not known of one. */
+/** The sum of memory statistics. Undefined without containers, or when statistics of a container are missing. */
 export function sumMemory(containers: readonly Pick<ContainerStats, 'memory'>[]): MemoryStats | undefined {
   const known = containers.flatMap(({ memory }) => memory ?? []);
   if (known.length < containers.length || known.length === 0) return undefined;

@@ -19,23 +19,23 @@ const ACCESS_REVIEWS: Resource<SubjectAccessReview> = {
   namespaced: false,
 };
 
-/** kubelet's `cacheTTL` of tokens, `cacheAuthorizedTTL` and `cacheUnauthorizedTTL`. */
+/** The kubelet's defaults for `cacheTTL` of tokens, `cacheAuthorizedTTL` and `cacheUnauthorizedTTL`. */
 const TOKEN_MS = 120_000;
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 const MAX_CACHED = 1000;
 const LOOKUP_MS = 10_000;
 
-/** A request to the agent's endpoints, as far as access depends on it. */
+/** The parts of a request that access depends on. */
 export interface AccessRequest {
   readonly method: string;
   readonly path: string;
-  /** Of a client certificate that is valid now. */
+  /** The identity from a client certificate that is currently valid. */
   readonly certificate: PeerIdentity | undefined;
   readonly token: string | undefined;
 }
 
-/** `unauthenticated`: 401. A text is the reason of a refusal, for 403. */
+/** `unauthenticated`: respond with 401. `refused`: respond with 403 and this reason. */
 export type Access = 'allowed' | 'unauthenticated' | { readonly refused: string };
 
 export interface NodeAccessOptions {
@@ -45,8 +45,8 @@ export interface NodeAccessOptions {
 }
 
 /**
- * Who may use the node's endpoints. API servers may use all: they have authorized their clients. Others are asked about at the API
- * server, as the kubelet's webhook mode does; verdicts are kept as long as there.
+ * Decides who may use the node's endpoints. API servers may use all, since they have authorised their clients. For other clients, the API
+ * server is asked, like in the kubelet's webhook mode; results are cached as long as in the kubelet.
  */
 export class NodeAccess {
   readonly #options: NodeAccessOptions;
@@ -109,8 +109,8 @@ export class NodeAccess {
 type Lookup<T> = (signal: AbortSignal) => Promise<{ readonly value: T; readonly forMs: number }>;
 
 /**
- * Values that are good for a time; of too many the oldest is forgotten. Requests that come while a value is looked up wait for the same
- * lookup, which goes on when their clients leave. Failures are not kept.
+ * A cache with expiry; when it is full, the oldest value is dropped. Requests during a lookup share it, and it continues when their
+ * clients leave. Failures are not cached.
  */
 class ExpiringMap<T> {
   readonly #clock: Clock;

@@ -18,19 +18,19 @@ import { resourceMetrics } from './resource-metrics.ts';
 import { readLogFolder } from './log-folder.ts';
 import { statsSummary, type StoredByPod, type Summarized } from './stats-summary.ts';
 
-/** What the endpoints show. */
+/** The data sources of the endpoints. */
 export interface NodeEndpointsOptions {
   readonly runtime: Runtime;
   readonly owner: Owner;
-  /** The agent's own container, which counts for its node. */
+  /** The id of the agent's own container, which counts towards its node. */
   readonly own: string | undefined;
   readonly engine: EngineInfo;
   readonly usage: Pick<UsageSampler, 'pods' | 'node'>;
   readonly meter: HostMeter;
-  /** What pods have written, of those whose storage is limited; nothing is measured for an answer. */
+  /** The disk usage of pods with storage limits. Requests do not trigger new measurements. */
   readonly storage: { readonly storageOf: (podUid: string) => StoredByPod | undefined };
   readonly probes: Pick<ProbeMetrics, 'totals'>;
-  /** The pods that are bound to this node. */
+  /** The pods of this node. */
   readonly pods: () => readonly Pod[];
   readonly metrics: Metrics;
   /** Settings with the kubelet's names. */
@@ -66,7 +66,7 @@ async function summary(
   });
 }
 
-/** Undefined where the host's interfaces cannot be read: the rest of the summary does not need them. */
+/** Undefined when the host's interfaces cannot be read; the rest of the summary does not need them. */
 async function hostNetwork({ meter, logger }: NodeEndpointsOptions): Promise<readonly InterfaceStats[] | undefined> {
   return await orNothing(meter.readNetwork(), "the host's network", logger);
 }
@@ -84,7 +84,7 @@ async function diskReading(
   return { host: disk, devices, io, storageOf: (podUid) => storage.storageOf(podUid) };
 }
 
-/** What cannot be read is missing from an answer, which has more to say. */
+/** Undefined when the read fails, so that the rest of the response can still be sent. */
 async function orNothing<T>(reading: Promise<T>, what: string, logger: Logger): Promise<T | undefined> {
   try {
     return await reading;
@@ -94,7 +94,7 @@ async function orNothing<T>(reading: Promise<T>, what: string, logger: Logger): 
   }
 }
 
-/** The kubelet's read-only HTTP endpoints of one node: what tools ask for through the node's proxy. */
+/** The kubelet's read-only HTTP endpoints of one node, which tools use through the node's proxy. */
 export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoints {
   const { runtime, owner, engine, pods, metrics, settings, clock } = options;
   const meter = new NodeMeter(runtime, owner, options.own);
@@ -193,7 +193,7 @@ async function containerLogs(
   return { code: 200, contentType: TEXT, body: readContainerLog(runtime, owner, request, signal) };
 }
 
-/** StatusError 'BadRequest', in the kubelet's words, where there is none. */
+/** StatusError 'BadRequest' with the kubelet's message when there is no previous run. */
 function previousRun(pod: Pod, container: string): string {
   const found = lastRunOf(pod, container);
   if (found === '') throw noPreviousRun(pod.metadata.name ?? '', container);

@@ -14,14 +14,17 @@ import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
 import { HeadDeadlines } from './head-deadlines.ts';
 
 const TEXT = 'text/plain; charset=utf-8';
-/** Requests at once of clients whom the node knows: each may ask the engine. */
+/** The limit of concurrent requests of authorised clients, since each may query the engine. */
 const MAX_REQUESTS = 128;
-/** Requests at once with a token, until the API server has said whose it is; and connections without a certificate of the cluster. */
+/**
+ * The limits of concurrent requests whose token the API server has not confirmed yet, and of connections without a certificate of the
+ * cluster.
+ */
 const UNKNOWN_REQUESTS = { max: 64, maxOfAddress: 16 };
 const UNKNOWN_CONNECTIONS = { max: 1000, maxOfAddress: 64 };
-/** Clients with a certificate of the cluster are not counted. */
+/** Connections with a certificate of the cluster are not counted. */
 const NO_PLACE: Disposable = { [Symbol.dispose]: () => undefined };
-/** With the ticket of the stream. */
+/** A path with the ticket of a stream. */
 const STREAM_PATH = /^\/streams\/([\w-]+)$/;
 
 export interface NodeServerOptions {
@@ -33,12 +36,12 @@ export interface NodeServerOptions {
   readonly logger: Logger;
 }
 
-/** Serves a node's endpoints over HTTP/1.1, on connections of TLS that another listener has accepted. */
+/** Serves a node's endpoints over HTTP/1.1, on TLS connections that another listener has accepted. */
 export interface NodeServer extends Disposable {
   accept(socket: TLSSocket): void;
 }
 
-/** Clients may have a certificate of the cluster, or a token. */
+/** Clients authenticate with a certificate of the cluster or with a token. */
 export function createNodeServer(options: NodeServerOptions): NodeServer {
   const { tls, clock } = options;
   const trust = new PeerTrust(tls, clock);
@@ -111,11 +114,11 @@ async function serve(
 
 interface Responding {
   readonly response: ServerResponse;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
-/** Bogus tokens take the places of one another, not those of clients whom the API server has confirmed. */
+/** Unconfirmed requests have their own limit, so that invalid tokens cannot block clients that the API server has confirmed. */
 async function answer(
   serving: Serving,
   certificate: PeerIdentity | undefined,
@@ -136,7 +139,9 @@ async function answer(
   else await send(response, await endpoints({ ...admitted, signal }), signal);
 }
 
-/** Serves a stream, of which an API server has learned the path; false for other requests. The agent's gRPC service bounds streams. */
+/**
+ * Serves a stream to which an API server has a ticket; returns false for other requests. Streams are limited by the agent's gRPC service.
+ */
 async function serveStream(
   { streams }: Serving,
   certificate: PeerIdentity | undefined,
@@ -152,7 +157,7 @@ async function serveStream(
   return true;
 }
 
-/** What an endpoint is asked for, or why none is. */
+/** An authorised request, or the reply that refuses it. */
 type Admitted = { readonly path: string; readonly query: URLSearchParams } | EndpointReply;
 
 async function admit(
@@ -174,12 +179,12 @@ async function admit(
   return { path, query: url.searchParams };
 }
 
-/** The path is decoded before access is checked: `/%6cogs` is `/logs`. */
+/** Decodes the path before access is checked: `/%6cogs` is `/logs`. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A percent sign that begins no character.
+    // A percent sign without a valid character.
     return undefined;
   }
 }
@@ -190,7 +195,7 @@ function refusal(code: number, message: string): EndpointReply {
 
 const TOO_MANY = refusal(429, 'too many requests');
 
-/** Headers go out with the first part, so that a failure can still be an answer of its own. */
+/** Headers are sent with the first part of the body, so that an earlier failure can still become an error response. */
 async function send(response: ServerResponse, { code, contentType, body }: EndpointReply, signal: AbortSignal) {
   const head = { 'content-type': contentType };
   if (typeof body === 'string') {
@@ -204,7 +209,7 @@ async function send(response: ServerResponse, { code, contentType, body }: Endpo
     response.end();
     return;
   }
-  // The first part of a silent log is empty.
+  // The first part of a log is empty while the container is silent.
   response.flushHeaders();
   await pipeline(Readable.from(withFirst(first.value, iterator), { objectMode: false }), response, { signal });
 }

@@ -6,7 +6,7 @@ const TYPES: Readonly<Record<ProbeKind, string>> = { startup: 'Startup', readine
 const RESULTS = '[ALPHA] Cumulative number of a liveness, readiness or startup probe for a container by result.';
 const DURATION = '[ALPHA] Duration in seconds for a probe response.';
 
-/** What `/metrics/probes` shows, with the kubelet's names. As there, durations are those of probes that passed. */
+/** The content of `/metrics/probes`, with the kubelet's names. Like there, durations cover only successful probes. */
 export function probeMetricsText(totals: readonly ProbeTotals[]): string {
   return prometheusText([
     family('prober_probe_duration_seconds', 'histogram', DURATION, totals.flatMap(durations)),
@@ -21,7 +21,7 @@ const labelsOf = ({ pod: { namespace, name }, container, kind }: ProbeTotals) =>
   probe_type: TYPES[kind],
 });
 
-/** A result that never came has no series. */
+/** A result that never occurred has no series. */
 function results(totals: ProbeTotals): readonly Sample[] {
   const { pod, successes, failures } = totals;
   const counts: readonly (readonly [string, number])[] = [

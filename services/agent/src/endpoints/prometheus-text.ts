@@ -3,7 +3,7 @@ import type { Instant } from '@gantry/base';
 type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
-  /** What follows the family's name, of a histogram. */
+  /** The suffix of the family's name, for a histogram. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
   readonly labels: Labels;
   readonly value: number;
@@ -22,7 +22,7 @@ export function family(name: string, type: Family['type'], help: string, samples
   return { name, type, help, samples };
 }
 
-/** Prometheus' text form; families without samples are left out. */
+/** Prometheus' text format. Families without samples are omitted. */
 export function prometheusText(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

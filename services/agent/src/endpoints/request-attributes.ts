@@ -1,4 +1,4 @@
-/** What a request must be allowed to do with its node. One of the subresources is enough. */
+/** The permissions that a request to a node needs. One of the subresources is sufficient. */
 export interface NodeRequest {
   readonly verb: string;
   readonly subresources: readonly string[];
@@ -12,7 +12,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Paths with a permission of their own; `proxy` allows those of the first list, too. */
+/** Paths with their own permission. For the first list, `proxy` is sufficient, too. */
 const FINE: Readonly<Record<string, string>> = {
   '/pods': 'pods',
   '/runningpods': 'pods',
@@ -21,7 +21,7 @@ const FINE: Readonly<Record<string, string>> = {
 };
 const ALONE: Readonly<Record<string, string>> = { '/stats': 'stats', '/metrics': 'metrics', '/logs': 'log' };
 
-/** The permissions that a request to a node needs, as pkg/kubelet/server/auth.go has them. */
+/** The permissions that a request to a node needs, as in pkg/kubelet/server/auth.go. */
 export function nodeRequest(method: string, path: string): NodeRequest {
   const verb = VERBS[method] ?? '';
   const alone = entryOf(ALONE, path);

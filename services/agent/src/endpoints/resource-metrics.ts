@@ -1,7 +1,7 @@
 import { containersOf, type MeasuredContainer, type Measurement } from './measurement.ts';
 import { family, prometheusText } from './prometheus-text.ts';
 
-/** What `/metrics/resource` shows, with kubelet's names. */
+/** The content of `/metrics/resource`, with the kubelet's names. */
 export function resourceMetrics(measured: Measurement): string {
   const { at, node } = measured;
   const ofContainers = (value: (one: MeasuredContainer) => number) =>

@@ -4,14 +4,14 @@ import type { PodUsage, Usage } from '../usage/usage-sampler.ts';
 import { type MeasuredContainer, type MeasuredPod, type Measurement, sum, sumMemory } from './measurement.ts';
 import { fileSystem, interfaceList, memoryStats, nanoCores } from './summary-parts.ts';
 
-/** What a pod had written when that was last measured. */
+/** The disk usage of a pod at its last measurement. */
 export interface StoredByPod {
   readonly at: Instant;
   readonly storage: { readonly emptyDirs: ReadonlyMap<string, number>; readonly files: number };
   readonly parts: ReadonlyMap<string, { readonly layerBytes: number; readonly logBytes: number }>;
 }
 
-/** What a node was found to use, and since when it is up. */
+/** The measured usage of a node, and since when it is up. */
 export interface Summarized {
   readonly node: string;
   readonly startedAt: Instant;
@@ -19,16 +19,16 @@ export interface Summarized {
   readonly measured: Measurement;
   readonly nodeUsage: Usage | undefined;
   readonly podUsage: readonly PodUsage[];
-  /** The engine's host, whose disk and network the nodes on it share. */
+  /** The engine's host. The nodes on it share its disk and network. */
   readonly host: HostReading;
-  /** Undefined where it could not be read. */
+  /** Undefined when it could not be read. */
   readonly network: readonly InterfaceStats[] | undefined;
   /** Undefined for a pod whose storage is not measured. */
   readonly storageOf: (podUid: string) => StoredByPod | undefined;
   readonly parts: 'all' | 'cpu-and-memory';
 }
 
-/** What `/stats/summary` shows: kubelet's `stats/v1alpha1.Summary`, as far as it is measured. */
+/** The content of `/stats/summary`: the measured parts of the kubelet's `stats/v1alpha1.Summary`. */
 export function statsSummary(summarized: Summarized): object {
   const { measured, podUsage } = summarized;
   const usage = new Map(podUsage.map(({ uid, containers }) => [uid, containers]));
@@ -50,7 +50,7 @@ function nodeStats(summarized: Summarized): object {
       time,
       availableBytes: Math.max(0, capacityBytes - memoryBytes),
       usageBytes: memoryUsageBytes,
-      // Page faults would fall whenever a container ends.
+      // Page faults are omitted, because their sum would decrease whenever a container ends.
       rssBytes: memory?.rssBytes,
       workingSetBytes: memoryBytes,
     },

@@ -1,9 +1,9 @@
 import type { ContainerStats, InterfaceStats, HostReading } from '../runtime/stats.ts';
 
-/** The interface whose numbers stand for those of a network, as in the kubelet. */
+/** The interface that represents a network, as in the kubelet. */
 const MAIN_INTERFACE = 'eth0';
 
-/** The kubelet's `MemoryStats`. Only what has a limit has something available. */
+/** The kubelet's `MemoryStats`. `availableBytes` needs a limit. */
 export function memoryStats(
   time: string,
   { memoryBytes, memoryUsageBytes, memory }: Pick<ContainerStats, 'memoryBytes' | 'memoryUsageBytes' | 'memory'>,
@@ -20,7 +20,7 @@ export function memoryStats(
   };
 }
 
-/** The kubelet's `FsStats`: what is left of the disk, and what is used by those whose stats these are. */
+/** The kubelet's `FsStats`: the available space of the disk, and the space that the pod or container uses. */
 export function fileSystem(time: string, disk: HostReading['disk'], usedBytes?: number): object {
   const { availableBytes, capacityBytes, freeInodes, inodes } = disk;
   return {
@@ -28,7 +28,7 @@ export function fileSystem(time: string, disk: HostReading['disk'], usedBytes?: 
     availableBytes,
     capacityBytes,
     usedBytes,
-    // A file system may make inodes on demand.
+    // `inodes` is 0 on a file system that creates inodes on demand.
     ...(inodes === 0 ? {} : { inodesFree: freeInodes, inodes, inodesUsed: inodes - freeInodes }),
   };
 }

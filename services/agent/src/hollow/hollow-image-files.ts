@@ -2,13 +2,13 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageFileRuntime } from '../runtime/images.ts';
 
 interface HollowImages {
-  /** The texts of an image's files by their paths; undefined where there is no such image. */
+  /** The texts of an image's files by path; undefined for an unknown image. */
   readonly filesOf: (imageId: string) => Readonly<Record<string, string>> | undefined;
-  /** As long as the engine takes. */
+  /** Simulates the time that the engine takes. */
   readonly wait: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Files of images that consist of texts. */
+/** Reads image files that are defined as texts. */
 export function hollowImageFiles({ filesOf, wait }: HollowImages): ImageFileRuntime {
   return {
     readImageFiles: async ({ image, paths, maxBytes }, signal) => {

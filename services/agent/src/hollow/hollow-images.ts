@@ -5,17 +5,17 @@ import type { ImageInfo, ImageRuntime, ListedImage, RegistryCredential } from '.
 /** How pulls behave. */
 export interface HollowImageBehaviour {
   readonly pullMs: number;
-  /** `user:password` that the registry wants for an image; undefined: none. */
+  /** The `user:password` that the registry requires for an image; undefined: none. */
   readonly login?: (reference: string) => string | undefined;
 }
 
-/** Images by their names. */
+/** Images by name. */
 export interface KnownImages {
-  /** What the host has. */
+  /** Images on the host. */
   readonly images: Readonly<Record<string, ImageInfo>>;
-  /** What every other reference is an image of; absent: there is no other image. */
+  /** The image of every other reference; absent: other images do not exist. */
   readonly anyImage?: ImageInfo;
-  /** Images that a pull can get. */
+  /** Images in the registry. */
   readonly registry?: Readonly<Record<string, ImageInfo>>;
 }
 

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 
-/** Links and folders in place of mounts, for a runtime without containers: needs no rights. Held to the contract of real mounts. */
+/**
+ * Simulates mounts by links and folders, for a runtime without containers. Needs no privileges, and fulfils the same contract as real
+ * mounts.
+ */
 export function hollowMounts(): HostMounts {
   return {
     network: {
@@ -50,12 +53,12 @@ async function mountFolder(folder: string): Promise<'made' | 'kept'> {
   return 'made';
 }
 
-/** Makes a folder count as one where something is mounted. */
+/** Marks a folder as a mount point. */
 export async function markMounted(folder: string): Promise<void> {
   await writeFile(markOf(folder), '');
 }
 
-/** No volume's name has a tilde. */
+/** Volume names contain no tilde. */
 function markOf(folder: string): string {
   return `${folder}~mounted`;
 }

@@ -15,26 +15,26 @@ import { markMounted } from './hollow-mounts.ts';
 import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
 import type { ImageVolumeSpec } from '../runtime/images.ts';
 
-/** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
+/** Durations and the behaviour of containers. They may be changed while the runtime is in use. */
 export interface HollowBehaviour extends HollowStreamBehaviour, HollowImageBehaviour {
   readonly createMs: number;
   readonly startMs: number;
-  /** Time from the stop signal to the end of a container; SIGKILL when it is longer than the grace. */
+  /** The time from the stop signal to the end of a container. If it is longer than the grace period, the container is killed. */
   readonly stopMs: number;
   /** Undefined: a container runs until it is stopped. */
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
   readonly output?: (spec: ContainerSpec) => string;
-  /** What a container has written to its own layer; 0 when absent. */
+  /** The number of bytes in a container's writable layer; absent: 0. */
   readonly writtenBytes?: (spec: ContainerSpec) => number;
-  /** The host's folder of that layer; unknown when absent. */
+  /** The host's folder of that layer; absent: unknown. */
   readonly layerFolder?: (spec: ContainerSpec) => string;
-  /** The texts of an image's files by their paths; none when absent. */
+  /** The texts of an image's files by path; absent: none. */
   readonly imageFiles?: (imageId: string) => Readonly<Record<string, string>>;
-  /** What a running container uses all the time; nothing when absent. */
+  /** The constant usage of a running container; absent: none. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
 
-/** The images and behaviour that a hollow runtime begins with. */
+/** The initial images and behaviour of a hollow runtime. */
 export interface HollowOptions extends KnownImages {
   readonly clock: Clock;
   readonly behaviour?: Partial<HollowBehaviour>;
@@ -50,20 +50,20 @@ interface HollowContainer {
   readonly spec: ContainerSpec;
   state: ContainerState;
   cancelExit: () => void;
-  /** Aborted when it ends. */
+  /** Aborted when the container ends. */
   ended: AbortController;
 }
 
 const IMMEDIATE: HollowBehaviour = { createMs: 0, startMs: 0, pullMs: 0, stopMs: 0 };
 
-/** A container runtime in memory with configurable timings, held to the same contract as a real one. It can simulate many nodes. */
+/** A container runtime in memory with configurable timings, which fulfils the same contract as a real one. It can simulate many nodes. */
 export class HollowRuntime implements Runtime {
   readonly #options: HollowOptions;
   readonly #sandboxes = new Map<string, HollowSandbox>();
   readonly #containers = new Map<string, HollowContainer>();
-  /** By nodes and uids of pods. */
+  /** Pod groups by node and pod uid. */
   readonly #groups = new Map<string, ResourceLimits>();
-  /** By ids. */
+  /** Image holds by id. */
   readonly #imageHolds = new Map<string, ImageVolumeSpec>();
   readonly #watchers = new Set<(event: RuntimeEvent) => void>();
   #behaviour: HollowBehaviour;
@@ -86,7 +86,7 @@ export class HollowRuntime implements Runtime {
     this.#behaviour = { ...this.#behaviour, ...change };
   }
 
-  /** Ends a running container as its process would. */
+  /** Ends a running container as if its process ended. */
   exit(id: string, exitCode: number, endedBy?: 'oom'): void {
     const container = this.#containers.get(id);
     if (container?.state.state !== 'running') return;
@@ -104,7 +104,7 @@ export class HollowRuntime implements Runtime {
     this.#emit(container.spec, 'ended');
   }
 
-  /** Freezes a running container or sandbox, as someone else may. */
+  /** Freezes a running container or sandbox, as something outside of the agent could. */
   pause(id: string): void {
     this.#setActivity(id, { activity: 'paused' });
     const paused = this.#containers.get(id) ?? this.#sandboxes.get(id);
@@ -196,7 +196,7 @@ export class HollowRuntime implements Runtime {
       }
       const image = this.images.find(spec.image);
       if (image === undefined) throw new AgentError('ImageNotFound', `No such image: ${spec.image}`);
-      // An engine makes the parent of a container's group where it is missing.
+      // Like the engine, create the parent of a container's group if it is missing.
       const group = groupKey({ ...spec, uid: spec.pod.uid });
       if (spec.group === 'pod' && !this.#groups.has(group)) this.#groups.set(group, {});
       const id = this.#id();
@@ -372,7 +372,7 @@ export class HollowRuntime implements Runtime {
         const { spec, state } = this.#containers.get(id) ?? {};
         if (spec === undefined || state?.state !== 'running') return [];
         const { cpuMillis, memoryBytes } = this.#behaviour.usage?.(spec) ?? { cpuMillis: 0, memoryBytes: 0 };
-        // One millicore takes a thousand nanoseconds of each millisecond.
+        // One millicore takes 1000 ns of CPU time per millisecond.
         const cpuNanos = cpuMillis * 1000 * (at - (state.startedAt ?? at));
         return [[id, { at, cpuNanos, memoryBytes, memoryUsageBytes: memoryBytes, processes: 1 }] as const];
       }),

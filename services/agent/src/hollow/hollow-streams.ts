@@ -4,10 +4,10 @@ import type { ContainerSpec, ExecResult } from '../runtime/containers.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import type { PodConnection, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
 
-/** A process of a hollow container, as its behaviour sees it. */
+/** A process of a hollow container, as passed to its behaviour. */
 export interface HollowProcess {
   readonly spec: ContainerSpec;
-  /** Absent: the container's own process, which a client has joined. */
+  /** Absent: the container's main process, to which a client has attached. */
   readonly command?: readonly string[];
   readonly options: Omit<StreamOptions, 'terminal'>;
 }
@@ -15,7 +15,7 @@ export interface HollowProcess {
 /** How the processes and ports of hollow containers behave. */
 export interface HollowStreamBehaviour {
   readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
-  /** Instead of `exec`, for streams. A process that is killed is not read any more. */
+  /** Replaces `exec` for streams. The output of a killed process is no longer read. */
   readonly run?: (process: HollowProcess) => AsyncIterable<ProcessOutput>;
   /** Undefined: nothing listens on the port. */
   readonly serve?: (
@@ -25,17 +25,17 @@ export interface HollowStreamBehaviour {
   ) => AsyncIterable<Uint8Array> | undefined;
 }
 
-/** The running parts of a hollow runtime; undefined for others. */
+/** The running containers and sandboxes of a hollow runtime; undefined for others. */
 interface HollowParts {
   readonly behaviour: () => HollowStreamBehaviour;
   readonly container: (id: string) => { readonly spec: ContainerSpec; readonly ended: AbortSignal } | undefined;
   readonly sandbox: (id: string) => SandboxSpec | undefined;
 }
 
-/** Of a connection, in each direction: parts that are sent before they are received. */
+/** The number of parts that a connection buffers in each direction. */
 const BUFFER = { highWaterMark: 16 };
 
-/** Streams of processes in memory, and the commands that run now. */
+/** Streams of simulated processes, and the running commands. */
 export class HollowStreams implements StreamRuntime {
   readonly #parts: HollowParts;
   readonly #running = new Map<string, readonly string[][]>();
@@ -44,7 +44,7 @@ export class HollowStreams implements StreamRuntime {
     this.#parts = parts;
   }
 
-  /** The commands that run in a container. */
+  /** The running commands of a container. */
   commands(id: string): readonly (readonly string[])[] {
     return this.#running.get(id) ?? [];
   }
@@ -98,17 +98,17 @@ export class HollowStreams implements StreamRuntime {
     return {
       output: until(output, reset.signal),
       write: (data) => writer.write(Buffer.from(data)),
-      // It rejects when the connection is reset before the pod has read the rest.
+      // Rejects when the connection is reset before the pod has read the rest.
       end: () => void writer.close().catch(() => undefined),
       [Symbol.dispose]: () => {
         reset.abort();
-        // It rejects with the failure of a stream that has failed already; the reader has that failure.
+        // Rejects for a stream that has already failed; its reader has received that failure.
         void writer.abort().catch(() => undefined);
       },
     };
   }
 
-  /** Processes end with the runtime that runs them. */
+  /** Nothing to do: processes end with the runtime. */
   async killLeftovers(): Promise<void> {}
 
   #container(id: string) {

@@ -7,11 +7,11 @@ import type { ContainerState } from '../runtime/containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { requireApiServer } from '../identity/bootstrap-client.ts';
 
-/** Of one message; API servers accept sixteen times this. */
+/** The limit of one message. API servers accept 16 times as much. */
 const MAX_CHUNK_BYTES = 64 * 1024;
 const NOTHING_YET = new Uint8Array(0);
 
-/** The agent's gRPC service for API servers: logs of the containers of its node. */
+/** The gRPC service with which API servers read logs of this node's containers. */
 export function logService(runtime: Runtime, owner: Owner): GrpcService {
   return {
     descriptor: AgentService,
@@ -36,8 +36,8 @@ async function* containerLogs(
 }
 
 /**
- * A log, in small parts. The first one is empty and comes as soon as there is a log, as the kubelet's does: the client's request is
- * answered then, however long the container is silent. StatusError 'BadRequest', in the kubelet's words, where there is none.
+ * A log in small parts. The first part is empty and is sent as soon as the log exists, like in the kubelet, so that the client gets a
+ * response even while the container is silent. StatusError 'BadRequest' with the kubelet's message when there is no log.
  */
 export async function* readContainerLog(
   runtime: Runtime,
@@ -74,7 +74,7 @@ async function findContainer(
   const { container: name, pod, previousId } = request;
   const states = await runtime.observer.listPods({ ...owner, podUid: request.podUid }, signal);
   const attempts = (states[0]?.containers ?? []).filter((container) => container.name === name);
-  // During the back-off before a restart the previous run is the newest one, so that only the status says which is meant.
+  // During the back-off before a restart, the previous run is the newest attempt. So only the status shows which run is meant.
   const found =
     previousId === ''
       ? attempts.find(({ state }) => state !== 'created')
@@ -87,7 +87,7 @@ async function findContainer(
     : noPreviousRun(pod, name);
 }
 
-/** In the kubelet's words. */
+/** The kubelet's message. */
 export function noPreviousRun(pod: string, container: string): StatusError {
   const named = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod)}`;
   return StatusError.badRequest(`previous terminated ${named} not found`);

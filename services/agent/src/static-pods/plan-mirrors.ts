@@ -4,7 +4,7 @@ import { HASH_ANNOTATION, isMirrorOf } from '../spec/static-pod.ts';
 /** A write that updates the mirror pods of a node. */
 export type MirrorAction =
   | { readonly kind: 'create'; readonly pod: Pod }
-  /** The mirror, and no other pod of its name. */
+  /** Deletes the mirror, but no other pod of its name. */
   | { readonly kind: 'delete'; readonly mirror: Pod };
 
 /**

@@ -1,12 +1,12 @@
 import { type ContainerStatus, equalJson, type PodCondition, type PodStatus } from '@gantry/objects';
 
-/** They follow from what else a status says, or say how far the node is with a start or an end. */
+/** These conditions follow from other parts of the status, or only show the progress of a start or an end. */
 const QUIET_CONDITIONS: ReadonlySet<string> = new Set(['PodReadyToStartContainers', 'Initialized', 'PodScheduled']);
 const STARTING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
 /**
- * Whether clients can wait for a change of a pod's status: it says no more than that the node has seen the pod or its new generation,
- * has granted what the pod was created with, makes its containers for the first time, has its address, or has taken its sandbox away.
+ * Whether a change of a pod's status may be delayed. That holds if it only shows that the node has seen the pod or its new generation,
+ * has granted the initial resources, creates the containers for the first time, has the pod's address, or has removed the sandbox.
  */
 export function canWait(before: PodStatus, after: PodStatus): boolean {
   const { resources, allocatedResources } = after;
@@ -40,7 +40,7 @@ function essenceOf(status: PodStatus): object {
   };
 }
 
-/** A condition that is not true yet says the same as none. */
+/** A missing condition and a condition that is `False` count as equal. */
 function isTelling({ type, status }: PodCondition): boolean {
   return status !== 'False' && !QUIET_CONDITIONS.has(type);
 }

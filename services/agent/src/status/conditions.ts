@@ -10,11 +10,11 @@ export interface ConditionInput {
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
   readonly sandbox: 'ready' | 'absent';
-  /** Those of a resize, of a restart of all containers and of an eviction. */
+  /** Conditions of a resize, of a restart of all containers and of an eviction. */
   readonly more: readonly ConditionDraft[];
 }
 
-/** The conditions that kubelet owns. */
+/** The conditions that the kubelet owns. */
 export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'Initialized',
@@ -29,7 +29,7 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
 /** A condition without its times. */
 export type ConditionDraft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** The pod's conditions: kubelet's computed, all others unchanged. A transition time changes only with the status. */
+/** The pod's conditions: the kubelet's are computed, all others are unchanged. A transition time changes only with the status. */
 export function podConditions(input: ConditionInput, now: Instant): PodCondition[] {
   const { pod } = input;
   const old = pod.status?.conditions ?? [];
@@ -85,7 +85,7 @@ function initialized({ pod, phase, init, main }: ConditionInput): ConditionDraft
   const incomplete = init.filter((status) =>
     sidecars.has(status.name) ? status.started !== true : status.state?.terminated?.exitCode !== 0,
   );
-  // A pod stays initialized, whatever is restarted.
+  // A pod stays initialised, even if containers restart.
   const wasInitialized = pod.status?.conditions?.some((one) => one.type === type && one.status === 'True');
   if (incomplete.length === 0 || wasInitialized === true) return { type, status: 'True' };
   return {

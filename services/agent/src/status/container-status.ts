@@ -18,7 +18,7 @@ import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { containerId, engineIdOf } from '../runtime/labels.ts';
 
-/** The facts from which a container's status is computed. */
+/** The input of a container's status. */
 export interface ContainerObservation {
   readonly pod: Pick<Pod, 'spec'>;
   readonly container: Container;
@@ -26,20 +26,20 @@ export interface ContainerObservation {
   /** Attempts in the engine, newest first. */
   readonly attempts: readonly ContainerState[];
   readonly waiting: Waiting | undefined;
-  /** The waiting reason when no other is known. */
+  /** The waiting reason if no other is known. */
   readonly initialReason: 'ContainerCreating' | 'PodInitializing';
-  /** Ids of containers that a restart of all has removed. */
+  /** Ids of containers that a restart of all containers has removed. */
   readonly restartedIds: ReadonlySet<string>;
   readonly probes: ProbeFindings | undefined;
   readonly previous: ContainerStatus | undefined;
   /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
-  /** Whether the engine makes mounts read-only with all that is mounted below them. */
+  /** Whether the engine supports recursive read-only mounts. */
   readonly recursiveReadOnly: EngineInfo['recursiveReadOnly'];
 }
 
 const OOM_KILLED = 'OOMKilled';
-/** Of a container that the engine could not start: Kubernetes' on Docker, where containerd's is `StartError`. */
+/** The reason for a container that the engine could not start: Kubernetes' reason with Docker. With containerd it is `StartError`. */
 const CANNOT_RUN = 'ContainerCannotRun';
 
 /** The reported state of an ended attempt. */
@@ -62,7 +62,7 @@ function terminatedState(
 function terminationReason(state: ContainerState, exitCode: number, previous: ContainerStatus | undefined): string {
   if (state.error !== undefined) return CANNOT_RUN;
   if (state.endedBy === 'oom') return OOM_KILLED;
-  // An engine may have said so by an event alone, which no agent after this one hears of.
+  // Some engines report this only by an event, which a restarted agent does not receive.
   const reported = [previous?.state?.terminated, previous?.lastState?.terminated];
   if (reported.some((end) => end?.containerID === containerId(state) && end.reason === OOM_KILLED)) return OOM_KILLED;
   return exitCode === 0 ? 'Completed' : 'Error';
@@ -96,7 +96,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
   };
 }
 
-/** Of a container without probes and restarts: it is never ready, since nothing is served by it. */
+/** The status of an ephemeral container, without probes and restarts. It is never ready, because it serves nothing. */
 function ephemeralStatus(
   observed: ContainerObservation,
   current: ContainerState | undefined,
@@ -118,7 +118,7 @@ function ephemeralStatus(
   };
 }
 
-/** A container that was removed by a restart of all counts as restarted when that is first shown. */
+/** A container that was removed by a restart of all containers counts as restarted when its removal is first reported. */
 function restartCountOf({ previous, waiting }: ContainerObservation, current: ContainerState | undefined): number {
   const reported = previous?.restartCount ?? 0;
   if (current !== undefined || waiting !== RESTARTING_ALL) return Math.max(current?.attempt ?? 0, reported);
@@ -137,17 +137,17 @@ function stateOf(observed: ContainerObservation, current: ContainerState | undef
 
 function lastStateOf(observed: ContainerObservation, current: ContainerState | undefined, state: ApiState): ApiState {
   const { attempts, previous, restartedIds } = observed;
-  // During the back-off before a restart, the newest attempt is the last state; otherwise the one before.
+  // During the back-off before a restart, the newest attempt is the last state; otherwise the attempt before it.
   const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
   if (last?.state === 'exited') return { terminated: terminatedState(last, observed) };
   if (previous === undefined) return {};
-  // Started again from outside, it is stopped: how it ended first was reported.
+  // The container was started from outside and is being stopped. The status already contains its first end.
   if (attempts.length > 1) return last?.state === 'running' ? (previous.lastState ?? {}) : {};
   const isGone = current === undefined || containerId(current) !== previous.containerID;
   if (isGone && restartedIds.has(engineIdOf(previous))) {
     return { terminated: { exitCode: 137, ...RESTARTING_ALL } };
   }
-  // The container was removed without the agent, after its end was reported or before.
+  // The container was removed without the agent, after or before its end was reported.
   const ended = previous.state?.terminated;
   if (ended !== undefined && current !== undefined && ended.containerID !== containerId(current)) {
     return { terminated: ended };
@@ -168,7 +168,7 @@ function lostState(containerID: string): ContainerStateTerminated {
   };
 }
 
-/** What was granted, and what the engine holds the container to: during a resize, what it was held to before. */
+/** The granted resources, and the engine's current limits. During a resize, these are the limits from before. */
 function resourcesOf(observed: ContainerObservation, running: ContainerState | undefined): Partial<ContainerStatus> {
   const { pod, container, previous } = observed;
   if (running?.state !== 'running') return {};
@@ -179,7 +179,7 @@ function resourcesOf(observed: ContainerObservation, running: ContainerState | u
   return { allocatedResources: requests, resources: before ?? { limits, requests } };
 }
 
-/** Of the newest attempt, running or not, as by the kubelet. */
+/** The user of the newest attempt, running or not, as in the kubelet. */
 function userOf(current: ContainerState | undefined): Pick<ContainerStatus, 'user'> {
   if (current?.processUser === undefined) return {};
   const { uid, gid, groups } = current.processUser;

@@ -2,18 +2,18 @@ import { type ContainerStatus, isFinalPhase, type Pod } from '@gantry/objects';
 import { initContainersOf, mainContainersOf, type PodContainer } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 
-/** What a pod's phase depends on. */
+/** The input of a pod's phase. */
 export interface PhaseInput {
   readonly pod: Pod;
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
-  /** Names of containers that are restarted with all others, or for new resources: none of their ends is final. */
+  /** Names of containers that restart with all others, or for new resources. Their ends are not final. */
   readonly restarting: ReadonlySet<string>;
-  /** `ended`: nothing of the pod runs, and nothing of it is started again. */
+  /** `ended`: nothing of the pod runs, and nothing will start again. */
   readonly run: 'open' | 'ended';
 }
 
-/** The pod's phase from its containers' statuses, as kubelet computes it (getPhase). Succeeded and Failed are final. */
+/** The pod's phase from its containers' statuses, like in the kubelet (getPhase). Succeeded and Failed are final. */
 export function podPhase(input: PhaseInput): string {
   const { pod, main, run } = input;
   const old = pod.status?.phase;
@@ -32,7 +32,7 @@ function openPhase({ pod, init, main, restarting }: PhaseInput): string {
   const hasBegun = main.some((status) => status.state?.running !== undefined || endOf(status) !== undefined);
   if (!hasBegun && before.some(isPending)) return 'Pending';
   if (own.length === 0 || main.some(neverStarted)) return 'Pending';
-  // A sidecar that still runs holds the end up: it is stopped after the main containers.
+  // A running sidecar delays the end of the pod: it is stopped after the main containers.
   const sidecars = before.flatMap(([{ role }, status]) => (role === 'sidecar' ? [status] : []));
   if ([...sidecars, ...main].some((status) => status.state?.running !== undefined)) return 'Running';
   if (!own.every((reported) => isOver(reported, 'any'))) return 'Running';
@@ -48,7 +48,7 @@ function statusesOf(items: readonly PodContainer[], statuses: readonly Container
   });
 }
 
-/** Whether this step before the main containers is not done: an init container that has not succeeded, a sidecar that has not started. */
+/** Whether an init container has not succeeded yet, or a sidecar has not started yet. */
 function isPending([{ role }, status]: Reported): boolean {
   if (role === 'init') return status.state?.terminated?.exitCode !== 0;
   return status.state?.running === undefined ? neverStarted(status) : status.started !== true;
@@ -64,7 +64,7 @@ function endsForGood(pod: Pod, item: PodContainer, status: ContainerStatus, whic
   return !shouldRestart(pod, item, exitCode);
 }
 
-/** The exit code of a container that does not run: of its state, or of its last one while it waits for its restart. */
+/** The exit code of a container that does not run: from its state, or from its last state while it waits for a restart. */
 function endOf({ state, lastState }: ContainerStatus): number | undefined {
   return (state?.terminated ?? (state?.waiting === undefined ? undefined : lastState?.terminated))?.exitCode;
 }

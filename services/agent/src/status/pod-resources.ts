@@ -13,7 +13,7 @@ import { isGroupResized } from '../plan/pod-group.ts';
 import type { PodGroupState } from '../runtime/pod-groups.ts';
 import { isLimited } from '../spec/resources.ts';
 
-/** What a pod counts with on its node, and its pod-level resources. `pod` has the resources that are in force. */
+/** A pod's allocated resources on its node, and its pod-level resources. `pod` must have the resources in effect. */
 export function podResourcesStatus(
   pod: Pod,
   group: PodGroupState | undefined,
@@ -28,12 +28,12 @@ export function podResourcesStatus(
     };
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
-    // A quantity may be older than its validation. That must not hold up the pod.
+    // A quantity may be older than its validation. That must not block the pod.
     return {};
   }
 }
 
-/** What a pod says for itself. During a resize, limits are those of before. */
+/** The pod's own pod-level resources. During a resize, the limits are those from before. */
 function ofPod(pod: Pod, { resources = {} }: PodSpec, group: PodGroupState | undefined): ResourceRequirements {
   const before = isGroupResized(pod, group) ? pod.status?.resources : undefined;
   const { requests } = resources;
@@ -42,9 +42,11 @@ function ofPod(pod: Pod, { resources = {} }: PodSpec, group: PodGroupState | und
 }
 
 /**
- * What the containers of a pod without pod-level resources were granted together. If the pod asks for such resources later, these are what
- * it was granted at pod level until then. Therefore it has no limit where a container has none, which kubelet reports of a pending pod: the
- * limit would hold that container. And it has no overhead, which kubelet reports: the overhead is added to what was granted.
+ * The sums of the containers' granted resources, for a pod without pod-level resources. If the pod requests pod-level resources later,
+ * these sums count as granted until the resize is granted.
+ *
+ * It differs from the kubelet in two ways. The pod has no limit if a container has none (the kubelet reports one for a pending pod),
+ * because the limit would restrict that container. And overhead is not included, because it is added to the granted resources elsewhere.
  */
 function ofContainers(pod: Pod, spec: PodSpec): ResourceRequirements {
   const sums = podAmounts(spec, 'limits');

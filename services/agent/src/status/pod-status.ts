@@ -30,10 +30,10 @@ import { resized } from '../plan/plan-resize.ts';
 import { isGroupResized } from '../plan/pod-group.ts';
 
 const PENDING = { deferred: 'Deferred', infeasible: 'Infeasible' };
-/** The termination messages of a pod's containers together (Kubernetes: MaxPodTerminationMessageLogLength). */
+/** The limit of a pod's termination messages together, in bytes (Kubernetes: MaxPodTerminationMessageLogLength). */
 const MAX_POD_BYTES = 12 * 1024;
 
-/** The facts from which a pod's status is computed. */
+/** The input of a pod's status. */
 export interface PodObservation {
   readonly pod: Pod;
   readonly state: PodState | undefined;
@@ -42,11 +42,11 @@ export interface PodObservation {
   readonly nodeAddress: string;
   /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
-  /** Of the engine. */
+  /** Whether the engine supports recursive read-only mounts. */
   readonly recursiveReadOnly: EngineInfo['recursiveReadOnly'];
 }
 
-/** The pod's status in kubelet's form. Fields and conditions of other owners (such as qosClass) are kept. */
+/** The pod's status as the kubelet would write it. Fields and conditions of other owners, such as qosClass, are kept. */
 export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const { state, plan, memory } = observed;
   const pod = grantedPod(observed.pod, memory.resize);
@@ -60,7 +60,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const run = isEnded ? 'ended' : 'open';
   const phase = failure === undefined ? podPhase({ pod, init, main, restarting, run }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
-  // The volumes of a new pod are mounted while its sandbox starts: without them no container can start.
+  // The volumes of a new pod are mounted while its sandbox starts. No container can start without them.
   const lacksVolumes = typeof memory.volumes === 'object' && state?.containers.length === 0;
   const isReady = sandbox !== undefined && !lacksVolumes;
   const address = pod.spec?.hostNetwork === true ? observed.nodeAddress : (sandbox?.address ?? '');
@@ -116,15 +116,18 @@ function containerStatuses({ init, main, ephemeral }: Statuses): Partial<PodStat
   };
 }
 
-/** A rejected pod has no containers to speak of, as with kubelet: kubectl shows the reason only then. A later agent finds it so. */
+/**
+ * Whether the node has rejected the pod, now or under an earlier agent. Like in the kubelet, its status has no containers, since kubectl
+ * shows the reason only then.
+ */
 function wasRejected({ pod: { status }, state, memory }: PodObservation): boolean {
   if (memory.rejection !== undefined) return true;
   return state === undefined && isFinalPhase(status?.phase ?? '') && status?.containerStatuses === undefined;
 }
 
 /**
- * Whether a container of the pod may still run. A pod that the node ends fails only afterwards, as with kubelet: a failed pod is
- * removed at once when it is deleted, and a StatefulSet makes its successor then.
+ * Whether a container of the pod may still run. A pod that the node ends becomes Failed only afterwards, as in the kubelet: a failed pod
+ * is removed immediately when it is deleted, and a StatefulSet then creates its successor.
  */
 function mayRun(state: PodState | undefined): boolean {
   return state?.containers.some((container) => container.state === 'running') === true;
@@ -137,7 +140,7 @@ function failureOf({ memory: { rejection, eviction } }: PodObservation): Pick<Po
   return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
 }
 
-/** Whether all containers are being restarted, of a pod that may ask for it. */
+/** The condition of a restart of all containers, for a pod with rules for it. */
 function restartCondition(pod: Pod, containers: readonly ContainerState[], phase: string): readonly ConditionDraft[] {
   if (!hasRestartOfAll(pod.spec)) return [];
   const draft = { type: ALL_RESTARTING, status: 'False' };
@@ -148,7 +151,7 @@ function restartCondition(pod: Pod, containers: readonly ContainerState[], phase
   return [{ ...draft, status: 'True', reason: 'RestartAllContainersStarted', message }];
 }
 
-/** What tells a Job and others that the pod is not to blame for its failure. */
+/** The condition that tells Jobs and others that the pod did not cause its own failure. */
 function disruptionOf({ rejection, eviction }: PodMemory): readonly ConditionDraft[] {
   if (rejection !== undefined || eviction === undefined || eviction.cause === 'own-limit') return [];
   const message = eviction.cause === 'critical-pod' ? PREEMPTED_CONDITION : eviction.message;
@@ -179,7 +182,7 @@ function statuses(
   return limitMessages(observed.pod, statuses);
 }
 
-/** Cuts each termination message to its container's share of what a pod may report, in bytes of UTF-8. */
+/** Truncates each termination message to its container's share of the pod's limit, in bytes of UTF-8. */
 function limitMessages({ spec }: Pod, statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
   const kinds = [spec?.containers, spec?.initContainers, spec?.ephemeralContainers];
   const count = kinds.reduce((sum, containers) => sum + (containers?.length ?? 0), 0);
@@ -197,7 +200,7 @@ function limited(state: ReportedState, maxBytes: number): ReportedState {
   return { ...state, terminated: { ...state.terminated, message: cut(message, maxBytes) } };
 }
 
-/** The longest beginning that fits, without a part of a character. */
+/** The longest prefix that fits, without an incomplete character. */
 function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   let end = maxBytes;
@@ -205,7 +208,7 @@ function cut(text: string, maxBytes: number): string {
   return bytes.subarray(0, end).toString();
 }
 
-/** What a pod's conditions say of a resize, of a pod with the resources that are in force. Without a resize there is none. */
+/** The conditions of a resize; empty without one. `pod` must have the resources in effect. */
 function resizeConditions(
   pod: Pod,
   state: PodState | undefined,

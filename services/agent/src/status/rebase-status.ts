@@ -1,7 +1,7 @@
 import { isFinalPhase, type PodCondition, type PodStatus } from '@gantry/objects';
 import { OWN_CONDITIONS } from './conditions.ts';
 
-/** The fields of a pod's status that kubelet owns, without conditions. */
+/** The fields of a pod's status that the kubelet owns, without conditions. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'observedGeneration',
   'phase',
@@ -19,12 +19,12 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'ephemeralContainerStatuses',
 ]);
 
-/** Kubelet writes it too, with the status that ends a pod. */
+/** The kubelet also writes this condition, with the status that ends a pod. */
 const SHARED_CONDITION = 'DisruptionTarget';
 
 /**
- * Applies a status that was computed from an older pod to `current`: kubelet's fields of the new one, all other fields of
- * `current`. Undefined when the pod has ended since: an older report must not revive it.
+ * Applies a status that was computed from an older pod to `current`: the kubelet's fields come from `status`, all others from `current`.
+ * Undefined when the pod has ended since, so that an older report cannot revive it.
  */
 export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus | undefined {
   if (isFinalPhase(current.phase) && current.phase !== status.phase) return undefined;
@@ -38,12 +38,12 @@ export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus |
   const types = new Set(own.map(({ type }) => type));
   const others = (current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type) && !types.has(type));
   const conditions = [...own, ...others];
-  // The older pod may have had none.
+  // The older pod may have had no start time.
   const { startTime = status.startTime } = current;
   return { ...Object.fromEntries(fields), ...(startTime === undefined ? {} : { startTime }), conditions };
 }
 
-/** What has become true or false since was not known to the older pod. */
+/** Keeps the transition time of `current` for an equal condition, because the older pod did not know it. */
 function keepTransition(condition: PodCondition, { conditions = [] }: PodStatus): PodCondition {
   const known = conditions.find(({ type, status }) => type === condition.type && status === condition.status);
   const { lastTransitionTime } = known ?? condition;

@@ -15,29 +15,29 @@ const MAX_BATCH = 100;
 /** Reports within this time share a batch. */
 const GATHER_MS = 5;
 const RETRY_MS = 300;
-/** A report that can wait does so for this long: the next one mostly says it too, and a pod starts with one write in place of three. */
+/** How long a report that can wait is held back. The next report usually contains it, so a pod starts with one write instead of three. */
 const HOLD_MS = 1_000;
 
 export interface StatusReporterOptions {
   readonly client: ObjectClient;
-  /** The objects that the status is written to. */
+  /** The objects to which the status is written. */
   readonly pods: Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after each write of a status: the pod as it was read, and as it was written. */
+  /** Called after each write of a status, with the pod before and after the write. */
   readonly onWritten?: (before: Pod, after: Pod) => void;
 }
 
 /**
- * Writes changed pod statuses in batches, only the newest of each pod, and retries until they are written. Fields that
- * other clients change in between are kept. A change that clients can wait for is written with the next one, or after a second.
+ * Writes changed pod statuses in batches, only the newest of each pod, and retries until they are written. Changes of other fields by
+ * other clients are kept. A change that clients can wait for is written with the next one, or after a second.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #wanted = new Map<string, PodStatus>();
-  /** Reports that were rejected with a Conflict: they are written again onto the newer pod when it arrives. */
+  /** Reports that were rejected with a Conflict. They are applied to the newer pod when it arrives. */
   readonly #overtaken = new Map<string, PodStatus>();
-  /** When a wanted report that can wait is written, on the monotonic clock: the earliest first, as all wait equally long. */
+  /** When a report that can wait is written, on the monotonic clock. All wait equally long, so the earliest comes first. */
   readonly #held = new Map<string, number>();
   readonly #work = new Signal();
 
@@ -80,7 +80,7 @@ export class StatusReporter {
     }
   }
 
-  /** Milliseconds until a report is to be written; Infinity without one. */
+  /** Milliseconds until the next report has to be written; Infinity without one. */
   #untilDue(): number {
     if (this.#wanted.size > this.#held.size) return 0;
     const [first = Infinity] = this.#held.values();
@@ -132,7 +132,7 @@ export class StatusReporter {
     const outcome = result.ok ? 'done' : outcomeOf(result.status);
     const isNewest = this.#wanted.get(uid) === status;
     if (outcome === 'overtaken') {
-      // When the newer pod has arrived already, the report is written onto it at once.
+      // If the newer pod has arrived already, the report is immediately applied to it.
       if (isNewest && pods.get(uid) === pod) {
         this.#forget(uid);
         this.#overtaken.set(uid, status);
@@ -150,7 +150,7 @@ export class StatusReporter {
   }
 }
 
-/** A pod starts when the node has first seen it, also when that was not written yet. */
+/** Keeps the start time of an unwritten report: a pod's start time is when the node first saw it. */
 function startedWith(unwritten: PodStatus | undefined, status: PodStatus): PodStatus {
   return unwritten?.startTime === undefined ? status : { ...status, startTime: unwritten.startTime };
 }
@@ -165,7 +165,7 @@ interface Report {
 
 type Outcome = 'done' | 'retry' | 'gone' | 'overtaken' | 'rejected';
 
-/** Guarded by the version from which the fields of other owners were taken. */
+/** The write is conditional on the version from which the fields of other owners were taken. */
 function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
   const { name = '', namespace = '' } = pod.metadata;
   return {
@@ -183,7 +183,7 @@ function outcomeOf(status: Status): Outcome {
   return (status.code ?? 500) >= 500 || status.code === 429 ? 'retry' : 'rejected';
 }
 
-/** Counts each container that a written status says has terminated, where the one before did not: kubelet's metric. */
+/** The kubelet's metric: counts each container that is terminated in a written status, but not in the previous one. */
 export function terminationCounter(metrics: Metrics): (before: Pod, after: Pod) => void {
   const total = metrics.counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
     'container_type',

@@ -4,14 +4,14 @@ import type { Owner } from '../runtime/labels.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** Which pod of this node a call is about. */
+/** The pod of this node that a call refers to. */
 interface PodReference {
   readonly namespace: string;
   readonly pod: string;
   readonly podUid: string;
 }
 
-/** The container of a pod of this node that runs; StatusError 'NotFound', in the kubelet's words, where there is none. */
+/** A running container of a pod on this node. StatusError 'NotFound' with the kubelet's message when there is none. */
 export async function findRunningContainer(
   runtime: Runtime,
   owner: Owner,
@@ -24,7 +24,7 @@ export async function findRunningContainer(
   return found;
 }
 
-/** The id of the sandbox that runs; StatusError 'NotFound' where there is none. */
+/** The id of the running sandbox. StatusError 'NotFound' when there is none. */
 export async function findRunningSandbox(
   runtime: Runtime,
   owner: Owner,

@@ -11,23 +11,23 @@ interface PortParts {
   readonly limits: StreamLimits;
   readonly start: StreamStart;
   readonly sandboxId: string;
-  /** Aborted when the client has gone, or the API server ends the stream. */
+  /** Aborted when the client has left, or the API server ends the stream. */
   readonly signal: AbortSignal;
 }
 
-/** Serves one connection to a port of a pod. Never rejects: a failure is told on the error stream. */
+/** Serves one connection to a port of a pod. Never rejects: a failure is sent on the error stream. */
 export async function forwardPort(parts: PortParts, { port, data, error }: PortStreams): Promise<void> {
   const { runtime, limits, start, sandboxId } = parts;
   const closed = new AbortController();
   data.once('close', () => {
-    // Else both sides have said all that they had to say.
+    // Otherwise both sides have ended normally.
     if (!data.readableEnded || !data.writableFinished) closed.abort();
   });
   using signal = anySignal(parts.signal, closed.signal);
   try {
     using _counted = limits.take(start.podUid);
     using connection = await runtime.streams.connect(sandboxId, port, signal);
-    // A client that has closed its side is not missed by `send`; the pod may keep its side open for ever.
+    // `send` does not notice when a client that has closed its side disconnects, and the pod may keep its side open indefinitely.
     using _ = onAbort(signal, () => connection[Symbol.dispose]());
     signal.throwIfAborted();
     const sending = send(data, connection);
@@ -35,7 +35,7 @@ export async function forwardPort(parts: PortParts, { port, data, error }: PortS
     signal.throwIfAborted();
     data.end();
     error.end();
-    // What the client still sends has a reader.
+    // Continue to read what the client still sends.
     await raceAbort(sending, signal);
   } catch (failure) {
     if (!error.destroyed && !error.writableEnded) error.end(messageOf(failure, port, start));
@@ -43,7 +43,7 @@ export async function forwardPort(parts: PortParts, { port, data, error }: PortS
   }
 }
 
-/** Sends until the client has closed its side. A failure closes the connection, whose output says why. */
+/** Sends until the client has closed its side. A failure closes the connection; reading its output reports the reason. */
 async function send(data: PortStreams['data'], connection: PodConnection): Promise<void> {
   try {
     for await (const part of data.iterator({ destroyOnReturn: false })) await connection.write(part as Buffer);
@@ -53,7 +53,7 @@ async function send(data: PortStreams['data'], connection: PodConnection): Promi
   }
 }
 
-/** The kubelet's words. */
+/** The kubelet's message. */
 function messageOf(error: unknown, port: number, { pod, podUid }: StreamStart): string {
   if (error instanceof StatusError) return error.message;
   return `error forwarding port ${port} to pod ${pod}, uid ${podUid}: ${errorMessage(error)}`;

@@ -3,7 +3,7 @@ import type { Logger } from '@gantry/service';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** Kills the commands whose clients were lost with an earlier process of this agent: probes and streams. Never fails. */
+/** Kills commands of probes and streams whose clients were lost with an earlier process of this agent. Never fails. */
 export async function killLeftoverCommands(
   runtime: Runtime,
   owner: Owner,
@@ -25,7 +25,7 @@ async function killIn(runtime: Runtime, id: string, logger: Logger, signal: Abor
     await runtime.streams.killLeftovers(id, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // The container may have ended meanwhile, and its commands with it.
+    // The container may have ended meanwhile, together with its commands.
     logger.debug({ container: id, reason: errorMessage(error) }, 'cannot look for commands of an earlier agent');
   }
 }

@@ -19,18 +19,18 @@ import type { StreamOptions, TerminalSize } from '../runtime/streams.ts';
 import type { AcceptedStream } from './stream-tickets.ts';
 import { TerminalSizeError, TerminalSizes } from './terminal-sizes.ts';
 
-/** At a shutdown of the API server, or when the client's credentials are no longer valid. */
+/** Sent when the API server shuts down, or when the client's credentials are no longer valid. */
 const ENDED_BY_SERVER = { kind: 'failure', message: 'the API server has ended the stream' } as const;
 const DOING = { exec: 'error executing command in container', attach: 'error attaching to container' } as const;
 
 interface CommandParts {
   readonly runtime: Runtime;
   readonly clock: Clock;
-  /** The user's. */
+  /** The user's share of memory for messages. */
   readonly messages: MessageShare;
 }
 
-/** Serves exec or attach. Rejects while the request can still be answered; later failures go to the client's error stream. */
+/** Serves exec or attach. Rejects as long as an HTTP error response is possible; later failures are sent on the client's error stream. */
 export async function serveCommand(
   { runtime, clock, messages }: CommandParts,
   { start: { target }, id, signal }: AcceptedStream,
@@ -49,12 +49,12 @@ export async function serveCommand(
 
 interface Run {
   readonly kind: 'exec' | 'attach';
-  /** Of the container. */
+  /** The id of the container. */
   readonly id: string;
   readonly asked: ContainerStreams;
 }
 
-/** Copies between the client and the process, no faster than the receiver reads, until the process has ended. Never rejects. */
+/** Copies data between the client and the process, no faster than the receiver reads, until the process has ended. Never rejects. */
 async function run(
   { streams: processes }: Runtime,
   { kind, id, asked }: Run,
@@ -78,7 +78,7 @@ async function run(
       const client = streams[output.kind];
       if (client !== undefined) await writeTo(client, output.data);
     }
-    // A process that was attached to goes on, or has ended: its exit code is in the pod's status.
+    // A process that a client attached to continues, or its exit code is in the pod's status.
     if (kind === 'attach') return { kind: 'success' };
     return { kind: 'failure', message: `${DOING.exec}: the engine gave no exit code` };
   } catch (error) {
@@ -86,7 +86,7 @@ async function run(
   }
 }
 
-/** The kubelet's words; the container may have ended since it was found. */
+/** The kubelet's message. The container may have ended since it was found. */
 function messageOf(error: unknown, container: string): string {
   const isGone =
     error instanceof AgentError &&
@@ -95,8 +95,8 @@ function messageOf(error: unknown, container: string): string {
 }
 
 /**
- * What a client sends, chunk by chunk; the iterator of a stream would copy those that wait into one. Where the client breaks off, the end
- * never comes: a command must not take the part for the whole. Fails when `signal` is aborted.
+ * The chunks that a client sends. The iterator of a stream would join waiting chunks by copying them. If the client disconnects early,
+ * the iterable does not end, so that a command cannot take incomplete input as complete. Fails when `signal` is aborted.
  */
 async function* readAll(stream: Readable, signal: AbortSignal): AsyncIterable<Buffer> {
   const options = { signal, close: ['end', 'close', 'error'], highWaterMark: 1 };
@@ -109,7 +109,7 @@ async function* readAll(stream: Readable, signal: AbortSignal): AsyncIterable<Bu
   throw signal.reason;
 }
 
-/** Until the client sends something else than sizes: the terminal keeps the last one then. */
+/** The sizes until the client sends something invalid. The terminal then keeps the last size. */
 async function* sizesOf(stream: Readable, signal: AbortSignal): AsyncIterable<TerminalSize> {
   const sizes = new TerminalSizes();
   try {

@@ -18,14 +18,14 @@ import { serveCommand } from './serve-command.ts';
 import { StreamLimits } from './stream-limits.ts';
 import { type AcceptedStream, StreamTickets } from './stream-tickets.ts';
 
-/** What streams need of an agent. */
+/** The parts of an agent that streams need. */
 export interface StreamParts {
   readonly runtime: Runtime;
   readonly owner: Owner;
   readonly clock: Clock;
 }
 
-/** A client's request for a stream, which the API server has passed on. */
+/** A client's request for a stream, forwarded by the API server. */
 export type StreamRequest = Pick<UpgradeExchange, 'req' | 'res'> & {
   readonly upgrade: Upgrade;
   readonly query: URLSearchParams;
@@ -44,8 +44,8 @@ export class PodStreams {
   }
 
   /**
-   * Speaks the client's protocol until the stream has ended. What cannot be served is refused with a text, as the kubelet does, which kubectl
-   * prints after `unable to upgrade connection`. StatusError 'NotFound' for a ticket that is not known.
+   * Speaks the client's protocol until the stream has ended. Like the kubelet, it refuses a stream that cannot be served with a text,
+   * which kubectl prints after `unable to upgrade connection`. StatusError 'NotFound' for an unknown ticket.
    */
   async serve(ticket: string, request: StreamRequest): Promise<void> {
     using stream = this.tickets.redeem(ticket);
@@ -98,7 +98,7 @@ export class PodStreams {
   }
 }
 
-/** Throws what is no refusal. */
+/** Sends an error response; rethrows errors that are not refusals. */
 function refuse({ res }: StreamRequest, error: unknown): void {
   const code = codeOf(error);
   if (code === undefined) throw error;

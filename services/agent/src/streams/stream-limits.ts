@@ -1,15 +1,15 @@
 import { StatusError } from '@gantry/objects';
 
-/** Open streams of one pod, and of all pods of this node. */
+/** The limits of open streams of one pod, and of all pods of this node. */
 const MAX_OF_POD = 128;
 const MAX_OF_NODE = 1024;
 
-/** Counts open streams: each holds a connection to the engine or to a pod. */
+/** Limits open streams, because each holds a connection to the engine or to a pod. */
 export class StreamLimits {
   readonly #ofPods = new Map<string, number>();
   #all = 0;
 
-  /** Counts a stream of a pod until it is disposed of. StatusError 'TooManyRequests' at the limit. */
+  /** Counts a stream of a pod until the result is disposed of. StatusError 'TooManyRequests' at the limit. */
   take(podUid: string): Disposable {
     const ofPod = this.#ofPods.get(podUid) ?? 0;
     if (ofPod >= MAX_OF_POD) throw tooMany(`the pod has ${ofPod} open streams, which is the most that a pod may have`);

@@ -10,19 +10,19 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { findRunningContainer, findRunningSandbox } from './find-in-pod.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** How long the client's request may take to follow its ticket. */
+/** How long a ticket is valid for the client's request. */
 const TICKET_MS = 10_000;
 
 /** A stream that the agent has accepted. Disposing of it ends the API server's call. */
 export interface AcceptedStream extends Disposable {
   readonly start: StreamStart;
-  /** Of the container that runs, or of the pod's sandbox. */
+  /** The id of the running container, or of the pod's sandbox. */
   readonly id: string;
-  /** Aborted when the API server ends the stream, or is gone. */
+  /** Aborted when the API server ends the stream or becomes unreachable. */
   readonly signal: AbortSignal;
 }
 
-/** What tickets need of an agent. */
+/** The parts of an agent that tickets need. */
 export interface TicketParts {
   readonly runtime: Runtime;
   readonly owner: Owner;
@@ -31,8 +31,8 @@ export interface TicketParts {
 }
 
 /**
- * The way of a stream from the API server to the agent: a call says what the stream is, and lasts as long; the client's request follows on a
- * connection of its own with the ticket that the call has given.
+ * Connects streams from the API server to the agent. A gRPC call describes the stream and lasts as long as the stream. The call returns a
+ * ticket, with which the client's request follows on a separate connection.
  */
 export class StreamTickets {
   readonly #parts: TicketParts;
@@ -42,7 +42,7 @@ export class StreamTickets {
     this.#parts = parts;
   }
 
-  /** Handles a call. Gives one ticket and ends with the stream. Fails with StatusError, in the kubelet's words. */
+  /** Handles a call. Yields one ticket and ends with the stream. Fails with a StatusError with the kubelet's message. */
   async *open(start: StreamStart, call: GrpcCall): AsyncIterable<StreamTicket> {
     requireApiServer(call, 'pods', '', 'use streams');
     const { limits, clock } = this.#parts;
@@ -61,14 +61,14 @@ export class StreamTickets {
     }
   }
 
-  /** The stream of a ticket, which is good for one request. */
+  /** The stream of a ticket. A ticket is valid for one request. */
   redeem(ticket: string): AcceptedStream | undefined {
     const found = this.#waiting.get(ticket);
     this.#waiting.delete(ticket);
     return found;
   }
 
-  /** Ends the call of a ticket that nobody uses. */
+  /** Ends the call of a ticket that is not used. */
   #expire(ticket: string, clock: Clock, signal: AbortSignal, ended: PromiseWithResolvers<void>): Disposable {
     const expire = (why: unknown) => {
       if (this.#waiting.has(ticket)) ended.reject(why);

@@ -1,6 +1,6 @@
 import type { TerminalSize } from '../runtime/streams.ts';
 
-/** A client sends something else than sizes. */
+/** A client has sent something that is not a terminal size. */
 export class TerminalSizeError extends Error {
   override readonly name = 'TerminalSizeError';
 }
@@ -8,13 +8,13 @@ export class TerminalSizeError extends Error {
 const MAX_TEXT = 1024;
 const MAX_LENGTH = 65_535;
 
-/** Reads sizes as clients send them: objects in JSON, one after the other, cut anywhere. */
+/** Parses sizes from clients: a sequence of JSON objects, split anywhere. */
 export class TerminalSizes {
   #text = '';
 
   /**
-   * The sizes that are complete with these bytes, to be taken before the next are read. Each is parsed when it is taken: a client may
-   * send millions at once. Throws TerminalSizeError.
+   * Yields the sizes that these bytes complete. Take all of them before the next call. Each size is parsed only when it is taken, because
+   * a client may send millions at once. Throws TerminalSizeError.
    */
   *read(bytes: Uint8Array): Generator<TerminalSize> {
     this.#text += Buffer.from(bytes).toString('latin1');
