@@ -26,24 +26,22 @@ import type { RuleBook } from './rules/rule-book.ts';
 import { changedTargets, flowTargets, type FlowTargets } from './rules/stale-flows.ts';
 import type { Topology } from './rules/topology.ts';
 
-/** What the proxy's caches hold. */
+/** The resources in the proxy's caches. */
 export const PROXIED_RESOURCES = [SERVICES, ENDPOINT_SLICES, NODES, PODS];
 
-/** Written by the EndpointSlice controller: when the pod's change happened. */
-
-/** What an update of the rule book is about apart from the rules. */
+/** The result of an update of the rule book, apart from the rules. */
 export interface Update {
-  /** Addresses whose clients may have connections to endpoints that are gone. */
+  /** Service addresses whose clients may have connections to endpoints that are gone. */
   readonly flows: FlowTargets;
-  /** When the pods' changes happened whose rules are in the book now, Unix milliseconds. */
+  /** The times (Unix milliseconds) of the pod changes whose rules are in the book now. */
   readonly triggeredAt: readonly number[];
-  /** When it has changed. */
+  /** Set only if it has changed. */
   readonly host?: HostState;
 }
 
-/** What the host is to have apart from the rules. */
+/** The wanted state of the host, apart from the rules. */
 export interface HostState {
-  /** Of Nodes and load balancers. */
+  /** The addresses of Nodes and load balancers. */
   readonly addresses: ReadonlySet<string>;
   readonly healthChecks: readonly HealthCheck[];
   /** The other hosts of the cluster. */
@@ -52,17 +50,19 @@ export interface HostState {
 
 const NO_HOSTS: HostsPlan = { hosts: [], refused: [] };
 
-/** Keeps the rule book in step with the caches. Changes are only noted by `take`; `update` plans each changed Service once. */
+/** Keeps the rule book up to date with the caches. `take` only notes changes. `update` plans each changed Service once. */
 export class ClusterView {
   readonly #book: RuleBook;
   #topology: Topology;
   readonly #services = new Map<string, Service>();
-  /** By Service and by their own key. */
+  /** By Service, then by the slice's own key. */
   readonly #slices = new Map<string, Map<string, EndpointSlice>>();
   readonly #nodes = new Map<string, Node>();
-  /** By Node and by their own key. */
+  /** By Node, then by the pod's own key. */
   readonly #pods = new Map<string, Map<string, Pod>>();
-  /** Services whose rules name the Nodes of pods; these are in the table only while there are some. */
+  /**
+   * The Services whose rules refer to the Nodes of pods. The sets of pods per Node are in the table only while there are such Services.
+   */
   readonly #byOrigin = new Set<string>();
   readonly #flows = new Map<string, FlowTargets>();
   readonly #changedServices = new Set<string>();
@@ -74,7 +74,7 @@ export class ClusterView {
   readonly #healthChecks = new Map<string, HealthCheck>();
   #isHostChanged = true;
   #areNodesChanged = false;
-  /** Undefined on a host that reaches no others. */
+  /** Undefined on a host that reaches no other hosts. */
   readonly #surroundings: HostSurroundings | undefined;
   #others = NO_HOSTS;
 
@@ -85,7 +85,7 @@ export class ClusterView {
     this.#topology = { ...topology, nodes: new Map() };
   }
 
-  /** Takes what the caches report, in order. */
+  /** Takes the events of the caches, in order. */
   take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     for (const { object, old } of event.changes) {
@@ -173,7 +173,7 @@ export class ClusterView {
     for (const name of [...before.keys(), ...nodes.keys()]) this.#changedPods.add(name);
     this.#hostPorts.takeNodes();
     this.#isHostChanged = true;
-    // Hints, policies and source ranges look at Nodes.
+    // Hints, traffic policies and source ranges depend on Nodes.
     for (const key of this.#services.keys()) this.#changedServices.add(key);
   }
 
@@ -224,7 +224,7 @@ export class ClusterView {
   }
 }
 
-/** Takes a change into a map by key; returns the key. */
+/** Applies a change to a map by key. Returns the key. */
 function replaceIn<T extends KubeObject>(objects: Map<string, T>, object: T | undefined, old: T | undefined): string {
   const subject = object ?? old;
   if (subject === undefined) return '';

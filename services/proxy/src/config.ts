@@ -6,24 +6,24 @@ import { CLOSED_ADDRESS_RANGES } from './rules/transaction.ts';
 /** The settings of a proxy; see docs/conventions.md. */
 export interface ProxyConfig {
   readonly clusterId: string;
-  /** `https://host:port` of the API, as the host reaches it. */
+  /** The API's `https://host:port`, as the host reaches it. */
   readonly server: string;
   /** The port of `server`. */
   readonly apiPort: number;
   readonly tlsDir: string;
   readonly podCidr: string;
   readonly podRange: AddressRange;
-  /** The part of `podCidr` whose addresses the host has: of Nodes and of load balancers. */
+  /** The part of `podCidr` whose addresses belong to the host: the addresses of Nodes and of load balancers. */
   readonly ownRange: AddressRange;
   readonly serviceCidr: string;
   readonly podBridge: string;
   /** No Service leads to the control network. */
   readonly controlRange: AddressRange;
-  /** Of which all hosts' ranges of pods are parts. */
+  /** The pod ranges of all hosts are parts of this range. */
   readonly clusterRange: AddressRange;
-  /** Where other hosts reach this one; '' for a host that reaches no others. */
+  /** The address at which other hosts reach this one. Empty on a host that reaches no other hosts. */
   readonly hostAddress: string;
-  /** Where health and metrics are served: the host's loopback is shared by all clusters. */
+  /** The address that serves health and metrics. All clusters share the host's loopback. */
   readonly healthHost: string;
   readonly healthPort: number;
   readonly runDir: string;
@@ -70,7 +70,7 @@ function ownRange(podCidr: string): AddressRange {
   throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(podCidr)} is not an IPv4 range from /8 to /28`);
 }
 
-/** The set range, or the default where none is set. */
+/** The configured range, or the default if none is configured. */
 function clusterRangeOf(text: string, podRange: AddressRange, defaultCidr: () => string): AddressRange {
   const found = parseIpv4Range(text === '' ? defaultCidr() : text);
   if (found === undefined) throw new ConfigError('GANTRY_CLUSTER_CIDR', `${JSON.stringify(text)} is not an IPv4 range`);
@@ -87,7 +87,7 @@ function hostAddress(text: string, closed: readonly AddressRange[]): string {
   return text;
 }
 
-/** It names the table of the packet filter, so it has to be a name there too. */
+/** The packet filter's table has this name, so it has to be a valid name there too. */
 function clusterId(text: string): string {
   if (/^[a-z][a-z0-9-]{0,62}$/.test(text)) return text;
   throw new ConfigError(

@@ -3,7 +3,7 @@ import type { Logger } from '@gantry/service';
 import type { FlowTargets } from './rules/stale-flows.ts';
 
 export interface FlowCleanerOptions {
-  /** Ends flows of clients that no endpoint answers; returns their number. */
+  /** Ends the flows of clients that no endpoint answers. Returns their number. */
   readonly forgetStaleFlows: (targets: FlowTargets, signal: AbortSignal) => Promise<number>;
   readonly clock: Clock;
   readonly random: Random;
@@ -11,28 +11,30 @@ export interface FlowCleanerOptions {
 }
 
 const DEADLINE_MS = 30_000;
-/** Each round reads all connections of the host: a burst of changes must not make it read them in a loop. */
+/** Each round reads all connections of the host. A burst of changes must not make it read them in a loop. */
 const PAUSE_MS = 1000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 /**
- * How long a Service is looked at again that has lost an endpoint of TCP, and how often: a pod that terminates has half a minute by
- * default, and may reset connections until its end. The kernel remembers each of them for ten seconds.
+ *
+ * How long, and how often, the cleaner looks again at a Service that has lost a TCP endpoint. A terminating pod has half a minute by
+ * default, and may reset connections until its end. The kernel remembers each reset connection for ten seconds.
  */
 const LINGER_MS = 45_000;
 const LINGER_EVERY_MS = 2000;
-/** Of the time between two such looks, one may take this share. */
+/** A look may take this share of the time between two looks. */
 const LINGER_SHARE = 1 / 20;
 
 /**
- * Makes clients choose anew after the rules of their Service have changed. It runs beside the changes of rules: a change never waits
- * until flows are found and ended, which takes the longer the more connections the host has.
+ *
+ * Makes clients choose a new endpoint after the rules of their Service have changed. It runs beside the changes of rules, so a change
+ * never waits for it. Finding and ending flows takes longer the more connections the host has.
  */
 export class FlowCleaner {
   readonly #options: FlowCleanerOptions;
   readonly #work = new Signal();
-  /** Kept until their flows have been looked at. */
+  /** Targets stay here until their flows have been looked at. */
   #targets = new Map<string, ReadonlySet<string>>();
-  /** Targets of TCP that have lost an endpoint, with the time until when they are looked at, monotonic. */
+  /** TCP targets that have lost an endpoint, each with the monotonic time until which the cleaner looks at it. */
   readonly #lingering = new Map<string, { readonly endpoints: ReadonlySet<string>; readonly untilMs: number }>();
 
   constructor(options: FlowCleanerOptions) {
@@ -81,8 +83,9 @@ export class FlowCleaner {
   }
 
   /**
-   * Endpoints that a target has got since are not among those that are kept with it. That does no harm: of TCP, only connections that have
-   * ended are forgotten.
+   *
+   * The endpoints that are kept with a target lack those that it has got since. This does no harm: only ended TCP connections are
+   * forgotten.
    */
   #stillLingering(nowMs: number): FlowTargets {
     for (const [target, { untilMs }] of this.#lingering) if (untilMs <= nowMs) this.#lingering.delete(target);

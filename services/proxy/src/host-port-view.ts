@@ -3,13 +3,13 @@ import { hostPortOwner, hostPortTargets, planHostPorts } from './rules/host-port
 import type { RuleBook } from './rules/rule-book.ts';
 import type { Topology } from './rules/topology.ts';
 
-/** Keeps the rule book in step with the host ports of pods. Pods without any cost one look at their containers. */
+/** Keeps the rule book up to date with the host ports of pods. A pod without host ports costs only one look at its containers. */
 export class HostPortView {
   readonly #book: RuleBook;
   /** Pods that have host ports, by key. */
   readonly #pods = new Map<string, Pod>();
   readonly #changed = new Set<string>();
-  /** The owner of a pod's rules, and its addresses for UDP: what is to be taken back. */
+  /** The owner of a pod's rules and the pod's UDP addresses, for removing them. */
   readonly #written = new Map<string, { readonly owner: string; readonly flows: readonly string[] }>();
 
   constructor(book: RuleBook) {
@@ -25,12 +25,12 @@ export class HostPortView {
     this.#changed.add(key);
   }
 
-  /** Plans all of them anew: the Nodes of the host have changed. */
+  /** Plans all pods again, because the Nodes of the host have changed. */
   takeNodes(): void {
     for (const key of this.#pods.keys()) this.#changed.add(key);
   }
 
-  /** Plans what has changed since the last call, and notes addresses for UDP whose clients are to choose anew. */
+  /** Plans the changes since the last call. Adds to `flows` the UDP addresses whose clients have to choose a new endpoint. */
   update(topology: Topology, flows: Map<string, ReadonlySet<string>>): void {
     for (const key of this.#changed) this.#take(key, topology, flows);
     this.#changed.clear();
@@ -42,7 +42,7 @@ export class HostPortView {
     const before = this.#written.get(key);
     const owner = pod === undefined ? '' : hostPortOwner(pod);
     for (const address of before?.flows ?? []) flows.set(address, new Set());
-    // A pod of the same name that was made again has another owner.
+    // A pod that was created again under the same name has another owner.
     if (before !== undefined && before.owner !== owner) this.#book.remove(before.owner);
     this.#written.delete(key);
     if (pod === undefined || node === undefined) {

@@ -17,7 +17,7 @@ interface Surroundings {
   readonly logger: Logger;
 }
 
-/** What the members run, and what they need for it. */
+/** The tasks of the members and the parts that they need. */
 export interface ProxyParts extends DockerUserOptions, Surroundings {
   readonly informers: Informers;
   readonly programmer: Programmer;
@@ -28,7 +28,7 @@ export interface ProxyParts extends DockerUserOptions, Surroundings {
   readonly tunnelKeeper: TunnelKeeper;
 }
 
-/** What runs in the process until it stops, in the order in which it starts. */
+/** The tasks that run until the process stops, in the order in which they start. */
 export function membersOf(parts: ProxyParts): readonly GroupMember[] {
   const { podBridge, logger, informers, programmer, addresses, healthChecks, flowCleaner, tunnelKeeper } = parts;
   return [
@@ -69,7 +69,7 @@ async function watchForeignChanges(parts: ProxyParts, signal: AbortSignal): Prom
   await again('changes of rules', parts, signal, () => nft.watch(onForeignChange, signal));
 }
 
-/** Runs what follows a program's reports, and again where the program ends. */
+/** Runs a task that follows a program's reports. Runs it again if the program ends. */
 async function again(
   what: string,
   { clock, logger }: Surroundings,

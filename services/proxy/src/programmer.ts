@@ -11,13 +11,13 @@ export interface ProgrammerOptions {
   readonly table: string;
   readonly skeleton: string;
   readonly view: ClusterView;
-  /** Takes changes that are worked off in several turns of the event loop into the book. False when some wait for the next call. */
+  /** Adds changes to the book, in several turns of the event loop. Returns false if some changes wait for the next call. */
   readonly policies: Pick<PolicyView, 'synchronize' | 'catchUp'>;
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply' | 'listSets'>;
-  /** Called with addresses whose rules have changed in the kernel; does not wait. */
+  /** Called with the addresses whose rules have changed in the kernel. Does not wait. */
   readonly cleanFlows: (targets: FlowTargets) => void;
-  /** Called with what the host is to have, once the rules for it are in the kernel; does not wait. */
+  /** Called with the wanted state of the host, after its rules are in the kernel. Does not wait. */
   readonly keepHost: (host: HostState) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,41 +26,42 @@ export interface ProgrammerOptions {
 }
 
 export interface ProgrammerMetrics {
-  /** Seconds of a transaction, by `kind`: `replacement` or `change`. */
+  /** The duration of a transaction in seconds, by `kind`: `replacement` or `change`. */
   readonly seconds: Histogram;
   readonly failures: Counter;
-  /** Seconds from a pod's change to its rules. */
+  /** The seconds from a pod's change to its rules. */
   readonly latency: Histogram;
 }
 
-/** Kernels before 6.2 know a chain as used for a moment after the last element that leads to it is gone. */
+/** Kernels before 6.2 treat a chain as used for a moment after the last element that leads to it is gone. */
 const STALE_MS = 1000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 /**
- * Brings the wanted table into the kernel: at first as a whole, then what changes, each time in one transaction. After a failure or
- * another program's change it replaces the whole table, which no packet notices.
+ *
+ * Writes the wanted table into the kernel: first the whole table, then the changes, each in one transaction. After a failure, or a change
+ * by another program, it replaces the whole table. Packets are not affected by that.
  */
 export class Programmer {
   readonly #options: ProgrammerOptions;
   readonly #work = new Signal();
-  /** Chains that nothing leads to, with the time since when, monotonic. */
+  /** Unused chains, each with the monotonic time since when nothing leads to it. */
   readonly #staleChains = new Map<string, number>();
-  /** Addresses whose clients are to choose anew once the rules are written; kept until then. */
+  /** The addresses whose clients have to choose a new endpoint after the rules are written. They are kept until then. */
   readonly #flows = new Map<string, ReadonlySet<string>>();
-  /** What the host is to have once the rules are written. */
+  /** The wanted state of the host after the rules are written. */
   #host: HostState | undefined;
   #isReplacing = true;
   #isDone = false;
   #isFailing = false;
-  /** A replacement with the clients of the table before has failed: the next one leaves them out. */
+  /** A replacement that kept the clients of the previous table has failed. The next one omits them. */
   #areClientsRefused = false;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
   }
 
-  /** Whether the kernel has had the whole table once. */
+  /** Whether the whole table has been in the kernel once. */
   get isProgrammed(): boolean {
     return this.#isDone;
   }
@@ -70,7 +71,7 @@ export class Programmer {
     return this.#isDone && !this.#isFailing;
   }
 
-  /** There may be something to change. Bound, so that it can be passed as a listener. */
+  /** Reports that there may be changes. Bound, so that it can be passed as a listener. */
   readonly notify = (): void => this.#work.notify();
 
   /** Replaces the whole table as soon as possible. */
@@ -79,7 +80,7 @@ export class Programmer {
     this.#work.notify();
   }
 
-  /** Programs until the signal is aborted. The caches must have been listed. */
+  /** Writes rules until the signal is aborted. The caches must have been listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
     await new ControlLoop({
@@ -133,7 +134,11 @@ export class Programmer {
     this.#finish(update);
   }
 
-  /** Gives the sets of a new table the clients that the one before has: with affinity they stay with their endpoints. */
+  /**
+   *
+   * Returns commands that give the new table's sets the clients of the previous table. So clients with session affinity keep their
+   * endpoints.
+   */
   async #clientsOf(sets: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string> {
     if (![...sets.keys()].some((name) => name.startsWith(CLIENTS))) return '';
     const { nft, table } = this.#options;

@@ -21,7 +21,7 @@ import { CLOSED_ADDRESS_RANGES } from './rules/transaction.ts';
 
 const COMPONENT = 'kube-proxy';
 
-/** The process. Its rules stay when it stops: `remove` of `main.ts` takes them away. */
+/** Runs the process. Its rules stay when it stops; `remove` of `main.ts` removes them. */
 export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'proxy', ...config });
   const { clock, logger, metrics } = service.parts;
@@ -95,7 +95,7 @@ function rulesCheck(programmer: Programmer): HealthCheck {
   };
 }
 
-/** What policies are denied is logged: it may be what their authors wonder about. */
+/** Logs what policies are denied, because their authors may look for the reason. */
 function policyReports(logger: Logger): PolicyReports {
   return {
     onOmitted: (policy, rules) =>
@@ -131,10 +131,10 @@ function tunnelMetrics(metrics: Metrics): TunnelMetrics {
   };
 }
 
-/** Removes all rules, addresses and routes of the cluster from this host. What is not there is not an error. */
+/** Removes all rules, addresses and routes of the cluster from this host. If they are missing, that is no error. */
 export async function removeRules(config: ProxyConfig): Promise<void> {
   const { signal } = new AbortController();
-  // First: without the rules the tunnel would accept packets of all senders.
+  // The tunnel goes first: without the rules it would accept packets of all senders.
   const device = tunnelDevice(config.podBridge);
   await removeTunnel(device, signal);
   const nft = await openNft(config.runDir, config.clusterId);

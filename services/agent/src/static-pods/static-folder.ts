@@ -105,7 +105,7 @@ export class StaticFolder {
       if (known !== undefined) files.set(join(folder, name), known);
     }
     this.#files = files;
-    // Of two files with a pod of one name the later one counts, as in kubelet.
+    // If two files have a pod of the same name, the later file counts, as in the kubelet.
     const pods = new Map(
       [...files.values()].flatMap(({ pod }) => (pod === undefined ? [] : [[formatKey(keyOf(pod)), pod]])),
     );

@@ -9,30 +9,30 @@ const RECHECK_MS = 5000;
 interface BridgeAddressesOptions {
   /** The bridge of the pods. */
   readonly device: string;
-  /** All addresses of it on the bridge are ours. */
+  /** All addresses on the bridge within this range are ours. */
   readonly range: AddressRange;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Keeps addresses of Nodes and load balancers on the pods' bridge, in the host's namespace, whatever others do to it. */
+/** Keeps the addresses of Nodes and load balancers on the pods' bridge, in the host's namespace, even if other programs remove them. */
 export class BridgeAddresses {
   readonly #options: BridgeAddressesOptions;
   readonly #changed = new Signal();
-  /** Undefined until it is known which are wanted: those that are there stay. */
+  /** Undefined until the wanted addresses are known. Until then the present addresses stay. */
   #wanted: ReadonlySet<string> | undefined;
 
   constructor(options: BridgeAddressesOptions) {
     this.#options = options;
   }
 
-  /** From now on these and no others. Does not wait. */
+  /** Keeps exactly these addresses from now on. Does not wait. */
   keep(addresses: ReadonlySet<string>): void {
     this.#wanted = addresses;
     this.#changed.notify();
   }
 
-  /** Until the signal is aborted. The bridge may come later, and be made again. */
+  /** Runs until the signal is aborted. The bridge may be created later, and may be created again. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     let reported = '';
@@ -54,7 +54,7 @@ export class BridgeAddresses {
   }
 }
 
-/** Removes all of them. A bridge that is not there has none. */
+/** Removes all of the addresses. A missing bridge has none. */
 export async function removeBridgeAddresses(
   options: Pick<BridgeAddressesOptions, 'device' | 'range'>,
   signal: AbortSignal,
@@ -76,12 +76,13 @@ async function ensureAddresses(
   if (lines.length > 0) await runProgram('ip', ['-batch', '-'], signal, `${lines.join('\n')}\n`);
 }
 
-/** `gp` and a pod's address, hexadecimal: services/agent/src/docker/pod-links.ts gives the names. */
+/** `gp` and the pod's address in hexadecimal. services/agent/src/docker/pod-links.ts sets these names. */
 const POD_PORT = /^\d+: (gp[0-9a-f]{8})[@:]/;
 
 /**
- * Removes the ports of pods from a bridge that is to go. A port goes with its pod's network namespace, which outlives the pod's processes
- * where their connections still wait for answers: without this the host would have it for minutes.
+ *
+ * Removes the pods' ports from a bridge that will be removed. A port disappears with its pod's network namespace. The namespace outlives
+ * the pod's processes while their connections still wait for answers. Without this the host would keep the port for minutes.
  */
 export async function removePodPorts(bridge: string, signal: AbortSignal): Promise<void> {
   const find = async () => podPortsOf(await runProgram('ip', ['-o', 'link', 'show'], signal), bridge);
@@ -91,12 +92,12 @@ export async function removePodPorts(bridge: string, signal: AbortSignal): Promi
     const lines = ports.map((port) => `link delete ${port}\n`);
     await runProgram('ip', ['-force', '-batch', '-'], signal, lines.join(''));
   } catch (error) {
-    // Some may have gone by themselves.
+    // Some ports may have disappeared by themselves.
     if ((await find()).length > 0) throw error;
   }
 }
 
-/** Names of a bridge's ports for pods, in what `ip -o link show` prints. */
+/** Returns the names of a bridge's pod ports from the output of `ip -o link show`. */
 export function podPortsOf(listing: string, bridge: string): readonly string[] {
   return listing.split('\n').flatMap((line) => {
     const [, name] = POD_PORT.exec(line) ?? [];

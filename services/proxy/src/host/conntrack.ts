@@ -1,15 +1,17 @@
 import { type FlowProtocol, type FlowTargets, type StaleFlows, staleFlows } from '../rules/stale-flows.ts';
 import { ProgramError, runProgram } from './run-program.ts';
 
-/** What is looked for, by its protocol: other connections of TCP end by themselves. */
+/** The arguments that select connections, by protocol. Other TCP connections end by themselves. */
 const SELECTIONS: Readonly<Record<FlowProtocol, readonly string[]>> = {
   udp: ['-p', 'udp'],
   tcp: ['-p', 'tcp', '--state', 'CLOSE'],
 };
 
 /**
- * Makes clients of Services that are answered by no endpoint choose anew; returns the number of their connections. Runs one program for
- * each address of a Service and dead endpoint, however many clients there are: each run reads all connections of the host.
+ *
+ * Makes the clients of Services whose connections no endpoint answers choose a new endpoint. Returns the number of these connections.
+ * Runs one program per Service address and dead endpoint, regardless of the number of clients, because each run reads all connections of
+ * the host.
  */
 export async function forgetStaleFlows(targets: FlowTargets, signal: AbortSignal): Promise<number> {
   let count = 0;
@@ -28,7 +30,7 @@ async function forget({ protocol, destination, port, answeredBy }: StaleFlows, s
   try {
     await runProgram('conntrack', ['-D', ...SELECTIONS[protocol], ...filter], signal);
   } catch (error) {
-    // They have ended by themselves.
+    // The connections have ended by themselves.
     if (!(error instanceof ProgramError) || signal.aborted) throw error;
   }
 }

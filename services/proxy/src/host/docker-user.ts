@@ -3,7 +3,7 @@ import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import { runProgram, succeeds } from './run-program.ts';
 
-/** The engine's rules may be in either form; the chain for users' rules shows which it is. */
+/** The engine may write its rules in either form. The chain for users' rules shows which form it uses. */
 const BACKENDS: readonly IptablesBackend[] = ['iptables-nft', 'iptables-legacy'];
 const RECHECK_MS = 5000;
 
@@ -11,27 +11,28 @@ export interface DockerUserOptions {
   readonly clusterId: string;
   readonly podBridge: string;
   readonly podCidr: string;
-  /** The device that leads to other hosts; undefined on a host that reaches no others. */
+  /** The device that leads to other hosts. Undefined on a host that reaches no other hosts. */
   readonly tunnelDevice: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The name of the chain behind DOCKER-USER; iptables takes 28 characters. */
+/** The name of the chain that DOCKER-USER jumps to. iptables allows 28 characters. */
 export function dockerUserChain(clusterId: string): string {
   return `GANTRY-${clusterId.replace(/^gantry-/, '')}`.slice(0, 28);
 }
 
-/** The bridges of pods of all clusters of the host, see the settings of `up`, and their tunnels to other hosts. */
+/** The pod bridges of all clusters of the host (see the settings of `up`), and their tunnels to other hosts. */
 const FROM_CLUSTERS = ['gtp-+', 'gtv-+'] as const;
 const TRANSLATED = '-m conntrack --ctstate DNAT --ctdir';
 
 /**
- * The rules of our chain: packets that were translated to a pod's address pass, and their replies. Docker drops what comes from outside
- * for a container whose port it has not published, and what goes from one of its networks to another. What comes from the pods of
- * another cluster is left to Docker, which drops it: a Service there may have endpoints here.
  *
- * All packets between pods of this host and those of other hosts pass: our own table checks which packets of the tunnel a host has sent.
+ * The rules of our chain. They accept packets that were translated to a pod's address, and the replies. Docker drops packets from outside
+ * for a container whose port is not published, and packets between its networks. The rules leave packets from another cluster's pods to
+ * Docker, which drops them, because a Service there may have endpoints here.
+ *
+ * All packets between the pods of this host and of other hosts pass. Our own table checks which packets of the tunnel a host has sent.
  */
 function rulesOf({ podBridge, tunnelDevice }: ChainOptions): readonly string[] {
   const devices = tunnelDevice === undefined ? [podBridge] : [podBridge, tunnelDevice];
@@ -56,13 +57,13 @@ function rulesOf({ podBridge, tunnelDevice }: ChainOptions): readonly string[] {
 
 type ChainOptions = Pick<DockerUserOptions, 'podBridge' | 'tunnelDevice'>;
 
-/** What iptables-restore reads to fill our chain. */
+/** Returns the input of iptables-restore that fills our chain. */
 export function formatDockerUserChain(chain: string, options: ChainOptions): string {
   const rules = rulesOf(options).map((rule) => `-A ${chain} ${rule}\n`);
   return `*filter\n:${chain} - [0:0]\n${rules.join('')}COMMIT\n`;
 }
 
-/** Keeps our chain behind DOCKER-USER until the signal is aborted, whatever the engine or others do to it. */
+/** Keeps our chain behind DOCKER-USER until the signal is aborted, even if the engine or other programs remove it. */
 export async function keepDockerUser(options: DockerUserOptions, signal: AbortSignal): Promise<void> {
   const { clock, logger } = options;
   let reported = '';
@@ -85,12 +86,14 @@ export async function keepDockerUser(options: DockerUserOptions, signal: AbortSi
   }).run(signal);
 }
 
-/** The names in the rules; that of the tunnel's device also where there is none. */
+/** The names in the rules. The name of the tunnel device is set even if there is no tunnel. */
 type RemovalOptions = Pick<DockerUserOptions, 'clusterId' | 'podBridge' | 'podCidr'> & {
   readonly tunnelDevice: string;
 };
 
-/** Removes our chain, and the rule that accepts packets of other hosts before the engine's. What is not there is not an error. */
+/**
+ * Removes our chain, and the rule that accepts packets of other hosts before the engine's rules. If they are missing, that is no error.
+ */
 export async function removeDockerUser(options: RemovalOptions, signal: AbortSignal): Promise<void> {
   const iptables = await engineBackend(signal);
   const chain = dockerUserChain(options.clusterId);
@@ -108,12 +111,12 @@ async function ensure(options: DockerUserOptions, signal: AbortSignal): Promise<
   await ensureDirectAccess(iptables, { ...options, tunnelDevice }, signal);
 }
 
-/** Returns the iptables that the engine uses; undefined where it uses none. */
+/** Returns the iptables that the engine uses, or undefined if it uses none. */
 async function ensureChain(options: DockerUserOptions, signal: AbortSignal): Promise<IptablesBackend | undefined> {
   const { clusterId, logger } = options;
   const chain = dockerUserChain(clusterId);
   const jump = ['DOCKER-USER', '-j', chain];
-  // Each is looked for: a chain that an earlier version has written lacks some.
+  // Checks each rule, because a chain from an earlier version lacks some of them.
   const rules = rulesOf(options).map((rule) => [chain, ...rule.split(' ')]);
   for (const iptables of BACKENDS) {
     const isJumping = await succeeds(iptables, ['-C', ...jump], signal);
@@ -136,7 +139,11 @@ async function areThere(
   return true;
 }
 
-/** The iptables in whose tables the engine writes; undefined where it writes none. Asking the older form makes its tables: it is last. */
+/**
+ *
+ * The iptables in whose tables the engine writes its rules, or undefined if it writes none. The legacy form comes last, because asking it
+ * creates its tables.
+ */
 async function engineBackend(signal: AbortSignal): Promise<IptablesBackend | undefined> {
   for (const iptables of BACKENDS) {
     if (await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal)) return iptables;
@@ -155,9 +162,10 @@ interface DirectAccessOptions {
 }
 
 /**
- * Accepts packets from the tunnel before newer engines drop them: these drop, before all other rules, packets for a container that they
- * have connected which do not come from its own bridge. Pods of other hosts would not reach API servers, DNS servers and agents. Where
- * the engine has no such rule, nothing is written.
+ *
+ * Accepts packets from the tunnel before newer engines drop them. Before all other rules, these engines drop packets for a connected
+ * container that do not come from the container's own bridge. Pods of other hosts would then not reach API servers, DNS servers and
+ * agents. If the engine has no such rule, nothing is written.
  */
 async function ensureDirectAccess(
   iptables: IptablesBackend,
@@ -171,7 +179,7 @@ async function ensureDirectAccess(
   await runProgram(iptables, ['-w', ...rawRule('-I', options)], signal);
 }
 
-/** Removes what `ensureDirectAccess` has written. What is not there is not an error. */
+/** Removes the rule of `ensureDirectAccess`. A missing rule is not an error. */
 async function removeDirectAccess(
   iptables: IptablesBackend,
   options: DirectAccessOptions,
@@ -185,7 +193,7 @@ function rawRule(command: '-C' | '-I' | '-D', { podCidr, tunnelDevice }: DirectA
   return ['-t', 'raw', command, 'PREROUTING', '-d', podCidr, '-i', tunnelDevice, '-j', 'ACCEPT'];
 }
 
-/** Whether the table `raw` may be read: the older form makes a table when it is asked for one, and nothing removes it again. */
+/** Whether the table `raw` may be read. The legacy form creates a table when it is asked for one, and nothing removes the table again. */
 async function mayHaveTable(iptables: IptablesBackend): Promise<boolean> {
   if (iptables === 'iptables-nft') return true;
   const names = await readFile('/proc/net/ip_tables_names', 'utf8');

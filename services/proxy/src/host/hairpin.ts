@@ -6,8 +6,9 @@ const PORT = /^(\d+): ([^@:\s]+)[@:].*? master (\S+)/;
 const GONE = /^Deleted (\d+): /;
 
 /**
- * The ports of a bridge that were seen for the first time in a line of `ip -o link` or `ip -o monitor link`, so that each is set once:
- * setting a port is itself a change that `ip monitor` reports.
+ *
+ * Finds the ports of a bridge that appear for the first time in a line of `ip -o link` or `ip -o monitor link`. Each port must be set
+ * only once, because `ip monitor` reports the setting as a change too.
  */
 export class BridgePorts {
   readonly #bridge: string;
@@ -17,7 +18,7 @@ export class BridgePorts {
     this.#bridge = bridge;
   }
 
-  /** The name of the port in the line, when it is new on the bridge. */
+  /** Returns the name of the port in the line if it is new on the bridge. */
   take(line: string): string | undefined {
     const gone = GONE.exec(line)?.[1];
     if (gone !== undefined) this.#known.delete(gone);
@@ -29,9 +30,10 @@ export class BridgePorts {
 }
 
 /**
- * Lets every port of the pods' bridge send packets back to where they came from: a pod that reaches itself through a Service gets its
- * own packets. Follows the kernel's reports of new ports until the signal is aborted; rejects with the first failure, once the program
- * that it follows has ended.
+ *
+ * Lets every port of the pods' bridge send packets back to the port that they came from. A pod that reaches itself through a Service
+ * needs this. Follows the kernel's reports of new ports until the signal is aborted. Rejects with the first failure, after the followed
+ * program has ended.
  */
 export async function keepHairpin(bridge: string, logger: Logger, signal: AbortSignal): Promise<void> {
   const failed = new AbortController();
@@ -43,7 +45,7 @@ export async function keepHairpin(bridge: string, logger: Logger, signal: AbortS
     const name = ports.take(line);
     if (name !== undefined) last = last.then(() => setHairpin(name, logger, either)).catch(fail);
   };
-  // Ports that come between the listing and the first report are found by listing after the monitor has started.
+  // The monitor starts before the listing, so ports that appear in between are found.
   const following = followProgram('ip', ['-o', 'monitor', 'link'], take, either).catch(fail);
   await takePresent(take, either).catch(fail);
   await following;
@@ -62,7 +64,7 @@ async function setHairpin(port: string, logger: Logger, signal: AbortSignal): Pr
     await runProgram('ip', ['link', 'set', 'dev', port, 'type', 'bridge_slave', 'hairpin', 'on'], signal);
   } catch (error) {
     if (signal.aborted) return;
-    // Gone since it was reported.
+    // The port has disappeared since it was reported.
     if (!(error instanceof ProgramError)) throw error;
     logger.debug({ port, reason: error.message }, 'a port was not set');
   }

@@ -4,7 +4,7 @@ import { type Clock, errorMessage, Signal } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import { answerHealthCheck, type HealthCheck } from '../rules/health-checks.ts';
 
-/** A port that others have is tried again. */
+/** How long the server waits before it tries a port again that another program has. */
 const RETRY_MS = 10_000;
 const REQUEST_MS = 5000;
 const MAX_CONNECTIONS = 64;
@@ -16,7 +16,7 @@ export interface HealthCheckServerOptions {
   readonly logger: Logger;
 }
 
-/** Serves the health checks of Services, each at its port on all addresses of the host, as kube-proxy does. */
+/** Serves the health checks of Services, each at its own port on all addresses of the host, like kube-proxy. */
 export class HealthCheckServer {
   readonly #options: HealthCheckServerOptions;
   readonly #changed = new Signal();
@@ -27,13 +27,13 @@ export class HealthCheckServer {
     this.#options = options;
   }
 
-  /** From now on these and no others. Does not wait. */
+  /** Serves exactly these checks from now on. Does not wait. */
   keep(checks: readonly HealthCheck[]): void {
     this.#wanted = new Map(checks.map((check) => [check.port, check]));
     this.#changed.notify();
   }
 
-  /** Until the signal is aborted; then all ports are closed. */
+  /** Runs until the signal is aborted. Then all ports are closed. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const [port, server] of this.#servers) if (!this.#wanted.has(port)) this.#close(port, server);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { onAbort } from '@gantry/base';
 
-/** A program of the host's network tools that has failed. */
+/** The error of a failed program of the host's network tools. */
 export class ProgramError extends Error {
   override readonly name = 'ProgramError';
   readonly code: number | null;
@@ -13,11 +13,11 @@ export class ProgramError extends Error {
   }
 }
 
-/** Runs a program to its end; gives what it wrote to its standard output. Throws ProgramError when it fails. */
+/** Runs a program to its end and returns its standard output. Throws ProgramError if it fails. */
 export function runProgram(program: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child: ChildProcess = spawn(program, args, { signal, stdio: ['pipe', 'pipe', 'pipe'] });
-  // Before the streams: there are none where the process has too many open files.
+  // This comes before the streams, because a process with too many open files has none.
   child.on('error', reject);
   const output: Buffer[] = [];
   const errors: Buffer[] = [];
@@ -27,13 +27,13 @@ export function runProgram(program: string, args: readonly string[], signal: Abo
     if (code === 0) resolve(Buffer.concat(output).toString('utf8'));
     else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
   });
-  // A program that ends without reading its input says why in its exit code.
+  // If a program ends without reading its input, its exit code tells why.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   return promise;
 }
 
-/** Runs a program that goes on, and gives its lines as they come; rejects when it ends before the signal. */
+/** Runs a program that keeps running, and passes on its lines as they come. Rejects if it ends before the signal is aborted. */
 export async function followProgram(
   program: string,
   args: readonly string[],
@@ -62,7 +62,7 @@ export async function followProgram(
   }
 }
 
-/** Whether iptables carries out a command; it waits for the lock that all who write rules share. */
+/** Whether an iptables command succeeds. The command waits for the lock that all writers of rules share. */
 export async function succeeds(iptables: string, args: readonly string[], signal: AbortSignal): Promise<boolean> {
   try {
     await runProgram(iptables, ['-w', ...args], signal);

@@ -15,11 +15,11 @@ interface OtherHostsSettings {
   readonly clusterRange: AddressRange;
   readonly controlRange: AddressRange;
   readonly serviceCidr: string;
-  /** '' for a host that reaches no others. */
+  /** Empty on a host that reaches no other hosts. */
   readonly hostAddress: string;
 }
 
-/** What a host needs to reach others. */
+/** The parts that a host needs to reach other hosts. */
 interface OtherHostsParts {
   readonly tunnel: Tunnel;
   readonly rules: TunnelRules;
@@ -27,8 +27,9 @@ interface OtherHostsParts {
 }
 
 /**
- * What a host reaches, and of which range all addresses of pods are. Of a host that reaches no others it is its own: what is beside it in the
- * cluster's range may be another network, with addresses of Services.
+ *
+ * Returns what a host reaches, and the range that contains all pod addresses. For a host that reaches no other hosts, this is its own
+ * range. The rest of the cluster's range may then be another network that has addresses of Services.
  */
 export function reachOf({
   hostAddress,
@@ -41,7 +42,7 @@ export function reachOf({
   return { reach: 'other-hosts', clusterRange };
 }
 
-/** Undefined for a host without an address for others. */
+/** Undefined on a host that has no address for other hosts. */
 export function otherHosts(settings: OtherHostsSettings): OtherHostsParts | undefined {
   const { hostAddress, podCidr, podRange, clusterRange, controlRange, serviceCidr } = settings;
   if (hostAddress === '') return undefined;
@@ -59,12 +60,13 @@ export function otherHosts(settings: OtherHostsSettings): OtherHostsParts | unde
   };
 }
 
-/** Where the inner source address is in a UDP packet of VXLAN, in bits: after the headers of UDP, VXLAN, Ethernet, and 12 octets of IPv4. */
+/** The offset in bits of the inner source address in a VXLAN packet: after the UDP, VXLAN and Ethernet headers and 12 octets of IPv4. */
 const INNER_SOURCE = `@th,${(8 + 8 + 14 + 12) * 8},32`;
 
 /**
- * The part of the table for other hosts: from the address of each, packets of the tunnel are accepted that come from its own range. A host
- * has no other way to send as another one's pod, nor as an API server or a DNS server.
+ *
+ * The table's part for other hosts. For each host's address it accepts only tunnel packets whose source is in the host's own range. So a
+ * host cannot send packets as a pod of another host, an API server or a DNS server.
  */
 export function planHostRules(hosts: readonly OtherHost[]): Fragment {
   const elements: Element[] = [];

@@ -11,13 +11,13 @@ import {
 
 /** Another Docker host of the cluster. */
 export interface OtherHost {
-  /** Where packets for its pods are sent. */
+  /** The address to which packets for its pods are sent. */
   readonly address: string;
-  /** The range of its pods, and of all other addresses on its bridge. */
+  /** The range of its pods and of all other addresses on its bridge. */
   readonly cidr: string;
 }
 
-/** A Node whose statement about its host is not believed, with the field that is wrong. */
+/** A Node whose information about its host is refused, with the wrong field. */
 export interface RefusedHost {
   readonly node: string;
   readonly field: string;
@@ -29,25 +29,25 @@ export interface HostsPlan {
   readonly refused: readonly RefusedHost[];
 }
 
-/** What this host and its cluster have. */
+/** The addresses and ranges of this host and its cluster. */
 export interface HostSurroundings {
-  /** This host's own, which no other host can have. */
+  /** This host's own address. No other host can have it. */
   readonly hostAddress: string;
   readonly podCidr: string;
-  /** The ranges of all hosts are parts of it. */
+  /** The pod ranges of all hosts are parts of this range. */
   readonly clusterRange: AddressRange;
-  /** Where neither pods nor addresses of hosts are: the range of Services, the control network and ranges that are not routed. */
+  /** Ranges that contain no pods and no host addresses: the Service range, the control network and ranges that are not routed. */
   readonly reservedRanges: readonly AddressRange[];
 }
 
-/** How many other hosts there can be: each has a route and a chain. */
+/** The maximum number of other hosts. Each has a route and a chain. */
 export const MAX_HOSTS = 255;
 
 const ENGINE_FIELD = `metadata.labels[${ENGINE_LABEL}]`;
 const ADDRESS_FIELD = `metadata.annotations[${HOST_ADDRESS_ANNOTATION}]`;
 const RANGE_FIELD = 'spec.podCIDR';
 
-/** What a Node says of its host. */
+/** A Node's information about its host. */
 interface HostReport {
   readonly node: string;
   readonly engine: string;
@@ -56,9 +56,11 @@ interface HostReport {
 }
 
 /**
- * The other hosts, by their Nodes. Nodes of an engine are one host, with one range and one address. Where two engines, or two Nodes of an
- * engine, contradict each other, the oldest Node is believed: an agent writes the address itself, and a hostile one gets neither the range
- * nor the address of a host with an older Node. Nodes without a range or an address are of hosts that cannot be reached yet.
+ *
+ * Returns the other hosts, from their Nodes. The Nodes of one engine are one host, with one range and one address. If two engines, or two
+ * Nodes of one engine, contradict each other, the oldest Node counts. An agent writes the address itself, so a hostile agent gets neither
+ * the range nor the address of a host with an older Node. A Node without a range or an address belongs to a host that cannot be reached
+ * yet.
  */
 export function planHosts(nodes: readonly Node[], surroundings: HostSurroundings): HostsPlan {
   const own = canonical(surroundings.podCidr);
@@ -116,7 +118,7 @@ class KnownHosts {
     const { podCidr, clusterRange, reservedRanges } = this.#surroundings;
     const range = parseIpv4Range(cidr);
     if (range === undefined) return 'is not an IPv4 range';
-    // All have one size: two that are not the same do not overlap.
+    // All ranges have the same size, so two different ranges do not overlap.
     if (cidr.split('/')[1] !== podCidr.split('/')[1]) return `${cidr} has not the size of this host's, ${podCidr}`;
     if (range.first < clusterRange.first || range.last > clusterRange.last)
       return `${cidr} is outside of the cluster's range`;
@@ -152,7 +154,7 @@ function reportOf({ metadata, spec }: Node): HostReport {
   };
 }
 
-/** The range without bits below its prefix; other texts as they are. */
+/** Returns the range without the bits below its prefix. Other texts stay unchanged. */
 function canonical(cidr: string): string {
   const range = parseIpv4Range(cidr);
   return range === undefined ? cidr : `${formatIpv4(range.first)}/${Number(cidr.split('/')[1])}`;

@@ -1,9 +1,9 @@
 import { VXLAN_PORT } from '../rules/table.ts';
 import type { Tunnel, TunnelRoute } from './tunnel.ts';
 
-/** What the kernel has of a tunnel. */
+/** The kernel's state of a tunnel. */
 export interface ObservedTunnel {
-  /** Undefined when there is no VXLAN device of that name. */
+  /** Undefined if there is no VXLAN device of that name. */
   readonly link: ObservedLink | undefined;
   readonly routes: readonly { readonly destination: string; readonly gateway: string; readonly metric: number }[];
   /** Permanent neighbours. */
@@ -29,7 +29,7 @@ export interface WantedTunnel {
   readonly routes: readonly TunnelRoute[];
 }
 
-/** Lines for `ip -batch` and for `bridge -batch`, to be carried out in this order. */
+/** Lines for `ip -batch` and for `bridge -batch`. They are run in this order. */
 export interface TunnelChange {
   readonly ip: readonly string[];
   readonly bridge: readonly string[];
@@ -37,10 +37,13 @@ export interface TunnelChange {
 
 export const NOTHING: ObservedTunnel = { link: undefined, routes: [], neighbours: [], forwarding: [] };
 
-/** Of our routes. The same route of others, without a metric, is left and comes first. */
+/** The metric of our routes. The same route of another program, without a metric, stays and takes precedence. */
 const METRIC = 4789;
 
-/** What is to change on the host so that it has the tunnel and all that leads through it, and nothing else leads through it. */
+/**
+ *
+ * Returns the changes after which the host has the tunnel with exactly the wanted routes, neighbours and forwarding entries.
+ */
 export function planTunnel(observed: ObservedTunnel, wanted: WantedTunnel): TunnelChange {
   const { tunnel, mtu, routes } = wanted;
   const { device } = tunnel;
@@ -58,12 +61,12 @@ export function planTunnel(observed: ObservedTunnel, wanted: WantedTunnel): Tunn
   };
 }
 
-/** What takes the tunnel away: its routes, neighbours and forwarding entries go with it. */
+/** Returns the changes that remove the tunnel. Its routes, neighbours and forwarding entries disappear with it. */
 export function planRemoval(observed: ObservedTunnel, device: string): TunnelChange {
   return { ip: observed.link === undefined ? [] : [`link delete dev ${device}`], bridge: [] };
 }
 
-/** Apart from what can be changed on a link that is there. */
+/** Ignores the properties that can be changed on an existing link. */
 function isSameLink(link: ObservedLink, { vni, local, linkAddress }: Tunnel): boolean {
   return (
     link.vni === vni &&

@@ -1,16 +1,19 @@
 import type { ObservedLink, ObservedTunnel } from './plan-tunnel.ts';
 
-/** What `ip -j` and `bridge -j` print about a tunnel, each a JSON list. */
+/** The output of `ip -j` and `bridge -j` about a tunnel. Each is a JSON list. */
 export interface TunnelListings {
-  /** Of `ip -d link show type vxlan`. */
+  /** The output of `ip -d link show type vxlan`. */
   readonly links: string;
   readonly routes: string;
-  /** Of permanent neighbours. */
+  /** Permanent neighbours. */
   readonly neighbours: string;
   readonly forwarding: string;
 }
 
-/** Reads what the kernel has; `device` is the tunnel's. An entry that is not as expected counts as missing, so it is written again. */
+/**
+ *
+ * Reads the kernel's state of the tunnel. `device` is the tunnel's device. An unexpected entry counts as missing, so it is written again.
+ */
 export function readTunnel(device: string, listings: TunnelListings): ObservedTunnel {
   const routes = entries(listings.routes).map((route) => ({
     destination: text(route['dst']),
@@ -27,11 +30,11 @@ export function readTunnel(device: string, listings: TunnelListings): ObservedTu
   return { link: readLink(device, listings.links), routes, neighbours, forwarding };
 }
 
-/** The MTU of the link that has an address, by `ip -j address show to ADDRESS`; undefined when none has it. */
+/** Returns the MTU of the link that has an address, from `ip -j address show to ADDRESS`. Returns undefined if no link has it. */
 export function readUnderlay(listing: string): { readonly mtu: number } | undefined {
   const [link] = entries(listing).filter((entry) => text(entry['ifname']) !== '');
   if (link === undefined) return undefined;
-  // Packets do not leave by the loopback interface: where it has the address, another one sends them.
+  // Packets do not leave through the loopback interface. If it has the address, another interface sends the packets.
   return { mtu: list(link['flags']).includes('LOOPBACK') ? USUAL_MTU : number(link['mtu']) };
 }
 
@@ -54,7 +57,7 @@ function readLink(device: string, listing: string): ObservedLink | undefined {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Programs print an empty text instead of an empty list, and empty members for what they have left out. */
+/** The programs print an empty text instead of an empty list, and empty members for omitted entries. */
 function entries(json: string): readonly Members[] {
   return json.trim() === '' ? [] : list(JSON.parse(json)).map(member);
 }

@@ -6,13 +6,13 @@ import { NOTHING, type ObservedTunnel, planRemoval, planTunnel, type TunnelChang
 import { readTunnel, readUnderlay } from './read-tunnel.ts';
 import { type Tunnel, tunnelRoutes, VXLAN_OVERHEAD } from './tunnel.ts';
 
-/** Changes are reported by the kernel; this is for reports that were lost. */
+/** The kernel reports changes. This interval covers lost reports. */
 const RECHECK_MS = 30_000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 export interface TunnelKeeperOptions {
   readonly device: string;
-  /** Undefined on a host without an address for others: it has no tunnel. */
+  /** Undefined on a host without an address for other hosts. Such a host has no tunnel. */
   readonly tunnel: Tunnel | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -21,21 +21,21 @@ export interface TunnelKeeperOptions {
 }
 
 export interface TunnelMetrics {
-  /** Other hosts whose pods are reached. */
+  /** The number of other hosts whose pods are reached. */
   readonly hosts: Gauge;
   readonly failures: Counter;
 }
 
-/** The host's address is on none of its interfaces. */
+/** No interface has the host's address. */
 export class HostAddressError extends Error {
   override readonly name = 'HostAddressError';
 }
 
-/** Keeps the tunnel to other hosts, with routes and entries for each of them, whatever others do to it. */
+/** Keeps the tunnel to other hosts, with the routes and entries for each of them, even if other programs change it. */
 export class TunnelKeeper {
   readonly #options: TunnelKeeperOptions;
   readonly #work = new Signal();
-  /** Undefined until it is known which there are: a tunnel that is there stays. */
+  /** Undefined until the other hosts are known. Until then a present tunnel stays. */
   #wanted: HostsPlan | undefined;
   readonly #reported = new Set<string>();
 
@@ -43,14 +43,14 @@ export class TunnelKeeper {
     this.#options = options;
   }
 
-  /** From now on these hosts and no others. Does not wait. */
+  /** Keeps exactly these hosts from now on. Does not wait. */
   keep(plan: HostsPlan): void {
     this.#wanted = plan;
     this.#reportRefused(plan.refused);
     this.#work.notify();
   }
 
-  /** Until the signal is aborted. The tunnel stays. */
+  /** Runs until the signal is aborted. The tunnel stays. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics, tunnel } = this.#options;
     await new ControlLoop({
@@ -75,8 +75,9 @@ export class TunnelKeeper {
   }
 
   /**
-   * Looks again after each change of the tunnel, or of the host's address, that the kernel reports; a host without a tunnel has no such
-   * changes, and starts no program for them. Until the signal is aborted. Rejects when it cannot follow any more.
+   *
+   * Follows the kernel's reports until the signal is aborted, and looks again after each change of the tunnel or of the host's address. A
+   * host without a tunnel starts no program for this. Rejects if it cannot follow the reports any more.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { device, tunnel } = this.#options;
@@ -103,7 +104,7 @@ export class TunnelKeeper {
     if (lines > 0) logger.info({ device, hosts: hosts.length, lines }, 'routes to other hosts written');
   }
 
-  /** Once for each reason, until it has ended. */
+  /** Reports each reason once, until the reason has ended. */
   #reportRefused(refused: readonly RefusedHost[]): void {
     const texts = new Map(refused.map((one) => [`${one.node} ${one.field} ${one.reason}`, one]));
     for (const known of this.#reported) if (!texts.has(known)) this.#reported.delete(known);
@@ -115,7 +116,7 @@ export class TunnelKeeper {
   }
 }
 
-/** Removes the tunnel with all that leads through it. One that is not there is not an error. */
+/** Removes the tunnel with everything on it. A missing tunnel is not an error. */
 export async function removeTunnel(device: string, signal: AbortSignal): Promise<void> {
   await carryOut(planRemoval(await observe(device, signal), device), signal);
 }
@@ -140,7 +141,7 @@ async function usableMtu(address: string, signal: AbortSignal): Promise<number> 
   return underlay.mtu - VXLAN_OVERHEAD;
 }
 
-/** One batch of each program. A line that is refused does not keep the others from being carried out. */
+/** Runs one batch of each program. A refused line does not keep the other lines from being run. */
 async function carryOut({ ip, bridge }: TunnelChange, signal: AbortSignal): Promise<void> {
   if (ip.length > 0) await runProgram('ip', ['-force', '-batch', '-'], signal, `${ip.join('\n')}\n`);
   if (bridge.length > 0) await runProgram('bridge', ['-force', '-batch', '-'], signal, `${bridge.join('\n')}\n`);

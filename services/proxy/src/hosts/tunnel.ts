@@ -3,17 +3,17 @@ import { must } from '@gantry/base';
 import { type AddressRange, formatIpv4, parseIpv4Range } from '@gantry/objects';
 import type { OtherHost } from './plan-hosts.ts';
 
-/** The VXLAN device of a cluster on a host, by which packets go to pods of other hosts. */
+/** A cluster's VXLAN device on a host. It carries packets to the pods of other hosts. */
 export interface Tunnel {
   readonly device: string;
-  /** The number of the cluster's network, 24 bits. */
+  /** The 24-bit number of the cluster's network. */
   readonly vni: number;
-  /** This host's address, from which packets are sent. */
+  /** This host's address, the source of the sent packets. */
   readonly local: string;
   readonly linkAddress: string;
 }
 
-/** Outer IPv4, UDP and VXLAN headers, and the inner Ethernet header, in bytes. */
+/** The size in bytes of the outer IPv4, UDP and VXLAN headers and of the inner Ethernet header. */
 export const VXLAN_OVERHEAD = 50;
 
 export interface TunnelOptions {
@@ -23,7 +23,7 @@ export interface TunnelOptions {
   readonly hostAddress: string;
 }
 
-/** The tunnel follows from settings alone: two processes, or one that was started again, have the same. */
+/** The tunnel depends on settings only, so two processes, or a restarted process, have the same tunnel. */
 export function tunnelOf({ clusterId, podBridge, podRange, hostAddress }: TunnelOptions): Tunnel {
   return {
     device: tunnelDevice(podBridge),
@@ -33,27 +33,30 @@ export function tunnelOf({ clusterId, podBridge, podRange, hostAddress }: Tunnel
   };
 }
 
-/** Of the cluster whose pods' bridge has this name: `gtv-` instead of `gtp-`. An interface's name has at most 15 characters. */
+/**
+ *
+ * Returns the tunnel's name for the cluster with this pod bridge: `gtv-` instead of `gtp-`. An interface name has at most 15 characters.
+ */
 export function tunnelDevice(podBridge: string): string {
   return podBridge.startsWith('gtp-') ? `gtv-${podBridge.slice(4)}` : `gtv-${podBridge}`.slice(0, 15);
 }
 
-/** The same on all hosts of a cluster, and another one for most other clusters. */
+/** The number is the same on all hosts of a cluster, and different for most other clusters. */
 export function tunnelNumber(clusterId: string): number {
   return Math.max(1, createHash('sha256').update(clusterId).digest().readUIntBE(0, 3));
 }
 
-/** Unique in the tunnel, as the ranges are. */
+/** The address is unique in the tunnel, because the ranges are. */
 function linkAddressOf({ first }: AddressRange): string {
   const octets = formatIpv4(first).split('.').map(Number);
   return ['02', '67', ...octets.map((octet) => octet.toString(16).padStart(2, '0'))].join(':');
 }
 
-/** What leads to one other host. */
+/** The route to one other host. */
 export interface TunnelRoute {
   /** The range of its pods. */
   readonly destination: string;
-  /** The first address of its range, which no container has: the neighbour that its packets are given to. */
+  /** The first address of its range. No container has it. It is the neighbour that gets the host's packets. */
   readonly gateway: string;
   readonly linkAddress: string;
   /** The host's address. */

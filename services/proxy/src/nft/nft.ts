@@ -6,17 +6,18 @@ const NFT = '/usr/sbin/nft';
 
 /** Programs one table of the kernel's packet filter. */
 export interface Nft {
-  /** Carries out all commands or none. */
+  /** Runs all commands or none. */
   apply(commands: string, signal: AbortSignal): Promise<void>;
-  /** All sets of all tables with their elements, as nft prints them. */
+  /** Returns all sets of all tables with their elements, as nft prints them. */
   listSets(signal: AbortSignal): Promise<string>;
-  /** Reports each change of the table by another program; rejects when that cannot be watched any more. */
+  /** Reports each change of the table by another program. Rejects if this cannot be watched any more. */
   watch(onForeignChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * nft under a name of our own: the kernel tells with each change the name of the program that made it, which is how those of others are
- * known. The name is a link in `folder`, and has at most the 15 characters that the kernel keeps.
+ *
+ * Runs nft under a name of our own. With each change the kernel reports the name of the program that made it. So we recognize changes by
+ * other programs. The name is a link in `folder`. It has at most 15 characters, because the kernel keeps no more.
  */
 export async function openNft(folder: string, table: string): Promise<Nft> {
   const name = `gpx-${table.slice(-11)}`;
@@ -38,12 +39,12 @@ export async function openNft(folder: string, table: string): Promise<Nft> {
 
 const GENERATION = /^# new generation \d+ by process \d+ \((.*)\)$/;
 
-/** Finds changes of one table that another program made, in what `nft monitor` prints. */
+/** Finds changes of one table by other programs in the output of `nft monitor`. */
 export class ChangeWatch {
   readonly #mark: string;
   readonly #own: string;
   readonly #onForeignChange: () => void;
-  /** Whether a change of the table was printed since the last generation. Its author comes after it. */
+  /** Whether a change of the table was printed since the last generation. The author is printed after the change. */
   #isTouched = false;
 
   constructor(table: string, own: string, onForeignChange: () => void) {
@@ -62,7 +63,10 @@ export class ChangeWatch {
     this.#isTouched = false;
   }
 
-  /** `add rule ip TABLE ...`, `delete table ip TABLE`. Sets with dynamic elements change by packets, without a new generation. */
+  /**
+   *
+   * Matches `add rule ip TABLE ...` and `delete table ip TABLE`. Packets change sets with dynamic elements without a new generation.
+   */
   #names(line: string): boolean {
     const at = line.indexOf(this.#mark);
     if (at < 0 || at > 'delete element'.length) return false;

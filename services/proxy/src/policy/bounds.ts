@@ -1,27 +1,29 @@
 import type { LabelSelector } from '@gantry/objects';
 
 /**
- * What policies take of the packet filter and of the proxy's time. A namespace's authors decide about it, and everyone's rules wait for it:
- * so there are bounds for a policy and for all policies of a namespace. What is beyond them stays closed, in that namespace alone.
+ *
+ * The amounts of the packet filter and of the proxy's time that policies use. The authors of a namespace decide about them, and the rules
+ * of all others wait. So there are bounds for one policy and for all policies of a namespace. What exceeds the bounds stays closed, in
+ * that namespace only.
  */
 export interface Amounts {
   readonly policies: number;
-  /** Each can have a chain of its own. */
+  /** Each rule can have its own chain. */
   readonly rules: number;
-  /** Ranges of addresses and of ports, after those that overlap are merged. */
+  /** Ranges of addresses and of ports, after overlapping ranges are merged. */
   readonly ranges: number;
-  /** Of selectors, as `termsOf` counts them: a pod is compared with each of them. */
+  /** Terms of selectors, as `termsOf` counts them. A pod is compared with each of them. */
   readonly terms: number;
-  /** Rules that select pods as their peers: each can have a set of its own. */
+  /** Rules that select pods as their peers. Each can have its own set. */
   readonly groups: number;
-  /** Each can have a set of its own. */
+  /** Each named port can have its own set. */
   readonly namedPorts: number;
 }
 
-/** Rules of one direction that a policy may have. */
+/** The maximum number of rules of one direction in a policy. */
 export const MAX_RULES = 1000;
 
-/** What one policy may use. */
+/** The bounds of one policy. */
 export const POLICY_BOUNDS: Amounts = {
   policies: 1,
   rules: 2 * MAX_RULES,
@@ -31,7 +33,7 @@ export const POLICY_BOUNDS: Amounts = {
   namedPorts: 100,
 };
 
-/** For all policies of a namespace. */
+/** The bounds of all policies of a namespace. */
 export const NAMESPACE_BOUNDS: Amounts = {
   policies: 500,
   rules: 5000,
@@ -41,32 +43,32 @@ export const NAMESPACE_BOUNDS: Amounts = {
   namedPorts: 1000,
 };
 
-/** No amount of anything. */
+/** Zero for every amount. */
 export const NOTHING: Amounts = { policies: 0, rules: 0, ranges: 0, terms: 0, groups: 0, namedPorts: 0 };
 
 const NAMES = Object.keys(NOTHING) as readonly (keyof Amounts)[];
 
-/** The sum of each. */
+/** Returns the sum of each amount. */
 export function plus(one: Amounts, other: Amounts): Amounts {
   return combined((name) => one[name] + other[name]);
 }
 
-/** The difference of each; below 0 where the other one is more. */
+/** Returns the difference of each amount. It is below 0 if the other amount is larger. */
 export function minus(one: Amounts, other: Amounts): Amounts {
   return combined((name) => one[name] - other[name]);
 }
 
-/** The smaller one of each. */
+/** Returns the smaller one of each amount. */
 export function least(one: Amounts, other: Amounts): Amounts {
   return combined((name) => Math.min(one[name], other[name]));
 }
 
-/** Whether none is more than there is of it. */
+/** Whether no amount exceeds what is left of it. */
 export function fits(amounts: Amounts, left: Amounts): boolean {
   return NAMES.every((name) => amounts[name] <= left[name]);
 }
 
-/** The work of comparing labels with a selector: each label, expression and value of it counts, and the selector itself. */
+/** The work of comparing labels with a selector: each label, each expression, each of its values and the selector itself count as one. */
 export function termsOf(selector: LabelSelector | null | undefined): number {
   const expressions = selector?.matchExpressions ?? [];
   const labels = Object.keys(selector?.matchLabels ?? {}).length;

@@ -21,21 +21,21 @@ import {
 import { protocolOf } from '../rules/service-port.ts';
 import { type Member, memberOfPod, type MemberPort } from './member.ts';
 
-/** What has changed for policies and is not worked off yet: the last state by key, undefined for what is gone. */
+/** The changes for policies that are not processed yet: the last state by key, or undefined if the object is gone. */
 export class Changes {
   readonly namespaces = new Map<string, KubeObject | undefined>();
   readonly nodes = new Map<string, Node | undefined>();
   readonly policies = new Map<string, NetworkPolicy | undefined>();
   readonly members = new Map<string, Member | undefined>();
   readonly #dns = new DnsMembers();
-  /** The addresses of containers of the control plane. */
+  /** The addresses of the control plane's containers. */
   readonly #containers: AddressRange | undefined;
 
   constructor(podCidr: string) {
     this.#containers = podAddresses(podCidr)?.containers;
   }
 
-  /** Takes what the caches report, in order. */
+  /** Takes the events of the caches, in order. */
   take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     for (const { object, old } of event.changes) {
@@ -67,7 +67,9 @@ export class Changes {
   }
 
   /**
-   * No pod has the address of a container of the control plane, whatever an agent reports: to isolate it would close the API or the DNS.
+   *
+   * A pod cannot have the address of a control plane container, whatever an agent reports. Isolating that address would close the API or
+   * the DNS.
    */
   #memberOfPod(pod: Pod): Member | undefined {
     const member = memberOfPod(pod);
@@ -76,24 +78,31 @@ export class Changes {
   }
 }
 
-/** Takes all entries out at once. */
+/** Takes out all entries at once. */
 export function takeAll<K, V>(map: Map<K, V>): readonly (readonly [K, V])[] {
   const entries = [...map];
   map.clear();
   return entries;
 }
 
-/** The DNS servers are no pods here. They count as those that Kubernetes' clusters have, which policies name by this label. */
+/**
+ *
+ * The DNS servers are not pods here. They count as the DNS pods of other Kubernetes clusters, which policies select by this label.
+ */
 const DNS_NAMESPACE = 'kube-system';
 const DNS_SERVICE = 'kube-dns';
 const DNS_LABELS = { 'k8s-app': 'kube-dns' };
 
-/** The DNS servers, by the slices of their Service. */
+/** The DNS servers, from the slices of their Service. */
 class DnsMembers {
   readonly #slices = new Map<string, EndpointSlice>();
   #keys: readonly string[] = [];
 
-  /** Takes a slice, undefined when it is gone. Returns the members whose state may have changed, undefined for one that is gone. */
+  /**
+   *
+   * Takes a slice, or undefined if it is gone. Returns the members whose state may have changed, with undefined for a member that is
+   * gone.
+   */
   take({ metadata }: KubeObject, slice: EndpointSlice | undefined): ReadonlyMap<string, Member | undefined> {
     if (metadata.namespace !== DNS_NAMESPACE) return new Map();
     const name = metadata.name ?? '';
@@ -106,7 +115,7 @@ class DnsMembers {
   }
 }
 
-/** The DNS servers of their Service's slices. Endpoints that are pods count as these. */
+/** Returns the DNS servers from the slices of their Service. Endpoints that are pods count as pods only. */
 function dnsMembers(slices: Iterable<EndpointSlice>): readonly Member[] {
   const members = new Map<string, Member>();
   for (const { endpoints, ports } of slices) {

@@ -9,22 +9,23 @@ export interface Member {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly address: string;
-  /** The Node that it is bound to; '' where it has none. */
+  /** The Node that the pod is bound to. Empty if it has none. */
   readonly node: string;
   readonly ports: readonly MemberPort[];
 }
 
-/** A named port of a pod, with the number that the pod gives it. */
+/** A named port of a pod with the pod's number for it. */
 export interface MemberPort extends NamedPort {
   readonly number: number;
 }
 
-/** Named ports of a pod that count: each is an element of a set, and the API knows no bound. */
+/** The maximum number of named ports that count per pod. Each is an element of a set, and the API has no bound. */
 export const MAX_NAMED_PORTS = 100;
 
 /**
- * Undefined for pods without an address of their own: those that have none yet, have ended, or are in their Node's network. A phase alone
- * is no end: a pod whose init container has failed has `Failed` while its sidecars still run.
+ *
+ * Returns undefined for pods without an address of their own: they have none yet, have ended, or use their Node's network. The phase
+ * alone does not end a pod: if an init container has failed, the pod has the phase `Failed` while its sidecars still run.
  */
 export function memberOfPod(pod: Pod): Member | undefined {
   const { metadata, spec, status } = pod;
@@ -48,7 +49,7 @@ function hasRunning({ status = {} }: Pod): boolean {
   return all.some(({ state }) => state?.running !== undefined);
 }
 
-/** Where two containers give a port the same name and protocol, the first one counts. */
+/** If two containers give a port the same name and protocol, the first one counts. */
 function namedPortsOf(pod: Pod): readonly MemberPort[] {
   const ports = new Map<string, MemberPort>();
   for (const { ports: declared } of lastingContainers(pod)) {
@@ -62,7 +63,7 @@ function namedPortsOf(pod: Pod): readonly MemberPort[] {
   return [...ports.values()];
 }
 
-/** Whether policies see no difference. */
+/** Whether the two members are the same for policies. */
 export function isSameMember(one: Member, other: Member): boolean {
   return (
     one.address === other.address &&

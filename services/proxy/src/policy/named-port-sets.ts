@@ -3,11 +3,11 @@ import type { Work } from './peer-groups.ts';
 import { namedPortSet, type NamedPortSet } from './policy-chains.ts';
 import type { Subject } from './subject.ts';
 
-/** Whom the sets report to. */
+/** The listeners of the sets. */
 export interface NamedPortSetsOptions {
   readonly onNew: (set: NamedPortSet) => void;
   readonly onGone: (set: NamedPortSet) => void;
-  /** Called for each pod that has the port of a set that is new or gone. */
+  /** Called for each pod that has the port of a new or removed set. */
   readonly onChange: (subject: Subject) => void;
 }
 
@@ -35,7 +35,7 @@ export class NamedPortSets {
     }
   }
 
-  /** Forgets the ports of a pod: before they change, or when it is gone. */
+  /** Forgets the ports of a pod. Called before they change, or when the pod is gone. */
   removeSubject(subject: Subject): void {
     for (const port of subject.member.ports) {
       const set = namedPortSet(port);
@@ -54,7 +54,7 @@ export class NamedPortSets {
     yield* this.#reportSubjects(set);
   }
 
-  /** Ends what one `acquire` began. */
+  /** Ends one `acquire`. */
   *release(port: NamedPort): Work {
     const set = namedPortSet(port);
     const users = (this.#users.get(set) ?? 1) - 1;

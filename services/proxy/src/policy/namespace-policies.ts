@@ -3,26 +3,27 @@ import { fits, minus, NAMESPACE_BOUNDS, NOTHING, plus } from './bounds.ts';
 import { closedPolicy, parsePolicy, type Policy } from './parse-policy.ts';
 import type { UsedPolicy } from './subject.ts';
 
-/** A policy that replaces another one; undefined where there is none. */
+/** The replacement of one policy by another one. A policy is undefined if there is none. */
 export interface Replacement {
   readonly key: string;
   readonly before: Policy | undefined;
   readonly after: Policy | undefined;
-  /** What pods' selections have. It is the same one where a policy changes. */
+  /** The entry in the selections of pods. It stays the same object when a policy changes. */
   readonly used: UsedPolicy;
 }
 
 /**
- * The policies of one namespace, within the bounds for all of them. Where there is no room for a policy, `closedPolicy` is in use in
- * addition to the others, so that no pod is open that the policy would isolate.
+ *
+ * The policies of one namespace, within the bounds for all of them. If there is no room for a policy, `closedPolicy` applies in addition
+ * to the others. So no pod is open that the policy would isolate.
  */
 export class NamespacePolicies {
   readonly #namespace: string;
   readonly #objects = new Map<string, NetworkPolicy>();
-  /** By key, `closedPolicy` included. */
+  /** By key, including `closedPolicy`. */
   readonly #inUse = new Map<string, UsedPolicy>();
   readonly #refused = new Set<string>();
-  /** Policies of which rules are left out. */
+  /** Policies with omitted rules. */
   readonly #short = new Set<string>();
   #amounts = NOTHING;
 
@@ -39,22 +40,25 @@ export class NamespacePolicies {
     return this.#objects.size === 0;
   }
 
-  /** Whether there was no room for a policy. */
+  /** Whether there was no room for some policy. */
   get isClosed(): boolean {
     return this.#refused.size > 0;
   }
 
-  /** Policies that may have more rules when there is room again. */
+  /** Policies that may get more rules when there is room again. */
   get waiting(): readonly string[] {
     return [...this.#short, ...this.#refused];
   }
 
-  /** The last state of a policy that was taken. */
+  /** The last taken state of a policy. */
   objectOf(key: string): NetworkPolicy | undefined {
     return this.#objects.get(key);
   }
 
-  /** Takes a policy, undefined when it is gone. Returns the replacements of policies in use, in the order in which to carry them out. */
+  /**
+   *
+   * Takes a policy, or undefined if it is gone. Returns the replacements of the policies in use, in the order in which to apply them.
+   */
   set(key: string, object: NetworkPolicy | undefined): readonly Replacement[] {
     const before = this.#inUse.get(key)?.policy;
     const others = minus(this.#amounts, before?.amounts ?? NOTHING);
@@ -87,7 +91,7 @@ export class NamespacePolicies {
   }
 }
 
-/** Whether there is more room after one policy has replaced another one. */
+/** Whether there is more room after the replacement. */
 export function leavesRoom({ before, after }: Replacement): boolean {
   return !fits(before?.amounts ?? NOTHING, after?.amounts ?? NOTHING);
 }

@@ -9,15 +9,16 @@ import {
 import type { HostReach } from '../rules/topology.ts';
 
 /**
- * Where Nodes' agents come from, and where their pods can be, by the Nodes' objects. What a pod's status says of its Node's address does not count: its agent has
- * written it, and policies leave the way between a Node and its pods open. A Node's own address is reported by its agent, too: it counts
- * only where pods have none.
+ *
+ * The addresses from which the Nodes' agents reach pods, and the ranges in which the Nodes' pods can be, from the Node objects. The Node
+ * address in a pod's status does not count: the pod's agent wrote it, and policies leave the traffic between a Node and its pods open.
+ * The agent also reports its Node's own address. So this address counts only if it lies outside the addresses of pods.
  */
 export class NodeAddresses {
   readonly #podCidr: string;
   readonly #reach: HostReach;
   readonly #addresses = new Map<string, string>();
-  /** The ranges of Nodes' pods, where they have one: a controller has written it, not the agent. */
+  /** The ranges of the Nodes' pods, if they have one. A controller writes them, not the agent. */
   readonly #ranges = new Map<string, AddressRange>();
 
   constructor(podCidr: string, reach: HostReach) {
@@ -25,7 +26,7 @@ export class NodeAddresses {
     this.#reach = reach;
   }
 
-  /** Takes a Node's state, undefined when it is gone. Returns whether its address or the range of its pods has changed. */
+  /** Takes a Node's state, or undefined if it is gone. Returns whether its address or its pod range has changed. */
   take(name: string, node: Node | undefined): boolean {
     const isRangeChanged = this.#takeRange(name, node?.spec?.podCIDR ?? '');
     const before = this.#addresses.get(name);
@@ -43,14 +44,18 @@ export class NodeAddresses {
     return before?.first !== range?.first || before?.last !== range?.last;
   }
 
-  /** Whether a pod of the Node can have the address. Of a Node without a range it can be any, and on a host that reaches no others. */
+  /**
+   *
+   * Whether a pod of the Node can have the address. For a Node without a range, and on a host that reaches no other hosts, any address is
+   * possible.
+   */
   canHave(name: string, address: string): boolean {
     if (this.#reach === 'own-pods') return true;
     const range = this.#ranges.get(name);
     return range === undefined || isWithin(range, address);
   }
 
-  /** The addresses from which a Node's agent reaches pods: the Node's own, and that of the agent's container. */
+  /** The addresses from which a Node's agent reaches pods: the Node's own address and the address of the agent's container. */
   addressesOf(name: string): readonly string[] {
     const address = this.#addresses.get(name);
     if (address === undefined) return [];
@@ -58,7 +63,7 @@ export class NodeAddresses {
     return container === undefined ? [address] : [address, container];
   }
 
-  /** Nodes of earlier versions have their containers' addresses. */
+  /** Nodes of earlier versions have the addresses of their containers. */
   #isNodes(address: string): boolean {
     const parts = podAddresses(this.#podCidr);
     return parts !== undefined && (isWithin(parts.nodes, address) || isWithin(parts.containers, address));

@@ -14,32 +14,32 @@ import { type Protocol, protocolOf } from '../rules/service-port.ts';
 import { type Amounts, fits, least, MAX_RULES, minus, NOTHING, plus, POLICY_BOUNDS, termsOf } from './bounds.ts';
 import { ALL_ADDRESSES, mergeRanges, subtractRanges, type Range } from './ranges.ts';
 
-/** Pods of one namespace by name, or of all namespaces with certain labels. */
+/** Pods of one namespace by name, or of all namespaces with matching labels. */
 export interface PodPeer {
   readonly namespace: string | Selector;
   readonly pods: Selector;
-  /** Of both selectors. */
+  /** The terms of both selectors. */
   readonly terms: number;
 }
 
-/** The pods of a rule's peers. Rules with the same peers have the same set. */
+/** The pods of a rule's peers. Rules with the same peers share a set. */
 export interface PeerGroup {
   /** A digest of the peers; part of the set's name. */
   readonly id: string;
   readonly peers: readonly PodPeer[];
-  /** Of all selectors. */
+  /** The terms of all selectors. */
   readonly terms: number;
 }
 
-/** A port that each pod gives a number of its own. */
+/** A port name. Each pod gives it its own number. */
 export interface NamedPort {
   readonly protocol: Protocol;
   readonly name: string;
 }
 
-/** What a rule lets pass: traffic with one of its peers and at one of its ports. */
+/** The traffic that a rule allows: with one of its peers and at one of its ports. */
 export interface PolicyRule {
-  /** `all`, or pods and ordered ranges of addresses, either of which may be missing. */
+  /** `all`, or pods and ordered ranges of addresses. Either part may be missing. */
   readonly peers: 'all' | { readonly group: PeerGroup | undefined; readonly addresses: readonly Range[] };
   readonly ports:
     | 'all'
@@ -51,16 +51,16 @@ export interface Policy {
   /** `<namespace>/<name>`. */
   readonly key: string;
   readonly namespace: string;
-  /** The pods that it isolates. */
+  /** The pods that the policy isolates. */
   readonly pods: Selector;
-  /** Undefined where it says nothing about the direction. */
+  /** Undefined if the policy does not apply to the direction. */
   readonly ingress: readonly PolicyRule[] | undefined;
   readonly egress: readonly PolicyRule[] | undefined;
   /** The work of comparing a pod with `pods`. */
   readonly podTerms: number;
-  /** What it takes of the bounds. */
+  /** The amounts that count against the bounds. */
   readonly amounts: Amounts;
-  /** How many of its rules are left out because they are beyond the bounds: what they allow stays closed. */
+  /** The number of rules that are omitted because they exceed the bounds. The traffic that they allow stays closed. */
   readonly omitted: number;
 }
 
@@ -68,8 +68,9 @@ const ALL_PORTS: Range = { first: 0, last: 65_535 };
 const PORT_NAME = /^[a-z0-9-]{1,15}$/;
 
 /**
- * Reads a policy. `left` is what its namespace may still have. Undefined where the policy itself is beyond the bounds: which pods it
- * isolates is not looked at then, and `closedPolicy` stands for it.
+ *
+ * Reads a policy. `left` is what its namespace may still use. Returns undefined if the policy itself exceeds the bounds. Then nothing
+ * evaluates which pods it isolates, and `closedPolicy` applies instead.
  */
 export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS): Policy | undefined {
   const { spec = {}, metadata } = object;
@@ -99,7 +100,7 @@ export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS
   };
 }
 
-/** How much there is to read in a policy: its peers, exceptions and ports, and the labels and values of its selectors. */
+/** The amount of reading in a policy: its peers, exceptions and ports, and the labels and values of its selectors. */
 export function writtenSize({ spec }: NetworkPolicy): number {
   const sizeOf = (
     peers: readonly NetworkPolicyPeer[] | null | undefined,
@@ -117,13 +118,13 @@ export function writtenSize({ spec }: NetworkPolicy): number {
   );
 }
 
-/** Isolates all pods of a namespace and allows nothing. Its key is no policy's: names of policies are not empty. */
+/** A policy that isolates all pods of a namespace and allows nothing. No policy has this key, because policy names are not empty. */
 export function closedPolicy(namespace: string): Policy {
   const pods = labelSelectorFrom({});
   return { key: `${namespace}/`, namespace, pods, ingress: [], egress: [], podTerms: 1, amounts: NOTHING, omitted: 0 };
 }
 
-/** Counts amounts that are taken, up to bounds. */
+/** Counts used amounts up to the bounds. */
 class Taken {
   readonly #bounds: Amounts;
   #amounts = NOTHING;
@@ -136,7 +137,7 @@ class Taken {
     return this.#amounts;
   }
 
-  /** Takes all of it, or nothing where there is not enough. */
+  /** Takes all of the amounts, or nothing if not enough is left. */
   take(amounts: Amounts): boolean {
     const taken = plus(this.#amounts, amounts);
     if (!fits(taken, this.#bounds)) return false;
@@ -156,7 +157,7 @@ function parseRules(
   namespace: string,
   taken: Taken,
 ): { readonly rules: readonly PolicyRule[]; readonly omitted: number } {
-  // One rule without peers and ports lets all pass: the others add nothing.
+  // One rule without peers and ports allows everything, so the other rules add nothing.
   const isAll = written.some(({ peers, ports }) => (peers ?? []).length === 0 && (ports ?? []).length === 0);
   if (isAll) return { rules: [{ peers: 'all', ports: 'all' }], omitted: 0 };
   const rules: PolicyRule[] = [];
@@ -186,14 +187,14 @@ function parsePeers(written: readonly NetworkPolicyPeer[], namespace: string): P
   const addresses: Range[] = [];
   for (const peer of written) {
     if ((peer.ipBlock ?? null) !== null) {
-      // Ranges of IPv6 have no pods here, and none of them is an exception from IPv4.
+      // IPv6 ranges contain no pods here, and they cannot be exceptions of an IPv4 range.
       const range = parseIpv4Range(peer.ipBlock?.cidr ?? '');
       const except = (peer.ipBlock?.except ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
       if (range !== undefined) for (const left of subtractRanges(range, except)) addresses.push(left);
       continue;
     }
     const { podSelector, namespaceSelector } = peer;
-    // A peer that is not known allows nothing.
+    // An unknown kind of peer allows nothing.
     if ((podSelector ?? null) === null && (namespaceSelector ?? null) === null) continue;
     const found: PodPeer = {
       namespace: (namespaceSelector ?? null) === null ? namespace : labelSelectorFrom(namespaceSelector),
@@ -206,7 +207,7 @@ function parsePeers(written: readonly NetworkPolicyPeer[], namespace: string): P
   return isAllAddresses(merged) ? 'all' : { group: groupOf(peers), addresses: merged };
 }
 
-/** Two peers with the same text mean the same pods. */
+/** Peers with the same text select the same pods. */
 function identityOf(
   { namespace }: PodPeer,
   pods: LabelSelector | null | undefined,
@@ -226,7 +227,7 @@ function groupOf(peers: ReadonlyMap<string, PodPeer>): PeerGroup | undefined {
   return { id, peers: [...peers.values()], terms };
 }
 
-/** Long enough that authors of policies cannot make two texts with the same digest. */
+/** The digest is long enough that authors of policies cannot make two texts with the same digest. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 40);
 }
@@ -257,27 +258,27 @@ function portRange(first: number, last: number): Range {
   return { first, last: Math.max(first, last) };
 }
 
-/** Whether the ranges are all there are. */
+/** Whether the ranges cover everything. */
 export function isEverything(ranges: readonly Range[], all: Range): boolean {
   const [only] = ranges;
   return ranges.length === 1 && only?.first === all.first && only.last === all.last;
 }
 
-/** Whether the ranges of ports are all ports. */
+/** Whether the ranges of ports cover all ports. */
 export const isAllPorts = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_PORTS);
-/** Whether the ranges of addresses are all addresses. */
+/** Whether the ranges of addresses cover all addresses. */
 export const isAllAddresses = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_ADDRESSES);
 
 function rulesOf({ ingress = [], egress = [] }: Policy) {
   return [...ingress, ...egress];
 }
 
-/** One for each rule that selects pods. */
+/** Returns one group for each rule that selects pods. */
 export function groupsOf(policy: Policy): readonly PeerGroup[] {
   return rulesOf(policy).flatMap(({ peers }) => (peers === 'all' || peers.group === undefined ? [] : [peers.group]));
 }
 
-/** As often as rules look them up. */
+/** Returns each named port as often as rules look it up. */
 export function namedPortsOf(policy: Policy): readonly NamedPort[] {
   return rulesOf(policy).flatMap(({ ports }) => (ports === 'all' ? [] : ports.named));
 }

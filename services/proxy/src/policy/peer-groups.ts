@@ -2,32 +2,34 @@ import type { Selector } from '@gantry/objects';
 import type { PeerGroup } from './parse-policy.ts';
 import type { Subject, UsedGroup } from './subject.ts';
 
-/** The usual bound of the members that the groups of one namespace's policies have in all. */
+/** The default bound for the members of all groups of one namespace's policies. */
 export const MAX_MEMBERS = 100_000;
 
 type Labels = Readonly<Record<string, string>>;
-/** Yields how many terms of selectors were compared since it yielded last. */
+/** Yields the number of compared selector terms since the last yield. */
 export type Work<T = void> = Generator<number, T>;
 
 /**
- * The pods that rules name as peers. What concerns a pod is found by its namespace: the number of other groups does not matter.
- * Work that may take long is a generator, which yields after each comparison of a pod with a group. Other work may go on in between.
+ *
+ * The pods that rules select as peers. A pod's groups are found by its namespace, so the number of other groups does not matter. Work
+ * that may take long is a generator that yields after each comparison of a pod with a group. Other work may run in between.
  */
 export class PeerGroups {
   readonly #groups = new Map<string, UsedGroup>();
-  /** The selectors of pods by namespace and group. */
+  /** The pod selectors by namespace and group. */
   readonly #byNamespace = new Map<string, Map<UsedGroup, readonly Selector[]>>();
-  /** Labels of the namespaces that are known. */
+  /** The labels of the known namespaces. */
   readonly #namespaces = new Map<string, Labels>();
-  /** Members of the groups that are counted to each namespace. */
+  /** The number of members of the groups that count for each namespace. */
   readonly #memberCounts = new Map<string, number>();
   readonly #maxMembers: number;
   readonly #subjectsIn: (namespace: string) => Iterable<Subject>;
   readonly #onChange: (subject: Subject) => void;
 
   /**
-   * `onChange` is called for each pod whose membership changes. Pods beyond `maxMembers` for all groups of one namespace's policies are
-   * no members: they are not allowed.
+   *
+   * `onChange` is called for each pod whose membership changes. `maxMembers` bounds the members of all groups of one namespace's
+   * policies. Pods beyond it do not become members, so they are not allowed.
    */
   constructor(
     subjectsIn: (namespace: string) => Iterable<Subject>,
@@ -39,7 +41,7 @@ export class PeerGroups {
     this.#onChange = onChange;
   }
 
-  /** Takes a namespace's labels; undefined when it is gone. */
+  /** Takes a namespace's labels, or undefined if it is gone. */
   *setNamespace(name: string, labels: Labels | undefined): Work {
     const old = this.#namespaces.get(name);
     if (old !== undefined && labels !== undefined && JSON.stringify(old) === JSON.stringify(labels)) return;
@@ -53,7 +55,7 @@ export class PeerGroups {
     }
   }
 
-  /** Counts one more rule of the namespace that has the group. `onNew` is called before a new group gets its members. */
+  /** Counts one more rule of the namespace that uses the group. `onNew` is called before a new group gets its members. */
   *acquire({ id, peers, terms }: PeerGroup, user: string, onNew: () => void): Work {
     const known = this.#groups.get(id);
     if (known !== undefined) {
@@ -78,7 +80,7 @@ export class PeerGroups {
     yield* this.#fill(group);
   }
 
-  /** Ends what one `acquire` began. True when the group is gone. */
+  /** Ends one `acquire`. Returns true if the group is gone. */
   *release({ id }: PeerGroup, user: string): Work<boolean> {
     const group = this.#groups.get(id);
     if (group === undefined) return false;
@@ -102,12 +104,12 @@ export class PeerGroups {
       yield 1;
     }
     if (group.members.size === 0) return true;
-    // There is room for others of the namespace now.
+    // Now there is room for other groups of the namespace.
     for (const other of this.#short()) if (other.users.has(group.countedTo)) yield* this.#fill(other);
     return true;
   }
 
-  /** Compares a pod with all groups that may concern it. */
+  /** Compares a pod with all groups that may include it. */
   *place(subject: Subject): Work {
     for (const group of this.#byNamespace.get(subject.member.namespace)?.keys() ?? []) {
       this.#compare(group, subject);
@@ -115,7 +117,7 @@ export class PeerGroups {
     }
   }
 
-  /** Takes a pod that is gone out of its groups. */
+  /** Removes a pod that is gone from its groups. */
   remove(subject: Subject): void {
     for (const group of subject.groups) {
       group.members.delete(subject);
@@ -168,7 +170,7 @@ export class PeerGroups {
     this.#onChange(subject);
   }
 
-  /** Whether one of the namespaces that use the group has room for one more member. The group is counted to it then. */
+  /** Whether a namespace that uses the group has room for one more member. If so, the group counts for that namespace. */
   #hasRoom(group: UsedGroup): boolean {
     if ((this.#memberCounts.get(group.countedTo) ?? 0) < this.#maxMembers) return true;
     for (const user of group.users.keys()) {

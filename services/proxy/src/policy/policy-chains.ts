@@ -2,44 +2,51 @@ import { formatAddresses, formatPorts } from './ranges.ts';
 import { digestOf, isAllPorts, type NamedPort, type Policy, type PolicyRule } from './parse-policy.ts';
 import type { Fragment } from '../rules/fragment.ts';
 
-/** Of packets, as seen from the pod that a policy selects. */
+/** The direction of packets, seen from the pod that a policy selects. */
 export type Direction = 'ingress' | 'egress';
 
-/** The set of the pods of a rule's peers. */
+/** The name of the set with the pods of a rule's peers. */
 export type PeersSet = `peers/${string}`;
-/** The set of all pods' addresses and numbers of a named port. */
+/** The name of the set with all pod addresses and port numbers of a named port. */
 export type NamedPortSet = `named-ports/${string}`;
 
-/** Keys that are part of a chain's name as they are. Names in the packet filter have at most 255 characters, policies' up to 253. */
+/**
+ *
+ * Matches keys that can be part of a chain's name unchanged. A name in the packet filter has at most 255 characters, a policy's name up
+ * to 253.
+ */
 const PLAIN_KEY = /^[a-z0-9./-]{1,150}$/;
 
-/** The name of the set of a group of peers. */
+/** Returns the name of a peer group's set. */
 export function peersSet(id: string): PeersSet {
   return `peers/${id}`;
 }
 
-/** The name of the set of a named port. */
+/** Returns the name of a named port's set. */
 export function namedPortSet({ protocol, name }: NamedPort): NamedPortSet {
   return `named-ports/${protocol}/${name}`;
 }
 
-/** The chain that accepts what the policy allows. */
+/** Returns the name of the chain that accepts the traffic that the policy allows. */
 export function allowChain({ key }: Pick<Policy, 'key'>, direction: Direction): string {
   return `${direction}-allowed/${PLAIN_KEY.test(key) ? key : digestOf(key)}`;
 }
 
-/** Policies that may allow a pod something: each pod can have a chain of its own, with a rule for each. */
+/**
+ *
+ * The maximum number of policies that allow a pod traffic. Each pod can have its own chain, with a rule for each policy.
+ */
 export const MAX_ALLOWING = 200;
 
-/** What isolates pods. */
+/** The chain that isolates pods. */
 export interface IsolationChain {
   readonly name: string;
   readonly rules: readonly string[];
-  /** How many policies are left out because there are too many: what they allow stays closed. */
+  /** The number of policies that are omitted because there are too many. The traffic that they allow stays closed. */
   readonly omitted: number;
 }
 
-/** The chain of pods that these policies isolate: what none of them allows is dropped. */
+/** Returns the chain for pods that these policies isolate. It drops traffic that none of the policies allows. */
 export function isolationChain(policies: readonly Policy[], direction: Direction): IsolationChain {
   const keys = policies.map(({ key }) => key).toSorted();
   const jumps = policies
@@ -58,7 +65,7 @@ export function closedChain(direction: Direction): IsolationChain {
   return { name: `${direction}-of/closed`, rules: ['drop'], omitted: 0 };
 }
 
-/** The part of the table for one policy, without the sets that its rules look up. */
+/** Returns the table's part for one policy, without the sets that its rules look up. */
 export function planPolicy(policy: Policy): Fragment {
   const chains = new Map<string, readonly string[]>();
   for (const direction of ['ingress', 'egress'] as const) {
@@ -72,7 +79,10 @@ export function planPolicy(policy: Policy): Fragment {
   return { elements: [], chains, sets: new Map() };
 }
 
-/** The rule in nftables' language. Where both peers and ports need several matches, the ports have a chain of their own. */
+/**
+ *
+ * Writes the rule in nftables' language. If both the peers and the ports need several matches, the ports get their own chain.
+ */
 function writeRule(
   { peers, ports }: PolicyRule,
   direction: Direction,
@@ -93,7 +103,7 @@ function writeRule(
   return ofPeers.map((peer) => `${peer} jump ${chain}`);
 }
 
-/** One match per way to be a peer; '' matches all. */
+/** Returns one match per kind of peer. An empty match matches all. */
 function peerMatches(peers: PolicyRule['peers'], direction: Direction): readonly string[] {
   if (peers === 'all') return [''];
   const peer = direction === 'ingress' ? 'ip saddr' : 'ip daddr';
@@ -104,7 +114,7 @@ function peerMatches(peers: PolicyRule['peers'], direction: Direction): readonly
   ];
 }
 
-/** One match per protocol and per named port; '' matches all protocols and ports. */
+/** Returns one match per protocol and per named port. An empty match matches all protocols and ports. */
 function portMatches(ports: PolicyRule['ports']): readonly string[] {
   if (ports === 'all') return [''];
   return [

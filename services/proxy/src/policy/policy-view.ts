@@ -24,16 +24,19 @@ import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
 import { NO_POLICIES, planIsolation, planSubject, SharedSelections, type Subject, type UsedPolicy } from './subject.ts';
 
-/** What the proxy's caches hold for policies. */
+/** The resources in the proxy's caches that policies need. */
 export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, NODES, PODS, ENDPOINT_SLICES];
 
-/** How long a turn of the event loop may take, and how many terms are compared between two looks at the clock. */
+/**
+ *
+ * How long a turn of the event loop may take in milliseconds, and how many terms are compared between two looks at the clock.
+ */
 const TURN_MS = 20;
 const STEPS = 200;
-/** How many comparisons of a label take as long as reading one entry of a policy; about. */
+/** Reading one entry of a policy takes about as long as this number of label comparisons. */
 const READ_TERMS = 10;
 
-/** What the view needs in addition to the rule book, and whom it reports to. */
+/** The settings of the view, and the listener for its reports. */
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: AddressRange;
   readonly podCidr: string;
@@ -41,21 +44,23 @@ export interface PolicyViewOptions extends PolicyReports {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** What is beyond the bounds. */
+/** Reports what exceeds the bounds. */
 export interface PolicyReports {
-  /** A policy of which some rules are left out, since it or its namespace has too many: what they allow stays closed. */
+  /** Some rules of a policy are omitted, because it or its namespace has too many. The traffic that they allow stays closed. */
   readonly onOmitted: (policy: string, rules: number) => void;
-  /** A namespace has no room for one of its policies: all of its pods are isolated. */
+  /** A namespace has no room for one of its policies. All of its pods are isolated. */
   readonly onClosed: (namespace: string, policy: string) => void;
-  /** Some sets of peers lack pods, since the policies of a namespace name too many: these are not allowed. */
+  /** Some sets of peers lack pods, because the policies of a namespace select too many. The missing pods are not allowed. */
   readonly onShort: (sets: number) => void;
-  /** More policies select a pod of the namespace than a pod may have: what some of them allow stays closed for it. */
+  /** Too many policies select a pod of the namespace. The traffic that some of them allow stays closed for the pod. */
   readonly onCrowded: (namespace: string) => void;
 }
 
 /**
- * Keeps the rule book in step with NetworkPolicies, pods and namespaces. Changes are only noted by `take`; `synchronize` works them off. A
- * change of a pod looks at the policies and peers that may concern its namespace, a change of a policy at the pods of its namespace.
+ *
+ * Keeps the rule book up to date with NetworkPolicies, pods and namespaces. `take` only notes changes; `synchronize` processes them. A
+ * changed pod is compared with the policies and peers that may concern its namespace. A changed policy is compared with the pods of its
+ * namespace.
  */
 export class PolicyView {
   readonly #book: RuleBook;
@@ -72,13 +77,13 @@ export class PolicyView {
   readonly #crowded = new Set<string>();
   #shared = new SharedSelections();
 
-  /** Changes of policies that wait for their namespace's next share, those that wait longest first. */
+  /** Changed policies that wait for their namespace's next share. The longest waiting policy comes first. */
   #late = new Map<string, NetworkPolicy | undefined>();
-  /** Policies that `catchUp` has not worked off yet. */
+  /** Policies that `catchUp` has not processed yet. */
   readonly #due = new Set<string>();
-  /** Policies whose namespace has room for what was left out of them. */
+  /** Policies with omitted rules whose namespace has room again. */
   readonly #retried = new Set<string>();
-  /** Pods whose part of the table may be another one. */
+  /** Pods whose part of the table may have changed. */
   readonly #touched = new Set<Subject>();
 
   constructor(book: RuleBook, options: PolicyViewOptions) {
@@ -95,13 +100,14 @@ export class PolicyView {
     });
   }
 
-  /** Takes what the caches report, in order. */
+  /** Takes the events of the caches, in order. */
   take(event: InformerEvent): void {
     this.#changes.take(event);
   }
 
   /**
-   * Brings the rule book up to date. Gives other work of the process its turn in between. False when policies of some namespaces wait for
+   *
+   * Brings the rule book up to date. Lets other work of the process run in between. Returns false if policies of some namespaces wait for
    * the next call.
    */
   async synchronize(signal: AbortSignal): Promise<boolean> {
@@ -128,8 +134,9 @@ export class PolicyView {
   }
 
   /**
-   * Rounds until all policies that were known at the call have been worked off, whatever changes meanwhile: what is written before would
-   * open pods that they isolate. False as of `synchronize`.
+   *
+   * Runs rounds until all policies that were known at the call are processed, whatever changes meanwhile. Rules that were written earlier
+   * would open pods that these policies isolate. Returns false in the same case as `synchronize`.
    */
   async catchUp(signal: AbortSignal): Promise<boolean> {
     for (const key of this.#changes.policies.keys()) this.#due.add(key);
@@ -140,9 +147,10 @@ export class PolicyView {
   }
 
   /**
-   * Namespaces and policies that change meanwhile wait for the next call, and so do policies of a namespace that has had its share: what a
-   * tenant does to them delays the isolation of new pods, and the rules of Services, by no more than that and one policy. Pods that
-   * change meanwhile are looked at once more.
+   *
+   * Namespaces and policies that change meanwhile wait for the next call. So do the policies of a namespace that has used its share. So a
+   * tenant's changes delay the isolation of new pods and the rules of Services by at most one share and one policy. Pods that change
+   * meanwhile are processed once more.
    */
   *#work(): Work {
     this.#shared = new SharedSelections();
@@ -176,7 +184,7 @@ export class PolicyView {
     }
   }
 
-  /** What isolates an address depends on all pods that have it. */
+  /** The isolation of an address depends on all pods that have it. */
   #touchOthers(subject: Subject): void {
     for (const other of this.#holders.of(subject.member.address)) if (other !== subject) this.#touched.add(other);
   }
@@ -199,7 +207,7 @@ export class PolicyView {
     const shares = new RoundShares();
     const changed = this.#late;
     this.#late = new Map();
-    // A key that waits already keeps its place.
+    // A waiting key keeps its place.
     for (const [key, object] of takeAll(this.#changes.policies)) changed.set(key, object);
     const retried = [...this.#retried].filter((key) => !changed.has(key));
     this.#retried.clear();
@@ -253,7 +261,7 @@ export class PolicyView {
     this.#book.remove(`member/${key}`);
   }
 
-  /** Takes a pod out of what is looked up by its ports and its address. */
+  /** Removes a pod from the look-ups by port and by address. */
   #leave(subject: Subject): void {
     this.#namedPorts.removeSubject(subject);
     this.#holders.remove(subject);
@@ -267,7 +275,7 @@ export class PolicyView {
     const { isClosed } = policies;
     const omitted = policies.inUse.get(key)?.policy.omitted ?? 0;
     const replacements = policies.set(key, object);
-    // A policy is read at once, however long it is.
+    // A policy is read in one step, however long it is.
     yield STEPS + (object === undefined ? 0 : READ_TERMS * writtenSize(object));
     for (const replacement of replacements) yield* this.#replace(namespace, replacement);
     if (policies.isEmpty) this.#policies.delete(namespace);
@@ -279,13 +287,13 @@ export class PolicyView {
   }
 
   *#replace(namespace: string, { key, before, after, used }: Replacement): Work {
-    // What both have is not built anew.
+    // The new policy comes first, so shared groups and ports are not built again.
     if (after !== undefined) yield* this.#acquire(after);
     if (before !== undefined) yield* this.#release(before);
     if (after === undefined) this.#book.remove(`policy/${key}`);
     else this.#book.put(`policy/${key}`, planPolicy(after));
     yield STEPS;
-    // All pods that it selects are planned again: it may isolate them in another direction.
+    // All selected pods are planned again, because the policy may now isolate them in another direction.
     for (const subject of this.#subjectsByNamespace.get(namespace) ?? []) {
       const wasSelected = subject.selection.has(used);
       const isSelected = after?.pods.matches(subject.member.labels) === true;
@@ -320,7 +328,7 @@ export class PolicyView {
   }
 }
 
-/** Which pods say that they have an address. It should be one; but a pod's address is reported by its Node's agent. */
+/** The pods that report an address. There should be only one, but the agent of a pod's Node reports the address. */
 class AddressHolders {
   readonly #holders = new Map<string, Set<Subject>>();
 
@@ -329,7 +337,7 @@ class AddressHolders {
     this.#holders.set(address, (this.#holders.get(address) ?? new Set()).add(subject));
   }
 
-  /** Has to be called before the pod's address changes. */
+  /** Must be called before the pod's address changes. */
   remove(subject: Subject): void {
     const { address } = subject.member;
     const holders = this.#holders.get(address);
@@ -344,14 +352,17 @@ class AddressHolders {
 
 const NO_SUBJECTS: ReadonlySet<Subject> = new Set();
 
-/** Terms that are compared for the changed policies of one namespace before other namespaces and the rest of the table have their turn. */
+/**
+ *
+ * The number of terms that one namespace's changed policies may use before other namespaces and the rest of the table get their turn.
+ */
 const ROUND_TERMS = 1_000_000;
 
-/** Each namespace's share of one round of work. */
+/** The share of each namespace in one round of work. */
 class RoundShares {
   readonly #taken = new Map<string, number>();
 
-  /** Does work for a namespace, unless that has had its share; returns whether it did. */
+  /** Does work for a namespace, unless it has used its share. Returns whether the work was done. */
   *take(namespace: string, work: () => Work): Work<boolean> {
     let taken = this.#taken.get(namespace) ?? 0;
     if (taken >= ROUND_TERMS) return false;

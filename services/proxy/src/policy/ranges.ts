@@ -1,6 +1,6 @@
 import { formatIpv4 } from '@gantry/objects';
 
-/** The first and the last of some numbers: of addresses or ports. */
+/** The first and the last number of a range of addresses or ports. */
 export interface Range {
   readonly first: number;
   readonly last: number;
@@ -9,7 +9,7 @@ export interface Range {
 /** Every IPv4 address. */
 export const ALL_ADDRESSES: Range = { first: 0, last: 2 ** 32 - 1 };
 
-/** The same numbers as ordered ranges that neither overlap nor touch. */
+/** Returns the same numbers as ordered ranges that neither overlap nor touch. */
 export function mergeRanges(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const range of ranges.toSorted((one, other) => one.first - other.first)) {
@@ -20,7 +20,7 @@ export function mergeRanges(ranges: readonly Range[]): readonly Range[] {
   return merged;
 }
 
-/** What is left of a range without the others, in order. */
+/** Returns the rest of a range without the other ranges, in order. */
 export function subtractRanges(range: Range, without: readonly Range[]): readonly Range[] {
   const left: Range[] = [];
   let next = range.first;

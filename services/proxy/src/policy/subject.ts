@@ -17,44 +17,45 @@ export interface UsedPolicy {
   policy: Policy;
 }
 
-/** The policies that select a pod. Immutable; pods that the same policies select mostly have the same object. */
+/** The policies that select a pod. Immutable. Pods that the same policies select usually share one object. */
 export type Selection = ReadonlySet<UsedPolicy>;
 
-/** Of a pod that no policy selects. */
+/** The selection of a pod that no policy selects. */
 export const NO_POLICIES: Selection = new Set();
 
-/** A pod with what concerns it. */
+/** A pod with its policies and peer groups. */
 export interface Subject {
   member: Member;
   selection: Selection;
-  /** The groups of peers that it belongs to. */
+  /** The peer groups that the pod belongs to. */
   readonly groups: Set<UsedGroup>;
 }
 
-/** Peers that rules name, and the pods that belong to them. */
+/** Peers that rules select, with the pods that belong to them. */
 export interface UsedGroup extends PeerGroup {
   readonly members: Set<Subject>;
-  /** How many rules of each namespace's policies have it. */
+  /** The number of rules that use the group, by the namespace of their policies. */
   readonly users: Map<string, number>;
-  /** The namespace whose members its members are. */
+  /** The namespace whose bound the members count against. */
   countedTo: string;
-  /** Whether pods are missing for want of room. */
+  /** Whether pods are missing because there is no room. */
   isShort: boolean;
 }
 
 /**
- * What many pods have in common during one round of changes, so that it is worked out once: selections with one policy more or less,
+ *
+ * The results that many pods share during one round of changes, so that they are computed once: selections with one policy more or less,
  * and the chains of a selection.
  */
 export class SharedSelections {
   readonly #others = new Map<Selection, Map<UsedPolicy, Selection>>();
   readonly #numbers = new Map<UsedPolicy, number>();
   readonly #selections = new Map<string, Selection>([['', NO_POLICIES]]);
-  /** Namespaces of pods that more policies select than a pod may have. */
+  /** The namespaces of pods that too many policies select. */
   readonly crowded = new Set<string>();
   readonly #chains = new Map<Selection, Readonly<Record<Direction, IsolationChain | undefined>>>();
 
-  /** The selection of these policies; policies that come in another order are another one. */
+  /** Returns the selection of these policies. The same policies in another order give another selection. */
   selectionOf(policies: readonly UsedPolicy[]): Selection {
     const numbers = policies.map((policy) => {
       const number = this.#numbers.get(policy) ?? this.#numbers.size;
@@ -67,7 +68,7 @@ export class SharedSelections {
     return selection;
   }
 
-  /** The selection with the policy, or without it where it has it. */
+  /** Returns the selection with the policy added, or removed if the selection has it. */
   toggle(selection: Selection, policy: UsedPolicy): Selection {
     const others = this.#others.get(selection) ?? new Map<UsedPolicy, Selection>();
     this.#others.set(selection, others);
@@ -79,7 +80,7 @@ export class SharedSelections {
     return made;
   }
 
-  /** The chains of pods with this selection; undefined in a direction in which they are not isolated. */
+  /** Returns the chains of pods with this selection. A chain is undefined if they are not isolated in that direction. */
   chainsOf(selection: Selection): Readonly<Record<Direction, IsolationChain | undefined>> {
     const known = this.#chains.get(selection);
     if (known !== undefined) return known;
@@ -97,9 +98,9 @@ export class SharedSelections {
   }
 }
 
-/** What the parts of the table for pods depend on in addition to the pod. */
+/** The other inputs of the table's parts for pods. */
 export interface SubjectSurroundings {
-  /** The addresses of this host's pods: only these are isolated here. */
+  /** The addresses of this host's pods. Only these are isolated here. */
   readonly podRange: AddressRange;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
@@ -107,14 +108,15 @@ export interface SubjectSurroundings {
   readonly shared: SharedSelections;
 }
 
-/** Where pods of Nodes can be. */
+/** The addresses that pods of Nodes can have. */
 interface PodPlaces {
   canHave(node: string, address: string): boolean;
 }
 
 /**
- * The part of the table for one pod: its places in sets of peers and named ports, and what isolates its address. A pod whose agent says that it
- * has an address of another host is no peer there.
+ *
+ * Returns the table's part for one pod: its elements in the sets of peers and named ports, and the isolation of its address. If the pod's
+ * agent reports an address of another host, the pod is no peer at that address.
  */
 export function planSubject(
   { member, groups }: Subject,
@@ -135,8 +137,10 @@ export function planSubject(
 type PeerSurroundings = Pick<SubjectSurroundings, 'namedPorts'> & { readonly nodes: PodPlaces };
 
 /**
- * What isolates an address: the same for all pods that report it. Where several do, none is more open than it alone would be: if their
- * chains differ, the address is closed, and a Node reaches it only if all of them are bound to it. Pods of other hosts do not count.
+ *
+ * Returns the isolation of an address. It is the same for all pods that report the address. If several pods report it, none gets more
+ * open than it would be alone: if their chains differ, the address is closed, and a Node reaches it only if all of the pods are bound to
+ * that Node. Pods of other hosts do not count.
  */
 export function planIsolation(
   address: string,
@@ -146,7 +150,8 @@ export function planIsolation(
   if (!isWithin(podRange, address)) return EMPTY;
   const reported = [...subjects];
   const own = reported.filter(({ member }) => nodes.canHave(member.node, address));
-  // Where none is of this host by its Node's range, that is from before the host's was changed: the pods stay isolated.
+  //
+  // If no pod is of this host by its Node's range, the range is from before the host's range was changed. The pods stay isolated.
   const holders = own.length > 0 ? own : reported;
   const elements: Element[] = [];
   const chains = new Map<string, readonly string[]>();
@@ -163,7 +168,7 @@ export function planIsolation(
     elements.push({ container: `${direction}-isolated`, key: address, value: `goto ${chain.name}` });
   }
   if (elements.length === 0) return EMPTY;
-  // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it, from its container's address.
+  // A pod always reaches itself. The pod and its Node's agent reach each other, because the agent probes it from its container's address.
   const open = new Set([`${address} . ${address}`]);
   for (const other of commonTo(holders.map(({ member }) => nodes.addressesOf(member.node)))) {
     open.add(`${other} . ${address}`).add(`${address} . ${other}`);

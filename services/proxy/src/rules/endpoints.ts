@@ -15,8 +15,9 @@ export interface RoutedEndpoint {
 const PROTOCOLS: Readonly<Record<Protocol, string>> = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' };
 
 /**
- * The endpoints of a port in all its slices, ordered by address. Where an address is listed twice, one that is not terminating counts:
- * a pod's address may be given to another pod before the first one is gone.
+ *
+ * Returns the endpoints of a port from all slices, ordered by address. If an address is listed twice, the entry that is not terminating
+ * counts, because a pod's address may be given to another pod before the first pod is gone.
  */
 export function endpointsOf(
   port: RoutedPort,
@@ -29,7 +30,7 @@ export function endpointsOf(
     const number = slice.ports?.find(
       ({ name, protocol }) => (name ?? '') === port.name && (protocol ?? 'TCP') === PROTOCOLS[port.protocol],
     )?.port;
-    // The API writes null for a port that is not known, and for empty lists.
+    // The API writes null for an unknown port and for empty lists.
     if (typeof number !== 'number') continue;
     for (const endpoint of slice.endpoints ?? []) {
       const found = routedEndpoint(endpoint, number);
@@ -60,18 +61,19 @@ function byAddress(one: RoutedEndpoint, other: RoutedEndpoint): number {
   return (parseIpv4(one.address) ?? 0) - (parseIpv4(other.address) ?? 0) || one.port - other.port;
 }
 
-/** Where a packet comes from: a Node's pod, or a program of the host, which is on no Node and in no zone. */
+/** The origin of a packet: a Node's pod, or a program of the host. The host is on no Node and in no zone. */
 interface Origin {
   readonly node: string;
   readonly zone: string;
 }
 
-/** The host itself, and clients from outside of it. */
+/** The host itself and clients from outside of it. */
 export const HOST: Origin = { node: '', zone: '' };
 
 /**
- * The endpoints of the policy Cluster: the ready ones, narrowed by their hints for the origin; else those that terminate but still
- * serve.
+ *
+ * Returns the endpoints for the policy Cluster: the ready ones, narrowed by their hints for the origin. If none is ready, returns those
+ * that terminate but still serve.
  */
 export function clusterEndpoints(endpoints: readonly RoutedEndpoint[], origin: Origin): readonly RoutedEndpoint[] {
   const ready = endpoints.filter(({ state }) => state === 'ready');
@@ -83,7 +85,10 @@ export function clusterEndpoints(endpoints: readonly RoutedEndpoint[], origin: O
   );
 }
 
-/** The endpoints of the policy Local, on any of the nodes: the ready ones, else those that terminate but still serve. */
+/**
+ *
+ * Returns the endpoints for the policy Local on any of the nodes: the ready ones, or else those that terminate but still serve.
+ */
 export function localEndpoints(
   endpoints: readonly RoutedEndpoint[],
   isLocal: (node: string) => boolean,
@@ -93,12 +98,12 @@ export function localEndpoints(
   return ready.length > 0 ? ready : local.filter(({ state }) => state === 'serving-terminating');
 }
 
-/** Whether any endpoint could take a packet, from wherever. */
+/** Whether any endpoint could take a packet from any origin. */
 export function hasUsable(endpoints: readonly RoutedEndpoint[]): boolean {
   return endpoints.some(({ state }) => state !== 'unusable');
 }
 
-/** Hints count only when every ready endpoint has some and one of them is for the origin. */
+/** Hints count only if every ready endpoint has some and one of them is for the origin. */
 function hinted(
   ready: readonly RoutedEndpoint[],
   hintsOf: (endpoint: RoutedEndpoint) => readonly string[],

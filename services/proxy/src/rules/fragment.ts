@@ -23,7 +23,7 @@ export type Container =
   | `peers/${string}`
   | `named-ports/${string}`;
 
-/** An element of a set (`value` is '') or of a map. */
+/** An element of a set (with an empty `value`) or of a map. */
 export interface Element {
   readonly container: Container;
   readonly key: string;
@@ -33,9 +33,9 @@ export interface Element {
 /** One owner's part of the table, in nftables' language. */
 export interface Fragment {
   readonly elements: readonly Element[];
-  /** Rules by chain. Owners that share a chain give it the same rules. */
+  /** Rules by chain. Owners that share a chain have the same rules for it. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** Definitions of sets of the owner's own. */
+  /** The definitions of the owner's own sets. */
   readonly sets: ReadonlyMap<string, string>;
 }
 

@@ -3,18 +3,21 @@ import { endpointsOf } from './endpoints.ts';
 import { routedPorts } from './service-port.ts';
 import type { Topology } from './topology.ts';
 
-/** What load balancers of others ask at a Service's `healthCheckNodePort`: whether this host has endpoints of it. */
+/** The answer to external load balancers at a Service's `healthCheckNodePort`: whether this host has endpoints of the Service. */
 export interface HealthCheck {
   readonly port: number;
   readonly namespace: string;
   readonly name: string;
   /** The number of ready pods on all Nodes of the host. */
   readonly onHost: number;
-  /** By the address of a Node that has some. */
+  /** The number of ready pods by the Node's address. Nodes without ready pods are missing. */
   readonly onNodes: Readonly<Record<string, number>>;
 }
 
-/** The health check of a Service; undefined for one whose external policy is not Local, which any host can serve. */
+/**
+ *
+ * Returns the health check of a Service, or undefined if its external policy is not Local. Any host can serve such a Service.
+ */
 export function planHealthCheck(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -38,7 +41,7 @@ export function planHealthCheck(
   return { port, namespace, name, onHost: ready.size, onNodes };
 }
 
-/** An answer as kube-proxy's, to a client that came to an address of the host. */
+/** Returns the same answer as kube-proxy, for a client that came to an address of the host. */
 export function answerHealthCheck(
   check: HealthCheck,
   {

@@ -8,7 +8,7 @@ type Surroundings = Pick<Topology, 'podCidr' | 'podRange'>;
 
 /** One port of a Node that leads to a pod. */
 interface ForwardedPort {
-  /** Of the host, or '' for all of its addresses. */
+  /** An address of the host, or empty for all of its addresses. */
   readonly hostIp: string;
   readonly hostPort: number;
   readonly protocol: Protocol;
@@ -17,8 +17,9 @@ interface ForwardedPort {
 }
 
 /**
- * The rules for the host ports of one pod. A port without `hostIP` is that of its Node's address, and of all others of the host, which the
- * Nodes of a host share: the rule book gives them to the owner that sorts first.
+ *
+ * Plans the rules for the host ports of one pod. A port without `hostIP` applies to its Node's address and to all other addresses of the
+ * host. The Nodes of a host share these other addresses. The rule book gives a contested port to the owner that sorts first.
  */
 export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundings): Fragment {
   const ports = forwardedPortsOf(pod, node, surroundings);
@@ -38,7 +39,7 @@ export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundi
   return { elements: [...elements, own], chains: new Map(), sets: new Map() };
 }
 
-/** The UDP addresses of a pod's host ports, with the pod as the only one that answers. */
+/** Returns the UDP addresses of a pod's host ports. The pod is the only one that answers there. */
 export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): FlowTargets {
   const targets = new Map<string, ReadonlySet<string>>();
   for (const { hostIp, hostPort, protocol, podAddress } of forwardedPortsOf(pod, node, surroundings)) {
@@ -50,8 +51,9 @@ export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroun
 }
 
 /**
- * Owners of host ports sort by the age of their pods: of two pods of different Nodes that want the same port of the host, the older one
- * keeps it.
+ *
+ * Owners of host ports sort by the age of their pods. If two pods of different Nodes want the same port of the host, the older pod keeps
+ * it.
  */
 export function hostPortOwner({ metadata }: Pod): string {
   return `host-ports/${metadata.creationTimestamp ?? ''}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -60,7 +62,7 @@ export function hostPortOwner({ metadata }: Pod): string {
 function forwardedPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): readonly ForwardedPort[] {
   const { spec, status } = pod;
   const podAddress = status?.podIP ?? '';
-  // A pod of the host's network has its ports there already. One that has ended has given its address back.
+  // A pod in the host's network has its ports there already. A pod that has ended has given its address back.
   if (spec === undefined || spec.hostNetwork === true || hasEnded(pod)) return [];
   if (!isWithin(surroundings.podRange, podAddress)) return [];
   return lastingContainers(pod).flatMap((container) =>
@@ -77,7 +79,7 @@ function portsOf({ ports }: Container, podAddress: string): readonly ForwardedPo
   });
 }
 
-/** The pod's agent has refused it otherwise, or is not to be trusted. */
+/** If this is false, the pod's agent has refused the pod, or the agent is not trustworthy. */
 function mayUse(hostIp: string, node: LocalNode, { podCidr }: Surroundings): boolean {
   return hostIpRefusal(hostIp, { podCidr, nodeAddress: node.address }) === undefined;
 }

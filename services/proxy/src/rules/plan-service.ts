@@ -6,20 +6,27 @@ import { type RoutedPort, routedPorts } from './service-port.ts';
 import { CLIENTS } from './stale-flows.ts';
 import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
-/** Set on packets that came for a NodePort or an external address; postrouting masquerades them where they leave this host. */
+/**
+ *
+ * The mark of packets that came for a NodePort or an external address. Postrouting masquerades these packets if they leave this host.
+ */
 export const FROM_OUTSIDE_MARK = '0x20000';
 
-/** With more external addresses the endpoints are listed once, in a chain: an author of Services may name many of both. */
+/**
+ *
+ * With more external addresses than this, the endpoints are listed only once, in a chain, because an author of Services may use many of
+ * both.
+ */
 const MAX_PLAIN_EXTERNAL = 8;
 
-/** The part of the table for one Service. Pure: the same input gives the same fragment. */
+/** Plans the table's part for one Service. Pure: the same input gives the same fragment. */
 export function planService(service: Service, slices: readonly EndpointSlice[], topology: Topology): Fragment {
   const builder = new FragmentBuilder();
   for (const port of routedPorts(service)) new PortPlan(port, slices, topology, builder).write();
   return builder.fragment();
 }
 
-/** Whether the rules of a Service depend on which Node a packet's pod is on. */
+/** Whether the rules of a Service depend on the Node of a packet's pod. */
 export function dependsOnOrigin(service: Service, slices: readonly EndpointSlice[]): boolean {
   if (service.spec?.internalTrafficPolicy === 'Local' || service.spec?.externalTrafficPolicy === 'Local') return true;
   return slices.some(({ endpoints }) => (endpoints ?? []).some(({ hints }) => (hints ?? null) !== null));
@@ -90,7 +97,7 @@ class PortPlan {
       internal,
       `goto ${internalPolicy === 'Local' ? this.#internalLocalChain() : cluster}`,
     );
-    // What no rule has sent to an endpoint is for Nodes without one.
+    // Packets that no rule has sent to an endpoint are for Nodes without an endpoint.
     if (internalPolicy === 'Local') this.#out.element('no-endpoints', internal, 'drop');
     if (!isExternal) return;
     const chain = this.#externalChain(cluster);
@@ -104,7 +111,7 @@ class PortPlan {
     }
   }
 
-  /** Whether all packets, wherever they come from, may go to any of the endpoints. */
+  /** Whether all packets may go to any of the endpoints, whatever their origin. */
   #isPlain(usual: readonly RoutedEndpoint[]): boolean {
     const { affinitySeconds, internalPolicy, externalPolicy } = this.#port;
     if (affinitySeconds > 0 || internalPolicy === 'Local' || externalPolicy === 'Local') return false;
@@ -114,8 +121,9 @@ class PortPlan {
   }
 
   /**
-   * Lists the endpoints in the map of all Services, under the Service's address and a number. The chain that draws the number is shared
-   * by all ports with as many endpoints: ten thousand Services need no chains of their own, which are slow to load.
+   *
+   * Adds the endpoints to the map of all Services, under the Service's address and a number. All ports with the same number of endpoints
+   * share the chain that draws the number. So ten thousand Services need no chains of their own, which load slowly.
    */
   #writePlain(
     endpoints: readonly RoutedEndpoint[],
@@ -149,8 +157,9 @@ class PortPlan {
   }
 
   /**
-   * Addresses of the Service outside of the cluster. Every author of a Service may name external ones: those of the cluster itself, on
-   * the control network, among the pods or of other Services, stay with their owners.
+   *
+   * Returns the Service's addresses outside of the cluster. Every author of a Service may set external addresses. So the addresses of the
+   * cluster itself, on the control network, among the pods or of other Services stay with their owners.
    */
   #externalAddresses(): readonly string[] {
     const { externalAddresses, loadBalancerAddresses, clusterAddress } = this.#port;
@@ -166,7 +175,9 @@ class PortPlan {
   #checkSources(): void {
     const { id, protocol, port, sourceRanges, loadBalancerAddresses } = this.#port;
     if (sourceRanges.length === 0 || loadBalancerAddresses.length === 0) return;
-    // A node whose own address is allowed may reach the load balancer from that balancer's address, where it has it.
+    //
+    // A node whose own address is allowed may also reach the load balancer from the load balancer's address, if the node has that
+    // address.
     const isNodeAllowed = sourceRanges.some((text) => {
       const range = parseIpv4Range(text);
       return range !== undefined && this.#nodes.some(({ address }) => isWithin(range, address));
@@ -179,14 +190,14 @@ class PortPlan {
     }
   }
 
-  /** A pod that reaches itself through the Service is masqueraded, else it would answer itself directly. */
+  /** A pod that reaches itself through the Service is masqueraded. Otherwise it would answer itself directly. */
   #noteOwnAddresses(): void {
     for (const address of new Set(this.#endpoints.map((endpoint) => endpoint.address))) {
       if (isWithin(this.#topology.podRange, address)) this.#out.element('own-addresses', `${address} . ${address}`);
     }
   }
 
-  /** Sends to the endpoints of the policy Cluster; Nodes for which hints choose others have a chain of their own. */
+  /** Sends to the endpoints of the policy Cluster. A Node for which hints choose other endpoints has its own chain. */
   #clusterChain(): string {
     const name = `cluster/${this.#port.id}`;
     const usual = clusterEndpoints(this.#endpoints, HOST);
@@ -198,7 +209,7 @@ class PortPlan {
     return this.#send(name, usual, special);
   }
 
-  /** Sends a Node's pods to the endpoints on their Node, and all others to those on this host. */
+  /** Sends a Node's pods to the endpoints on their Node, and all other clients to the endpoints on this host. */
   #internalLocalChain(): string {
     const local = this.#nodes.flatMap((node) => {
       const chain = this.#localChain(node);
@@ -209,8 +220,10 @@ class PortPlan {
   }
 
   /**
-   * Where packets for NodePorts and external addresses go. Under the policy Local: pods that address another Node get its endpoints;
-   * other pods and the host get all, as if they came in from outside and to any Node; the rest gets those on this host.
+   *
+   * The chain for packets to NodePorts and external addresses. Under the policy Local, pods that address another Node get its endpoints.
+   * Other pods and the host get all endpoints, as if they came from outside and addressed any Node. All other clients get the endpoints
+   * on this host.
    */
   #externalChain(cluster: string): string {
     const name = `external/${this.#port.id}`;
@@ -229,7 +242,7 @@ class PortPlan {
     ]);
   }
 
-  /** The chain to the endpoints on one Node; undefined when there are none. */
+  /** The chain to the endpoints on one Node, or undefined if there are none. */
   #localChain(node: LocalNode): string | undefined {
     const local = localEndpoints(this.#endpoints, (name) => name === node.name);
     return local.length === 0 ? undefined : this.#send(`local/${this.#port.id}/on/${nodePart(node)}`, local);
@@ -244,7 +257,7 @@ class PortPlan {
     return `ip saddr ${this.#topology.podCidr}`;
   }
 
-  /** A chain that sends to one of the endpoints. */
+  /** Adds a chain that sends to one of the endpoints. */
   #send(name: string, endpoints: readonly RoutedEndpoint[], before: readonly string[] = []): string {
     const rules = this.#port.affinitySeconds > 0 ? this.#stickyRules(endpoints) : this.#randomRules(endpoints);
     return this.#out.chain(name, [...before, ...rules]);
@@ -259,12 +272,12 @@ class PortPlan {
     return [`meta l4proto ${this.#port.protocol} dnat ip addr . port to ${choice}`];
   }
 
-  /** A client that is in an endpoint's set goes there; any other is sent by chance and remembered. */
+  /** A client in an endpoint's set goes to that endpoint. Any other client goes to a random endpoint and is remembered. */
   #stickyRules(endpoints: readonly RoutedEndpoint[]): readonly string[] {
     const { id, affinitySeconds } = this.#port;
     const chains = endpoints.map((endpoint) => {
       const place = `${id}/${endpoint.address}/${endpoint.port}`;
-      // The set's name has its timeout, since a set's timeout cannot be changed.
+      // The set's name contains its timeout, because a set's timeout cannot be changed.
       const set = `${CLIENTS}${affinitySeconds}/${place}`;
       this.#out.set(set, `type ipv4_addr; flags dynamic, timeout; timeout ${affinitySeconds}s;`);
       const rules = [`update @${set} { ip saddr }`, this.#translate(endpoint)];

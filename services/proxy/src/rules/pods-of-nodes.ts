@@ -12,8 +12,9 @@ import type { Element, Fragment } from './fragment.ts';
 import { type HostReach, type LocalNode, nodePart } from './topology.ts';
 
 /**
- * The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. The address is what a Node's agent says: one of
- * another host, which has another range, gets no address of this one where there are other hosts.
+ *
+ * Returns the Nodes of this host by name: those whose InternalIP is among the addresses of its pods. A Node's agent reports the address.
+ * If there are other hosts, a Node of another host has another range, so it gets no address of this host.
  */
 export function nodesOfHost(
   nodes: readonly Node[],
@@ -29,14 +30,17 @@ export function nodesOfHost(
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
 }
 
-/** Whether a range is of another host. Nodes have none where no controller assigns them. */
+/** Whether a range belongs to another host. Nodes have no range if no controller assigns one. */
 function isElsewhere(podCidr: string, { first, last }: AddressRange): boolean {
   if (podCidr === '') return false;
   const range = parseIpv4Range(podCidr);
   return range?.first !== first || range.last !== last;
 }
 
-/** The addresses under which NodePorts answer, in addition to the host's own, and the agents that answer at port 10250 of them. */
+/**
+ *
+ * Plans the addresses at which NodePorts answer in addition to the host's own addresses, and the agents that answer at their port 10250.
+ */
 export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr: string): Fragment {
   const elements = [...nodes.values()].flatMap(({ address }): readonly Element[] => {
     const agent = containerAddressOf(podCidr, address);
@@ -46,7 +50,7 @@ export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr
   return { elements, chains: new Map(), sets: new Map() };
 }
 
-/** A Node's set of pods' addresses. Pods that have ended have none any more: their addresses are given to others. */
+/** Plans a Node's set of pod addresses. Pods that have ended are not in it, because their addresses are given to other pods. */
 export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: AddressRange): Fragment {
   const addresses = pods
     .filter((pod) => pod.spec?.hostNetwork !== true && !hasEnded(pod))

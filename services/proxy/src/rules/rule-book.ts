@@ -1,9 +1,9 @@
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
 
-/** What is to change in the table, in any order within each part. */
+/** The changes of the table. Each part is in any order. */
 export interface TableChange {
   readonly newSets: ReadonlyMap<string, string>;
-  /** Rules by chain: of new chains, and of those whose rules change. */
+  /** The rules by chain: of new chains and of chains whose rules change. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   readonly goneElements: readonly Element[];
   readonly newElements: readonly Element[];
@@ -12,14 +12,15 @@ export interface TableChange {
 }
 
 /**
- * The wanted table as fragments by owner, and what of it the kernel does not have yet. Where two owners claim the same element, as two
- * Services with the same external address and port, the one whose name sorts first has it.
+ *
+ * The wanted table as fragments by owner, and the parts that the kernel does not have yet. Two owners may claim the same element, for
+ * example two Services with the same external address and port. Then the owner whose name sorts first has it.
  */
 export class RuleBook {
   readonly #fragments = new Map<string, Fragment>();
   readonly #claims = new Map<string, Map<string, Element>>();
   readonly #applied = new Map<string, Element>();
-  /** Elements, chains and sets whose wanted state may differ from the applied one. */
+  /** Elements whose wanted state may differ from the applied one. */
   readonly #touched = new Set<string>();
   readonly #chains = new Changing<readonly string[]>((one, other) => one.join('\n') === other.join('\n'));
   readonly #sets = new Changing<string>((one, other) => one === other);
@@ -39,7 +40,7 @@ export class RuleBook {
     this.put(owner, EMPTY);
   }
 
-  /** Takes for granted that the kernel has nothing of this: the next change is the whole table. */
+  /** Assumes that the kernel has nothing of the table, so the next change is the whole table. */
   forgetApplied(): void {
     this.#applied.clear();
     for (const key of this.#claims.keys()) this.#touched.add(key);
@@ -47,7 +48,7 @@ export class RuleBook {
     this.#sets.forgetApplied();
   }
 
-  /** What is to change now; undefined when nothing is. From now on it counts as applied. */
+  /** Returns the changes, or undefined if there are none. From now on they count as applied. */
   takeChange(): TableChange | undefined {
     const goneElements: Element[] = [];
     const newElements: Element[] = [];
@@ -92,7 +93,7 @@ export class RuleBook {
   }
 }
 
-/** Named things that owners may share, and which of them changed since they were applied. */
+/** Named things that owners may share, and which of them have changed since they were applied. */
 class Changing<T> {
   readonly #wanted = new Map<string, T>();
   readonly #owners = new Map<string, number>();

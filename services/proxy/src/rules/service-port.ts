@@ -1,8 +1,8 @@
 import { type LoadBalancerIngress, parseIpv4, parseIpv4Range, type Service, type ServicePort } from '@gantry/objects';
 
-/** A protocol by its name in the packet filter. */
+/** A protocol under its name in the packet filter. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
-/** Which endpoints a client may get: all, or only those of its Node. */
+/** Which endpoints a client may use: all, or only those of its Node. */
 export type TrafficPolicy = 'Cluster' | 'Local';
 
 /** One port of a Service, as the rules need it. */
@@ -13,13 +13,13 @@ export interface RoutedPort {
   readonly protocol: Protocol;
   readonly clusterAddress: string;
   readonly port: number;
-  /** 0 without one. */
+  /** 0 if there is none. */
   readonly nodePort: number;
   readonly externalAddresses: readonly string[];
   readonly loadBalancerAddresses: readonly string[];
-  /** Clients of `loadBalancerAddresses`; empty for all. */
+  /** The allowed clients of `loadBalancerAddresses`. An empty list allows all clients. */
   readonly sourceRanges: readonly string[];
-  /** How long a client keeps its endpoint; 0 without session affinity. */
+  /** How long a client keeps its endpoint in seconds; 0 without session affinity. */
   readonly affinitySeconds: number;
   readonly internalPolicy: TrafficPolicy;
   readonly externalPolicy: TrafficPolicy;
@@ -33,7 +33,10 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
 /** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const AFFINITY_SECONDS = 10_800;
 
-/** The ports that packets are sent to; none for headless Services, ExternalName and those without an IPv4 ClusterIP. */
+/**
+ *
+ * Returns the ports that packets are sent to. Headless Services, ExternalName Services and Services without an IPv4 ClusterIP have none.
+ */
 export function routedPorts(service: Service): readonly RoutedPort[] {
   const { spec } = service;
   if (spec === undefined || spec.type === 'ExternalName') return [];
@@ -68,7 +71,7 @@ function routedPort(service: Service, clusterAddress: string, port: ServicePort)
   };
 }
 
-/** As Kubernetes: the policy counts for NodePort and LoadBalancer Services, and for ClusterIP ones with external addresses. */
+/** As in Kubernetes, the policy applies to NodePort and LoadBalancer Services, and to ClusterIP Services with external addresses. */
 function hasExternalPolicy(isExternal: boolean, externalIPs: readonly string[] = []): boolean {
   return isExternal || externalIPs.length > 0;
 }
@@ -78,7 +81,7 @@ function virtualAddress({ ip = '', ipMode = 'VIP' }: LoadBalancerIngress): reado
   return ipMode === 'VIP' && isIpv4(ip) ? [ip] : [];
 }
 
-/** A range with the prefix length 0 allows all clients, as an empty list does. */
+/** A range with the prefix length 0 allows all clients, like an empty list. */
 function sourceRanges(ranges: readonly string[]): readonly string[] {
   const found = ranges.map((range) => range.trim()).filter((range) => parseIpv4Range(range) !== undefined);
   return found.some((range) => range.endsWith('/0')) ? [] : found;
@@ -88,7 +91,7 @@ function isIpv4(text: string): boolean {
   return parseIpv4(text) !== undefined;
 }
 
-/** The protocol by its name in the API, TCP where there is none; undefined for one that is not known. */
+/** Returns the protocol from its name in the API (TCP if missing), or undefined if it is unknown. */
 export function protocolOf(text: string | undefined): Protocol | undefined {
   return PROTOCOLS.get(text ?? 'TCP');
 }

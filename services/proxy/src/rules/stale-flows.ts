@@ -3,13 +3,16 @@ import { endpointsOf } from './endpoints.ts';
 import { routedPorts } from './service-port.ts';
 import type { Topology } from './topology.ts';
 
-/** The addresses that may answer, by `<protocol> <address>:<port>` of a Service, and by `<protocol> :<port>` for a NodePort. */
+/**
+ *
+ * The addresses that may answer, by `<protocol> <address>:<port>` for a Service's address, and by `<protocol> :<port>` for a NodePort.
+ */
 export type FlowTargets = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Whose connections can outlive their endpoint in the kernel. */
+/** The protocols whose connections can outlive their endpoint in the kernel. */
 export type FlowProtocol = 'udp' | 'tcp';
 
-/** Connections that conntrack remembers, of one address of a Service and one address that answers. */
+/** Connections in conntrack with the same Service address and the same answering address. */
 export interface StaleFlows {
   readonly protocol: FlowProtocol;
   readonly destination: string;
@@ -20,7 +23,7 @@ export interface StaleFlows {
 
 const FLOW = /^(udp|tcp)\s+\d+ \d+ (?:CLOSE )?src=\S+ dst=(\S+) sport=\d+ dport=(\d+).*? src=(\S+) dst=/;
 
-/** The addresses of a Service with the endpoints that serve. */
+/** Returns the addresses of a Service with the endpoints that serve them. */
 export function flowTargets(service: Service, slices: readonly EndpointSlice[], topology: Topology): FlowTargets {
   const targets = new Map<string, ReadonlySet<string>>();
   for (const port of routedPorts(service)) {
@@ -37,8 +40,9 @@ export function flowTargets(service: Service, slices: readonly EndpointSlice[], 
 }
 
 /**
- * Targets whose clients may have flows to look for: of UDP what has changed, since a flow may have begun before there was an endpoint; of
- * TCP what has lost an endpoint.
+ *
+ * Returns the targets whose clients may have stale flows. For UDP these are all changed targets, because a flow may have begun before
+ * there was an endpoint. For TCP these are the targets that have lost an endpoint.
  */
 export function changedTargets(before: FlowTargets = new Map(), after: FlowTargets): FlowTargets {
   const isChanged = ([target, endpoints]: readonly [string, ReadonlySet<string>]) => {
@@ -50,16 +54,18 @@ export function changedTargets(before: FlowTargets = new Map(), after: FlowTarge
 }
 
 /**
- * The flows, in conntrack's listing, of clients of Services that are answered by no endpoint of the Service: it is gone, or the flow began
- * before the Service had one. Packets of UDP have no end: a client that goes on sending would stay with the dead endpoint. A connection
- * of TCP that its server has reset is remembered for ten seconds, and a new one from the same port of the client would go the same way.
+ *
+ * Finds the flows of Services' clients in conntrack's listing that no endpoint of the Service answers. Either the endpoint is gone, or
+ * the flow began before the Service had an endpoint. UDP flows have no end: a client that keeps sending would stay with the dead
+ * endpoint. The kernel remembers a TCP connection for ten seconds after its server has reset it. A new connection from the same client
+ * port would go to the same endpoint.
  */
 export function staleFlows(listing: string, targets: FlowTargets): readonly StaleFlows[] {
   const found = new Map<string, StaleFlows>();
   for (const line of listing.split('\n')) {
     const [, name, destination = '', port = '', answeredBy = ''] = FLOW.exec(line) ?? [];
     const protocol = name === 'tcp' ? 'tcp' : 'udp';
-    // What is answered by its own destination was not translated: it only happens to have a NodePort's number.
+    // If the destination itself answers, the flow was not translated. Its port only happens to equal a NodePort.
     const ofNodePort = answeredBy === destination ? undefined : targets.get(`${protocol} :${port}`);
     const endpoints = targets.get(`${protocol} ${destination}:${port}`) ?? ofNodePort;
     if (endpoints === undefined || endpoints.has(answeredBy)) continue;
@@ -69,17 +75,17 @@ export function staleFlows(listing: string, targets: FlowTargets): readonly Stal
   return [...found.values()];
 }
 
-/** Sets of clients with affinity begin with it. */
+/** The prefix of the sets of clients with session affinity. */
 export const CLIENTS = 'clients-';
 
-/** Clients of each set, in nft's language: with the time until they are forgotten. */
+/** The clients of each set in nft's language, with the time until they are forgotten. */
 type KeptClients = ReadonlyMap<string, readonly string[]>;
 
 const CLIENT = /(\d+\.\d+\.\d+\.\d+) (?:timeout \S+ )?expires ([0-9a-z]+)/g;
-/** Elements of one command, as in a transaction's other commands. */
+/** The maximum number of elements in one command, as in a transaction's other commands. */
 const CLIENTS_PER_COMMAND = 500;
 
-/** The clients with affinity of one table, in what `nft list sets` prints of all tables. */
+/** Reads the clients with session affinity of one table from the output of `nft list sets`, which lists all tables. */
 export function readClients(listing: string, table: string): KeptClients {
   const found = new Map<string, string[]>();
   let isOurs = false;
@@ -97,7 +103,7 @@ export function readClients(listing: string, table: string): KeptClients {
   return found;
 }
 
-/** Commands that give the sets of a new table their clients back; sets that it does not have are left out. */
+/** Returns commands that give the new table's sets their clients back. Sets that the new table lacks are omitted. */
 export function formatClients(table: string, clients: KeptClients, sets: ReadonlyMap<string, string>): string {
   const commands: string[] = [];
   for (const [set, elements] of clients) {

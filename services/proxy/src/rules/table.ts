@@ -1,7 +1,7 @@
 import { FROM_OUTSIDE_MARK } from './plan-service.ts';
 import type { Topology } from './topology.ts';
 
-/** The fixed maps: a packet is looked up in them, so its cost does not depend on the number of Services. */
+/** The fixed sets and maps. A packet is looked up in them, so its cost does not depend on the number of Services. */
 const CONTAINERS = `
   set cluster-addresses { type ipv4_addr; }
   set node-addresses { type ipv4_addr; }
@@ -29,61 +29,72 @@ const CONTAINERS = `
 
 const SERVICE = 'ip daddr . meta l4proto . th dport';
 const NODE_PORT = 'meta l4proto . th dport';
-/** Where an agent answers, whatever host ports pods have. */
+/** The port at which an agent answers, whatever host ports pods have. */
 const AGENT_PORT = 10_250;
 
 export interface SkeletonOptions extends Pick<Topology, 'podBridge' | 'podCidr' | 'serviceCidr'> {
-  /** Of the API on 127.0.0.1. */
+  /** The port of the API on 127.0.0.1. */
   readonly apiPort: number;
-  /** Undefined on a host that reaches no others. */
+  /** Undefined on a host that reaches no other hosts. */
   readonly tunnel: TunnelRules | undefined;
 }
 
-/** The way to pods of other hosts, as the rules need it. */
+/** The tunnel to the pods of other hosts, as the rules need it. */
 export interface TunnelRules {
   readonly device: string;
   /** The number of the cluster's VXLAN. */
   readonly vni: number;
-  /** The address of this host on its pods' bridge: other hosts reply to it. */
+  /** This host's address on its pod bridge. Other hosts reply to it. */
   readonly gateway: string;
 }
 
-/** In a UDP packet of VXLAN, in bits from the header of UDP: the number of the network, and the type of the packet inside. */
+/**
+ *
+ * Positions in a VXLAN packet, in bits from the start of the UDP header: the number of the network, and the type of the inner packet.
+ */
 const VXLAN = { number: '@th,96,24', innerType: '@th,224,16' } as const;
 const IPV4_TYPE = '0x0800';
 /** The port that IANA has assigned to VXLAN. */
 export const VXLAN_PORT = 4789;
 
-/** What the host offers to itself and to other hosts: the engine's API and its cluster mode. */
+/** The ports that the host offers to itself and to other hosts: the engine's API and its cluster mode. */
 const ENGINE_PORTS = '{ 2375, 2376, 2377, 7946 }';
-/** Packets of networks between hosts: one from a pod would appear in such a network as from another host. */
+/**
+ *
+ * The ports of networks between hosts. A pod's packet to them would appear in such a network as a packet from another host.
+ */
 const TUNNEL_PORTS = '{ 4789, 7946, 8472 }';
 
 /**
- * NetworkPolicies judge what begins between others than a pod and itself or its Node. Destinations are translated by then, sources are
- * not yet. What the host itself sends is never forwarded. What an egress policy accepts is still judged by those for ingress.
+ *
+ * NetworkPolicies apply to new connections, except between a pod and itself or its Node. At that point destinations are already
+ * translated, and sources are not. Packets that the host itself sends are never forwarded. Packets that an egress policy accepts are
+ * still checked by the ingress policies.
  */
 const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @always-open accept';
 
 /**
- * The table without what belongs to Services, pods and policies. The hooks are just before those of Docker: its filter may drop packets
- * after ours has passed them, and ours never accepts a packet that it would drop.
  *
- * Pods of other clusters on this host (bridges named `gtp-...`) have a proxy of their own, perhaps with the same ClusterIPs.
+ * The table without the parts of Services, pods and policies. Its hooks run just before Docker's. Docker's filter may still drop packets
+ * that ours has passed, and ours never accepts a packet that Docker's would drop.
  *
- * Each cluster of the host first routes what is for addresses of its own, and only then what is for any address of the host: that could
- * be of another cluster. A translation ends the look-up in all tables.
+ * Pods of other clusters on this host (their bridges are named `gtp-...`) have their own proxy, perhaps with the same ClusterIPs.
  *
- * Host ports come last, so that a pod takes no NodePort and no Service's address away. Nor does it take the API on 127.0.0.1: without it
- * the rule could not be removed. Without an address they leave the host's loopback alone: its own programs serve there, Ingresses too.
+ * Each cluster of the host first routes packets for its own addresses, and only then packets for any address of the host, because that
+ * address may belong to another cluster. A translation ends the look-up in all tables.
  *
- * Packets of other hosts come through the tunnel, and are checked twice: while they are packets of UDP, whose source is the host that has
- * sent them, and as packets of the tunnel, which have to be for this host's range. Packets of pods to other hosts keep their source, so
- * that policies there can judge it; all others get this host's address on its bridge, since replies have to come back. A translation of an
- * address to itself ends the look-up, as every translation does: the engine would masquerade these packets.
+ * Host ports come last, so that a pod cannot take a NodePort or a Service's address. A pod cannot take the API on 127.0.0.1 either:
+ * without the API the rule could not be removed. Host ports without an address do not apply to the host's loopback, because the host's
+ * own programs, including Ingresses, serve there.
  *
- * Agents are reached by their Nodes' addresses from the pods' network, the host and other hosts of the cluster, not from other machines.
- * Packets to them are masqueraded, so that replies pass here also where bridges do not show packets to the filter.
+ * Packets of other hosts come through the tunnel and are checked twice. The outer UDP packet is checked, because its source is the host
+ * that has sent it. The inner packet is checked too: its destination has to be in this host's range. Packets of pods to other hosts keep
+ * their source, so that policies there can check it. All other packets get this host's address on its bridge, because replies have to
+ * come back. Translating an address to itself ends the look-up, like every translation. Otherwise the engine would masquerade these
+ * packets.
+ *
+ * Agents are reached at their Nodes' addresses from the pods' network, the host and other hosts of the cluster, but not from other
+ * machines. Packets to agents are masqueraded, so that replies pass here even if bridges do not pass packets to the filter.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
   const { podBridge, serviceCidr, apiPort, tunnel } = topology;
@@ -152,7 +163,7 @@ ${translation}    meta mark & ${FROM_OUTSIDE_MARK} == ${FROM_OUTSIDE_MARK} oifna
 `;
 }
 
-/** The lines of a host that reaches others. */
+/** The lines for a host that reaches other hosts. */
 function tunnelLines({ tunnel, podBridge, podCidr }: SkeletonOptions): Readonly<Record<TunnelPart, string>> {
   if (tunnel === undefined) return NO_TUNNEL;
   const { device, vni, gateway } = tunnel;

@@ -4,39 +4,40 @@ import { createHash } from 'node:crypto';
 /** A Node of this host, as the rules need it. */
 export interface LocalNode {
   readonly name: string;
-  /** Its InternalIP. */
+  /** The Node's InternalIP. */
   readonly address: string;
-  /** Of its label `topology.kubernetes.io/zone`; '' without it. */
+  /** The value of the label `topology.kubernetes.io/zone`. Empty if the label is missing. */
   readonly zone: string;
 }
 
 /**
- * Which pods a host reaches. Where it reaches no others, what is on it is not judged by the ranges of Nodes: one that a Node was given before
- * the range of the host was changed stays in its object.
+ *
+ * Which pods a host reaches. A host that reaches no other hosts does not check its pods by the ranges of Nodes: if the host's range was
+ * changed, the Node object keeps its old range.
  */
 export type HostReach = 'own-pods' | 'other-hosts';
 
-/** Where the rules apply: the pods and Nodes of one Docker host. */
+/** The area of the rules: the pods and Nodes of one Docker host. */
 export interface Topology {
   /** The addresses of this host's pods, as text and as numbers. */
   readonly podCidr: string;
   readonly podRange: AddressRange;
-  /** The addresses of the pods of all hosts that this one reaches. */
+  /** The addresses of the pods of all hosts that this host reaches. */
   readonly clusterRange: AddressRange;
-  /** The addresses of ClusterIPs. */
+  /** The range of ClusterIPs. */
   readonly serviceCidr: string;
   /** The bridge of this host's pods. */
   readonly podBridge: string;
-  /** What no Service leads to, whatever its endpoints say: the control network and `CLOSED_RANGES`. */
+  /** The ranges that no Service leads to, whatever its endpoints are: the control network and `CLOSED_RANGES`. */
   readonly closedRanges: readonly AddressRange[];
   /** By name. */
   readonly nodes: ReadonlyMap<string, LocalNode>;
 }
 
-/** Names in the packet filter have at most 255 characters, of which a Service's port takes up to 196. */
+/** A name in the packet filter has at most 255 characters. A Service's port takes up to 196 of them. */
 const MAX_NODE_PART = 40;
 
-/** A Node's name as part of a name in the packet filter: a long one is cut, and told apart by a digest. */
+/** Returns a Node's name as part of a name in the packet filter. A long name is cut and gets a digest, which keeps it unique. */
 export function nodePart({ name }: Pick<LocalNode, 'name'>): string {
   if (name.length <= MAX_NODE_PART) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);

@@ -3,18 +3,19 @@ import { CLOSED_RANGES, parseIpv4Range } from '@gantry/objects';
 import type { Container, Element } from './fragment.ts';
 import type { TableChange } from './rule-book.ts';
 
-/** Elements of one command: nft reads long lines, but its memory grows with them. */
+/** The maximum number of elements in one command. nft reads longer lines, but its memory grows with them. */
 const ELEMENTS_PER_COMMAND = 500;
 
-/** Replaces the whole table by a skeleton and a change that starts from nothing. nft carries out all of it or nothing. */
+/** Replaces the whole table by a skeleton and a change that starts from nothing. nft runs all of it or nothing. */
 export function formatReplacement(table: string, skeleton: string, change: TableChange | undefined): string {
   const start = `add table ip ${table}\ndelete table ip ${table}\ntable ip ${table} {\n${skeleton}}\n`;
   return change === undefined ? start : `${start}${formatChange(table, change)}`;
 }
 
 /**
- * A change as nft's commands. A chain that is gone loses its rules here, and is deleted by `formatDeletions` later: kernels before 6.2
- * know a chain as used for a moment after the last element that leads to it is deleted.
+ *
+ * Writes a change as nft commands. A removed chain loses its rules here, and `formatDeletions` deletes it later: kernels before 6.2 treat
+ * a chain as used for a moment after the last element that leads to it is deleted.
  */
 export function formatChange(table: string, change: TableChange): string {
   const of = (kind: string, name: string) => `${kind} ip ${table} ${name}`;
@@ -42,7 +43,7 @@ function formatElements(verb: 'add' | 'delete', table: string, elements: readonl
   const byContainer = new Map<Container, string[]>();
   for (const { container, key, value } of elements) {
     const keys = byContainer.get(container) ?? [];
-    // A deleted element is named by its key; with a verdict nft would compare that too.
+    // A deleted element is named by its key. If a verdict is given, nft compares it too.
     keys.push(value === '' || verb === 'delete' ? key : `${key} : ${value}`);
     byContainer.set(container, keys);
   }
