@@ -5,9 +5,9 @@ import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/serv
 export interface DnsConfig {
   readonly apiservers: readonly string[];
   readonly tlsDir: string;
-  /** The range of this host's pods, where the address of this server is. */
+  /** The range of this host's pods. It contains this server's address. */
   readonly podCidr: string;
-  /** The ranges whose reverse names this server answers: of Services, and of the pods of all hosts. */
+  /** The ranges whose reverse names this server answers: the Service range and the pod ranges of all hosts. */
   readonly reverseCidrs: readonly string[];
   /** The resolv.conf of the engine's host. */
   readonly hostResolvConf: string;

@@ -2,10 +2,10 @@ import type { Metrics } from '@gantry/service';
 import type { ForwarderTotals } from './forward/forwarder.ts';
 import type { ResponderTotals } from './respond/responder.ts';
 
-/** Names of response codes; further ones are shown as numbers. */
+/** Names of response codes. Other codes are shown as numbers. */
 const CODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 
-/** Shows totals that are counted elsewhere: a packet touches no metric. */
+/** Shows totals that are counted elsewhere, so that a packet touches no metric. */
 export function showTotals(
   metrics: Metrics,
   { server, responder, forwarder }: { server: ServerTotals; responder: ResponderTotals; forwarder: ForwarderTotals },
@@ -30,7 +30,7 @@ export function showTotals(
   });
 }
 
-/** Totals since the start: plain numbers, so that a packet costs no look-up of labels. */
+/** Totals since the start. They are plain numbers, so that a packet needs no look-up of labels. */
 export interface ServerTotals {
   udp: number;
   tcp: number;

@@ -1,14 +1,15 @@
 /**
- * The DNS server of pods: names of Services and pods, and everything else by the resolvers of the host.
+ *
+ * The DNS server of pods. It answers names of Services and pods, and forwards all other names to the host's resolvers.
  *
  * - `zone/`: the records of names, from Services, EndpointSlices and pods. Pure
- * - `wire/`: packets and messages; `respond/`: a packet's response
- * - `forward/`: the host's resolvers, and what they answered
+ * - `wire/`: packets and messages; `respond/`: the response to a packet
+ * - `forward/`: the host's resolvers and their answers
  * - `server/`: UDP and TCP, with their limits
  * - `publish/`: the EndpointSlice of all DNS servers, which watch each other
- * - `run-dns.ts`: puts them together; `dns-metrics.ts`: what is reported
+ * - `run-dns.ts`: connects the parts; `dns-metrics.ts`: the metrics
  *
- * It follows the API from a cache, so it answers while no API server does.
+ * It reads the API through a cache, so it still answers when no API server does.
  */
 import { runMain } from '@gantry/service';
 import { readDnsConfig } from './config.ts';

@@ -22,7 +22,7 @@ const DNS_PORT = 53;
 const METRICS_PORT = 9153;
 const CONTAINER_RESOLV_CONF = '/etc/resolv.conf';
 
-/** The process: the zone in memory, and its servers. */
+/** Runs the process: the zone in memory, and its servers. */
 export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'dns', ...config });
   const { clock, random, logger, metrics } = service.parts;

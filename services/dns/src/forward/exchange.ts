@@ -2,15 +2,16 @@ import { createSocket } from 'node:dgram';
 import { createConnection, isIP } from 'node:net';
 import type { Transport } from '../wire/response.ts';
 
-/** A server to ask. */
+/** A server that is asked. */
 export interface Upstream {
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * Sends a packet to a server and resolves with what `accept` makes of the first packet that it accepts; others are ignored. Rejects with
- * the signal's reason, or when the server cannot be reached.
+ *
+ * Sends a packet to a server and resolves with the result of `accept` for the first packet that it accepts. Other packets are ignored.
+ * Rejects with the signal's reason, or if the server cannot be reached.
  */
 export function exchange<T>(
   upstream: Upstream,
@@ -34,13 +35,17 @@ export function exchange<T>(
   });
 }
 
-/** What comes of a packet that was sent. */
+/** Receives the result of a sent packet. */
 interface Receiver {
   receive(bytes: Buffer): void;
   fail(error: Error): void;
 }
 
-/** A socket for each query: with its random port, a response cannot be guessed. Connected: packets of others do not reach it. */
+/**
+ *
+ * Opens a socket for each query. Its random port means that a response cannot be guessed. The socket is connected, so packets of other
+ * senders do not reach it.
+ */
 function openUdp({ address, port }: Upstream, packet: Buffer, { receive, fail }: Receiver): () => void {
   const socket = createSocket(isIP(address) === 6 ? 'udp6' : 'udp4');
   socket.on('error', fail);

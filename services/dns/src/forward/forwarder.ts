@@ -16,7 +16,7 @@ import {
 } from './upstream-packet.ts';
 
 export interface ForwarderOptions {
-  /** The servers to ask, in their order. */
+  /** The servers to ask, in order. */
   readonly upstreams: () => readonly Upstream[];
   readonly clock: Clock;
   readonly random: Random;
@@ -30,26 +30,31 @@ export interface ForwarderTotals {
   failed: number;
 }
 
-/** For one attempt at one server, as CoreDNS waits. */
+/** The time for one attempt at one server, the same as in CoreDNS. */
 const ATTEMPT_MS = 2000;
-/** For all attempts: a client's own resolver waits for 5 s. */
+/** The time for all attempts. A client's own resolver waits for 5 s. */
 const TOTAL_MS = 4500;
-/** Each server is asked again when none answered: packets are lost. */
+/** If no server answered, each one is asked again, because packets may be lost. */
 const ROUNDS = 2;
-/** Questions that wait for the host at a time; further ones fail at once. */
+/** The maximum number of questions that wait for the host at the same time. Further questions fail at once. */
 const MAX_WAITING = 1000;
-/** Clients that wait for the host at a time, those of one address and all: several may wait for the same question. */
+/**
+ *
+ * The maximum numbers of clients that wait for the host at the same time, in total and per address. Several may wait for the same
+ * question.
+ */
 const WAITING_CLIENTS = { max: 10_000, maxOfAddress: 200 };
 
-/** A response and for how many seconds it was kept. */
+/** A response, and for how many seconds it has been kept. */
 interface Fetched {
   readonly received: Received;
   readonly keptSeconds: number;
 }
 
 /**
- * Forwards questions to the host's resolvers and keeps their responses. Equal questions that wait share one: a resolver that asks this
- * server in a circle waits for itself until its time is up.
+ *
+ * Forwards questions to the host's resolvers and keeps their responses. Equal waiting questions share one forwarded question. If a
+ * resolver asks this server in a circle, it waits for itself until its time is up.
  */
 export class Forwarder implements Outside {
   readonly totals: ForwarderTotals = { hits: 0, asked: 0, failed: 0 };
@@ -57,7 +62,7 @@ export class Forwarder implements Outside {
   readonly #cache: ReceivedCache;
   readonly #places = new Places(WAITING_CLIENTS);
   readonly #waiting = new Map<string, Promise<Received | undefined>>();
-  /** The server that answered last is asked first. */
+  /** The server that answered last. It is asked first. */
   #preferred = '';
 
   constructor(options: ForwarderOptions) {
@@ -74,15 +79,15 @@ export class Forwarder implements Outside {
   async resolveAlias(query: Query, { answers, target }: Alias, { address, transport }: Client): Promise<Buffer> {
     const fetched = await this.#fetch(aliasQuery(query, target), address);
     const further = fetched === undefined ? undefined : readAnswers(fetched);
-    // Without the target's records the alias alone would read as: it has none.
+    // Without the target's records, the alias alone would mean that the target has no records.
     if (fetched === undefined || further === undefined) return encodeCode(query, CODES.serverFailure, transport);
     const { code } = fetched.received;
     if (code !== CODES.noName && code !== CODES.noError) return encodeCode(query, CODES.serverFailure, transport);
-    // RFC 6604: the code is that of the last name.
+    // RFC 6604: the response has the code of the last name.
     return encodeResponse(query, { ...EMPTY_CONTENT, code, answers: [...answers, ...further] }, transport);
   }
 
-  /** Undefined when no server answered. Never rejects. */
+  /** Returns undefined if no server answered. Never rejects. */
   async #fetch(query: Query, address: string): Promise<Fetched | undefined> {
     const key = forwardKey(query);
     const kept = this.#cache.find(key);
@@ -119,7 +124,7 @@ export class Forwarder implements Outside {
       for (const upstream of this.#inOrder()) {
         try {
           const received = await this.#askOne(upstream, query, total);
-          // A server that cannot answer is not the only one.
+          // If this server cannot answer, another one may.
           if (received.code !== CODES.serverFailure && received.code !== CODES.refused) {
             this.#preferred = upstream.address;
             return received;
@@ -157,7 +162,7 @@ export class Forwarder implements Outside {
   }
 }
 
-/** Undefined where a record of the answer cannot be read. */
+/** Returns undefined if a record of the answer cannot be read. */
 function readAnswers({ received, keptSeconds }: Fetched): readonly OwnedRecord[] | undefined {
   try {
     return receivedAnswers(received, keptSeconds).map((record) => ({
@@ -165,7 +170,7 @@ function readAnswers({ received, keptSeconds }: Fetched): readonly OwnedRecord[]
       data: { type: 'foreign', record },
     }));
   } catch {
-    // Whatever the library throws, the response is at fault.
+    // Any error of the library means that the response is invalid.
     return undefined;
   }
 }

@@ -4,11 +4,11 @@ import { type Clock, errorMessage, pause } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 
 interface HostResolversOptions {
-  /** The host's resolv.conf, as it is mounted. */
+  /** The mounted resolv.conf of the host. */
   readonly hostFile: string;
-  /** The container's own. */
+  /** The container's own resolv.conf. */
   readonly containerFile: string;
-  /** Whether an address is one of this cluster's DNS. */
+  /** Whether an address belongs to this cluster's DNS. */
   readonly isOwn: (address: string) => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,7 +16,7 @@ interface HostResolversOptions {
 
 const EVERY_MS = 2000;
 
-/** The host's resolvers, read again all the time. */
+/** The host's resolvers. Their files are read again continuously. */
 export class HostResolvers {
   readonly #options: HostResolversOptions;
   #servers: readonly string[] = [];
@@ -25,12 +25,12 @@ export class HostResolvers {
     this.#options = options;
   }
 
-  /** In the order in which they are asked; empty when there is none. */
+  /** Returns the servers in the order in which they are asked. Empty if there are none. */
   servers(): readonly string[] {
     return this.#servers;
   }
 
-  /** Reads the files once. A file that is missing or cannot be read names no server. */
+  /** Reads the files once. A missing or unreadable file gives no server. */
   async read(): Promise<void> {
     const { hostFile, containerFile, isOwn, logger } = this.#options;
     const [host, container] = await Promise.all([readText(hostFile), readText(containerFile)]);
@@ -42,8 +42,9 @@ export class HostResolvers {
   }
 
   /**
-   * Reads the files until the signal is aborted. Ends by itself when the host's file was replaced by another one: a mount shows the old one
-   * for ever, and only a restart of the container mounts the new one.
+   *
+   * Reads the files until the signal is aborted. Ends by itself if the host's file was replaced by another one. A mount shows the old
+   * file forever, and only a restart of the container mounts the new one.
    */
   member(): GroupMember {
     return {
@@ -62,7 +63,7 @@ export class HostResolvers {
   }
 }
 
-/** Whether no name leads to the mounted file any more. */
+/** Whether no name refers to the mounted file any more. */
 async function isReplaced(path: string): Promise<boolean> {
   try {
     return (await stat(path)).nlink === 0;
@@ -80,10 +81,10 @@ async function readText(path: string): Promise<{ readonly text: string; readonly
   }
 }
 
-/** resolv.conf(5): further servers are ignored. */
+/** resolv.conf(5): more servers than this are ignored. */
 const MAX_SERVERS = 3;
 
-/** The addresses of the servers that a resolv.conf names, in its order. */
+/** Returns the addresses of the servers in a resolv.conf, in order. */
 export function nameServers(text: string): readonly string[] {
   const servers = text.split('\n').flatMap((line) => {
     const [keyword, address = ''] = line.trim().split(/\s+/);
@@ -93,8 +94,10 @@ export function nameServers(text: string): readonly string[] {
 }
 
 /**
- * The servers to forward to: those of the host, unless they are the host's own loopback, which a container cannot reach, or this cluster's
- * DNS, which would be asked in a circle. Where none is left, those of the container: the engine's, which forwards to the host's.
+ *
+ * Returns the servers to forward to: the host's servers, without its own loopback, which a container cannot reach, and without this
+ * cluster's DNS, which would be asked in a circle. If none is left, returns the container's servers. The engine's server is one of them,
+ * and it forwards to the host's servers.
  */
 export function forwardServers(
   hostFile: string,

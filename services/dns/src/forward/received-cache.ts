@@ -7,13 +7,13 @@ interface Entry {
   readonly until: number;
 }
 
-/** Nothing is kept for longer, in seconds: as Kubernetes' manifest of CoreDNS says. */
+/** The maximum time in seconds that a response is kept, as in Kubernetes' manifest of CoreDNS. */
 const MAX_SECONDS = 30;
 const MAX_ENTRIES = 4096;
-/** Larger responses are not kept: all entries together stay below 16 MiB. */
+/** Larger responses are not kept, so all entries together stay below 16 MiB. */
 const MAX_BYTES = 4096;
 
-/** Responses of the host's resolvers, for as long as their records may be kept. The oldest ones leave first. */
+/** Keeps responses of the host's resolvers for as long as their records are valid. The oldest responses are removed first. */
 export class ReceivedCache {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
@@ -22,7 +22,7 @@ export class ReceivedCache {
     this.#clock = clock;
   }
 
-  /** A response that is still valid, and for how many seconds it was kept. */
+  /** Returns a response that is still valid, and for how many seconds it has been kept. */
   find(key: string): { readonly received: Received; readonly keptSeconds: number } | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -37,7 +37,7 @@ export class ReceivedCache {
   keep(key: string, received: Received): void {
     const seconds = Math.min(MAX_SECONDS, lifetime(received));
     if (!(seconds > 0) || received.bytes.length > MAX_BYTES || received.isTruncated) return;
-    // Those that the client may try again at once.
+    // The client may retry at once after any other code.
     if (received.code !== 0 && received.code !== 3) return;
     const [oldest] = this.#entries.size >= MAX_ENTRIES ? this.#entries.keys() : [];
     if (oldest !== undefined) this.#entries.delete(oldest);

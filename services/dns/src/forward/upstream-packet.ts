@@ -10,35 +10,35 @@ export interface ReceivedRecord {
   readonly section: (typeof SECTIONS)[number];
   readonly type: number;
   readonly start: number;
-  /** The offset of its time to live. */
+  /** The offset of the record's time to live. */
   readonly ttlAt: number;
   readonly end: number;
 }
 
-/** A response of the host's resolver, whose names point into its bytes. */
+/** A response of the host's resolver. Its names point into its bytes. */
 export interface Received {
   readonly bytes: Buffer;
   readonly questionEnd: number;
-  /** Without OPT records and what follows one. */
+  /** Without OPT records and the records after them. */
   readonly records: readonly ReceivedRecord[];
   readonly code: number;
   readonly isTruncated: boolean;
 }
 
-/** What of a query decides on the host's response: two of the same key share one. */
+/** The parts of a query that determine the host's response. Two queries with the same key share one response. */
 export function forwardKey({ bytes, questionEnd, edns }: Query): string {
   const question = Buffer.from(bytes.subarray(HEADER_BYTES, questionEnd));
   lowerCase(question);
   return `${edns?.wantsSignatures === true ? 'd' : '-'}${(bytes[3] ?? 0) & 0x10}${question.toString('latin1')}`;
 }
 
-/** The query that the host's resolver gets: of another id, with EDNS. */
+/** Encodes the query for the host's resolver, with another id and with EDNS. */
 export function encodeUpstreamQuery(query: Query, id: number): Buffer {
   const { bytes, questionEnd, edns } = query;
   const packet = Buffer.alloc(questionEnd + OPT_BYTES);
   bytes.copy(packet, HEADER_BYTES, HEADER_BYTES, questionEnd);
   packet.writeUInt16BE(id, 0);
-  // Recursion desired; "checking disabled" as the client says.
+  // Recursion is desired. "Checking disabled" is the client's value.
   packet[2] = 0x01;
   packet[3] = (bytes[3] ?? 0) & 0x10;
   packet.writeUInt16BE(1, 4);
@@ -49,7 +49,7 @@ export function encodeUpstreamQuery(query: Query, id: number): Buffer {
   return packet;
 }
 
-/** A query for another name, of the type of a client's query. The name is writable. */
+/** Returns a query for another name, with the type of the client's query. The name must be writable. */
 export function aliasQuery(query: Query, target: string): Query {
   const bytes = Buffer.alloc(HEADER_BYTES + target.length + 6);
   query.bytes.copy(bytes, 0, 0, 4);
@@ -61,7 +61,7 @@ export function aliasQuery(query: Query, target: string): Query {
   return { ...query, bytes, questionEnd: nameEnd + 4, name: target };
 }
 
-/** The answers of a response, after it was kept for so many seconds. Throws for records that the library cannot read. */
+/** Returns the answers of a response that was kept for this number of seconds. Throws if the library cannot read a record. */
 export function receivedAnswers({ bytes, records }: Received, keptSeconds: number): readonly Answer[] {
   return records
     .filter(({ section }) => section === 'answer')
@@ -71,7 +71,7 @@ export function receivedAnswers({ bytes, records }: Received, keptSeconds: numbe
     });
 }
 
-/** Reads what came back for a query; undefined for what is no response to it. Never throws. */
+/** Reads the response to a query. Returns undefined if the packet is no response to it. Never throws. */
 export function readReceived(bytes: Buffer, id: number, query: Query): Received | undefined {
   if (bytes.length < query.questionEnd || bytes.readUInt16BE(0) !== id) return undefined;
   if (((bytes[2] ?? 0) & 0xf8) !== 0x80 || bytes.readUInt16BE(4) !== 1) return undefined;
@@ -82,7 +82,7 @@ export function readReceived(bytes: Buffer, id: number, query: Query): Received 
     const { questionEnd } = query;
     return { bytes, questionEnd, records, code: (bytes[3] ?? 0) & 0x0f, isTruncated: (flags & 0x02) !== 0 };
   } catch {
-    // Whatever the library throws, the response is at fault.
+    // Any error of the library means that the response is invalid.
     return undefined;
   }
 }
@@ -106,10 +106,10 @@ function readRecords(bytes: Buffer, from: number): readonly ReceivedRecord[] {
   return records;
 }
 
-/** How long a response may be kept, in seconds: the shortest time of its records. */
+/** Returns how long a response may be kept in seconds: the shortest time to live of its records. */
 export function lifetime({ bytes, records, code }: Received): number {
   const relevant = records.filter(({ section }) => section !== 'additional');
-  // RFC 2308: without a SOA a negative response is not kept.
+  // RFC 2308: a negative response without a SOA is not kept.
   const isNegative = code !== 0 || !relevant.some(({ section }) => section === 'answer');
   if (isNegative && !relevant.some(({ type }) => type === TYPES.SOA)) return 0;
   const times = relevant.map(({ ttlAt }) => bytes.readUInt32BE(ttlAt));
@@ -119,7 +119,7 @@ export function lifetime({ bytes, records, code }: Received): number {
   return Math.min(...times, ...minima);
 }
 
-/** The response as a client takes it, after it was kept for so many seconds: whole records, as many as fit. */
+/** Returns the response for the client, after it was kept for this number of seconds: as many whole records as fit. */
 export function relay(received: Received, query: Query, transport: Transport, keptSeconds: number): Buffer {
   const { bytes, records, questionEnd } = received;
   const limit = sizeLimit(query, transport) - (query.edns === undefined ? 0 : OPT_BYTES);
@@ -154,7 +154,7 @@ function isSameQuestion(bytes: Buffer, query: Query): boolean {
   return got.equals(asked);
 }
 
-/** Lengths of labels are below the letters; the last four bytes are type and class. */
+/** The lengths of labels are smaller than the letters' codes. The last four bytes are type and class. */
 function lowerCase(question: Buffer): void {
   for (let i = 0; i < question.length - 4; i++) {
     const byte = question[i] ?? 0;

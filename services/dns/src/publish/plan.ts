@@ -2,15 +2,15 @@ import type { Plan } from '@gantry/base';
 import { type EndpointSlice, type KubeObject, SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL } from '@gantry/objects';
 import { DNS_SERVICE } from '../zone/cluster-zone.ts';
 
-/** What a server knows of the addresses at which the cluster's DNS is reached. */
+/** A server's view of the addresses at which the cluster's DNS is reached. */
 export interface ObservedServers {
-  /** The slice as it is stored; undefined when there is none. */
+  /** The stored slice, or undefined if there is none. */
   readonly slice: EndpointSlice | undefined;
-  /** Its own address. */
+  /** The server's own address. */
   readonly own: string;
-  /** Whether it answers all questions now, and goes on to. */
+  /** Whether the server answers all questions now and will continue to do so. */
   readonly serves: boolean;
-  /** Addresses of others that do not answer. */
+  /** The addresses of other servers that do not answer. */
   readonly silent: ReadonlySet<string>;
 }
 
@@ -25,8 +25,9 @@ const PORTS = [
 ];
 
 /**
- * The slice of the cluster's DNS has every server that serves. Each adds itself, removes itself before it stops, and removes others that
- * do not answer. The last address stays: an address that may answer again is better than none.
+ *
+ * The slice of the cluster's DNS lists every serving server. Each server adds itself, removes itself before it stops, and removes other
+ * servers that do not answer. The last address stays, because an address that may answer again is better than none.
  */
 export function planServers({ slice, own, serves, silent }: ObservedServers): Plan<Action> {
   const stored = addressesOf(slice);
@@ -54,7 +55,7 @@ export function planServers({ slice, own, serves, silent }: ObservedServers): Pl
   return { actions: [{ kind: slice === undefined ? 'create' : 'update', slice: written }] };
 }
 
-/** The addresses in a slice. */
+/** Returns the addresses in a slice. */
 export function addressesOf(slice: EndpointSlice | undefined): readonly string[] {
   return (slice?.endpoints ?? []).flatMap(({ addresses }) => addresses);
 }

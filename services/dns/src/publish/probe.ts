@@ -9,7 +9,7 @@ import { CLUSTER_DOMAIN } from '../zone/cluster-zone.ts';
 const PORT = 53;
 const NAME = `dns-version.${CLUSTER_DOMAIN}`;
 
-/** Asks a server of the cluster's DNS for the version of its zone; rejects unless it gives one before the signal is aborted. */
+/** Asks a server of the cluster's DNS for the version of its zone. Rejects if it does not answer before the signal is aborted. */
 export async function probeServer(address: string, random: Random, signal: AbortSignal, port = PORT): Promise<void> {
   const query = versionQuery();
   const id = Math.floor(random() * 2 ** 16);
@@ -28,12 +28,12 @@ function versionQuery(): Query {
   return { bytes, questionEnd: nameEnd + 4, name: NAME, type: TYPES.TXT, class: CLASS_IN, edns: undefined };
 }
 
-/** A server runs, but has not read the zone yet. */
+/** The server runs, but has not read the zone yet. */
 class NotServingError extends Error {
   override readonly name = 'NotServingError';
 }
 
-/** The address of this process in a range; undefined when it has none there. */
+/** Returns this process's address in a range, or undefined if it has none there. */
 export function addressWithin(cidr: string): string | undefined {
   const [network = '', bits = '32'] = cidr.split('/');
   const range = new BlockList();

@@ -9,35 +9,41 @@ import { addressesOf, planServers } from './plan.ts';
 export interface PublishedServersOptions {
   readonly client: Pick<ObjectClient, 'create' | 'update'>;
   readonly cache: Cache;
-  /** The address at which pods reach this server; undefined outside of the pods' network, where nothing is published. */
+  /** The address at which pods reach this server. Undefined outside of the pods' network, where nothing is published. */
   readonly own: string | undefined;
   /** Whether this server can answer all questions. */
   readonly isReady: () => boolean;
-  /** Asks another server a question of the zone; resolves when it answers. */
+  /** Asks another server a question of the zone. Resolves when it answers. */
   readonly probe: (address: string, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * From the begin of one look to that of the next. A server that has died is removed within 1.6 s (a look has just begun, and three are
- * without an answer): the C libraries ask again after 2.5 s, from the same port, and then reach another server.
+ *
+ * The time from the start of one look to the start of the next. A dead server is removed within 1.6 s: a look may just have begun, and
+ * three looks have to stay without an answer. The C libraries ask again after 2.5 s from the same port, and then reach another server.
  */
 const EVERY_MS = 400;
 const PROBE_MS = 350;
-/** So many probes in a row without an answer: two may be lost on a busy machine. */
+/** The number of consecutive probes without an answer. Two may be lost on a busy machine. */
 const SILENT_AFTER = 3;
 const WRITE_MS = 3000;
-/** From its removal to its end a server goes on to answer: proxies learn of the change, and clients of them. */
+/**
+ *
+ * A server continues to answer for this time after its removal. Meanwhile the proxies learn of the change, and the clients get other
+ * servers.
+ */
 const LEAVING_MS = 1500;
 
 /**
- * Keeps the endpoints of the cluster's DNS: this server while it serves, and no other that does not answer. At rest it writes nothing:
- * servers ask each other, not the API server.
+ *
+ * Keeps the endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing changes, it writes
+ * nothing. Servers ask each other, not the API server.
  */
 export class PublishedServers {
   readonly #options: PublishedServersOptions;
-  /** Probes without an answer in a row, by address. */
+  /** The number of consecutive probes without an answer, by address. */
   readonly #missed = new Map<string, number>();
   #leaving = false;
   #failure = '';
@@ -46,7 +52,7 @@ export class PublishedServers {
     this.#options = options;
   }
 
-  /** The addresses of all servers of this cluster's DNS, as far as they are known. */
+  /** Returns the known addresses of all servers of this cluster's DNS. */
   addresses(): readonly string[] {
     const { cache, own } = this.#options;
     const stored = addressesOf(cache.get(ENDPOINT_SLICES, DNS_SERVICE));
@@ -74,7 +80,7 @@ export class PublishedServers {
 
   async #look(signal: AbortSignal): Promise<void> {
     const { own, isReady } = this.#options;
-    // Before all is known the slice may seem to be missing.
+    // Before everything is known, the slice may seem to be missing.
     if (own === undefined || !isReady() || this.#leaving) return;
     await this.#probeOthers(own, signal);
     await this.#publish(signal);
@@ -98,7 +104,7 @@ export class PublishedServers {
     );
   }
 
-  /** Writes what differs; a failure is logged once and tried again at the next look. */
+  /** Writes the differences. A failure is logged once, and the next look tries again. */
   async #publish(parent: AbortSignal): Promise<void> {
     const { own, cache, client, clock, logger, isReady } = this.#options;
     if (own === undefined) return;
@@ -112,7 +118,7 @@ export class PublishedServers {
           action.kind === 'create'
             ? client.create(ENDPOINT_SLICES, action.slice, signal)
             : client.update(ENDPOINT_SLICES, action.slice, signal);
-        // Another server was faster: the next look sees what it wrote.
+        // Another server was faster. The next look sees what it wrote.
         await ignoreReasons(write, ['AlreadyExists', 'Conflict']);
         logger.info({ servers: addressesOf(action.slice) }, 'published the servers of the DNS');
         this.#failure = '';

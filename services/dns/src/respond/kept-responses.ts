@@ -1,32 +1,33 @@
-/** Responses to one packet: several where they differ in the order of their addresses. */
+/** The responses to one packet. There are several if they differ in the order of their addresses. */
 export interface Rotation {
   readonly count: number;
-  /** Of how many records they are made; `encode` holds them. */
+  /** The number of records in `encode`'s content. */
   readonly records: number;
-  /** Encodes the one with this index. */
+  /** Encodes the response with this index. */
   readonly encode: (index: number) => Buffer;
 }
 
 interface Kept {
   readonly rotation: Rotation;
   readonly encoded: (Buffer | undefined)[];
-  /** What it may take in memory, once all orders are encoded. */
+  /** The memory that the entry may use after all orders are encoded. */
   readonly bytes: number;
   next: number;
 }
 
-/** Bytes of a packet in front of what decides on its response: the id. */
+/** The size of the id, which comes first in a packet and does not affect the response's content. */
 const ID_BYTES = 2;
-/** No question of the cluster is longer; longer packets are not kept. */
+/** No question of the cluster is longer. Longer packets are not kept. */
 const MAX_PACKET = 300;
-/** Of all that is kept. A name with thousands of endpoints, asked in many spellings, would fill the memory. */
+/** The maximum size of all kept responses. A name with thousands of endpoints, asked in many spellings, would fill the memory. */
 const MAX_BYTES = 2 ** 25;
-/** A record as an object, about. */
+/** The approximate size of a record as an object. */
 const RECORD_BYTES = 200;
 
 /**
- * Encoded responses by the packet that asked, apart from its id: a name that is asked again costs a look into a map and a copy. All are
- * dropped when the state of the cluster has changed; the oldest ones are dropped when there are too many, or too many bytes.
+ *
+ * Keeps encoded responses by the question's packet without its id. If a name is asked again, it costs one map look-up and a copy. All
+ * responses are dropped when the cluster's state has changed. The oldest ones are dropped if there are too many responses or bytes.
  */
 export class KeptResponses {
   readonly #max: number;
@@ -44,7 +45,7 @@ export class KeptResponses {
     return this.#kept.size;
   }
 
-  /** The response to a packet, with its id; undefined when there is none of this generation. */
+  /** Returns the response to a packet, with the packet's id. Returns undefined if there is none of this generation. */
   find(packet: Buffer, generation: number): Buffer | undefined {
     if (generation !== this.#generation) {
       this.#kept.clear();
@@ -57,7 +58,7 @@ export class KeptResponses {
     return kept === undefined ? undefined : withId(take(kept), packet);
   }
 
-  /** Keeps responses of the generation that was last looked for, and returns the first. */
+  /** Keeps responses for the generation of the last `find`, and returns the first response. */
   keep(packet: Buffer, rotation: Rotation): Buffer {
     const first = rotation.encode(0);
     const bytes = packet.length + first.length * rotation.count + rotation.records * RECORD_BYTES;

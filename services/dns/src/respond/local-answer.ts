@@ -4,11 +4,11 @@ import type { ClusterState, Found, RecordData } from '../zone/cluster-state.ts';
 import { CLUSTER_DOMAIN, isClusterName, lookUpClusterName, NAME_SERVER } from '../zone/cluster-zone.ts';
 import type { ReverseZone } from '../zone/reverse-zone.ts';
 
-/** Longer chains of Services that are names of others are not followed. */
+/** Longer chains of ExternalName Services are not followed. */
 const MAX_CHAIN = 8;
 const MAILBOX = `hostmaster.${CLUSTER_DOMAIN}`;
 
-/** A question by its name in lower case and its type. */
+/** A question with its name in lower case and its type. */
 export interface LocalQuestion {
   readonly name: string;
   readonly type: number;
@@ -16,10 +16,10 @@ export interface LocalQuestion {
 
 export type LocalAnswer =
   | { readonly kind: 'content'; readonly content: ResponseContent }
-  /** The answer goes on with the records of a name outside of the cluster. */
+  /** The answer continues with the records of a name outside of the cluster. */
   | { readonly kind: 'outside'; readonly answers: readonly OwnedRecord[]; readonly target: string };
 
-/** The answer of this server's own zones; undefined for a name that is in none of them. Pure: from the state alone. */
+/** Returns the answer of this server's own zones, or undefined if the name is in none of them. Pure: depends on the state only. */
 export function answerLocally(
   question: LocalQuestion,
   state: ClusterState,
@@ -72,7 +72,7 @@ function answerOfName(
   return { kind: 'content', content: { code, authoritative: true, answers, authorities, additionals: [] } };
 }
 
-/** The addresses of the names that SRV and NS records point to. */
+/** Returns the addresses of the names in SRV and NS records. */
 function glue(records: readonly OwnedRecord[], name: string, state: ClusterState): readonly OwnedRecord[] {
   const targets = new Set(
     records.flatMap(({ data }) => (data.type === 'SRV' || data.type === 'NS' ? [data.target] : [])),

@@ -13,26 +13,26 @@ import {
 import { KeptResponses, type Rotation } from './kept-responses.ts';
 import { answerLocally } from './local-answer.ts';
 
-/** The state of the cluster and whether all of it was read once. */
+/** The state of the cluster, with a number that grows with its changes. */
 export interface ZoneView extends ClusterState {
   readonly generation: number;
 }
 
-/** Who asked. */
+/** The client that asked. */
 export interface Client {
   readonly address: string;
   readonly transport: Transport;
 }
 
-/** The rest of the names. */
+/** Resolves the names outside of the cluster. */
 export interface Outside {
-  /** The response to a query as the client takes it. Never rejects. */
+  /** Returns the response to a query for the client. Never rejects. */
   resolve(query: Query, client: Client): Promise<Buffer>;
-  /** The records of another name of the question's type, after those that led to it. Never rejects. */
+  /** Returns the aliases' records, followed by the target's records of the question's type. Never rejects. */
   resolveAlias(query: Query, alias: Alias, client: Client): Promise<Buffer>;
 }
 
-/** An answer so far, and the name at which it goes on. */
+/** The answer so far, and the name at which it continues. */
 export interface Alias {
   readonly answers: readonly OwnedRecord[];
   readonly target: string;
@@ -42,22 +42,26 @@ export interface ResponderOptions {
   readonly zone: ZoneView;
   readonly reverse: ReverseZone;
   readonly outside: Outside;
-  /** Whether the zone is complete: before that a name may be missing in it. */
+  /** Whether the zone is complete. Before that, names may be missing in it. */
   readonly isSynced: () => boolean;
   readonly random: Random;
 }
 
 /** Totals since the start. */
 export interface ResponderTotals {
-  /** Answered from kept responses, from the zone, by the host's resolver; not a query of ours; no response. */
+  /**
+   *
+   * The number of packets by source: kept responses, the zone, the host's resolver, refused queries, and ignored packets, which get no
+   * response.
+   */
   readonly source: Record<'kept' | 'zone' | 'outside' | 'refused' | 'ignored', number>;
 }
 
 const MAX_KEPT = 8192;
-/** How many orders of the addresses of a name take turns. */
+/** The number of address orders of a name that are used in turn. */
 const MAX_ROTATIONS = 8;
 
-/** Turns packets into responses. It never throws, whatever it is given. */
+/** Turns packets into responses. It never throws, whatever the packet. */
 export class Responder {
   readonly totals: ResponderTotals = { source: { kept: 0, zone: 0, outside: 0, refused: 0, ignored: 0 } };
   readonly #options: ResponderOptions;
@@ -68,7 +72,7 @@ export class Responder {
     this.#kept = { udp: new KeptResponses(MAX_KEPT), tcp: new KeptResponses(MAX_KEPT) };
   }
 
-  /** The response to a packet, at once where it comes from memory; undefined for a packet that gets none. */
+  /** Returns the response to a packet, immediately if it comes from memory. Returns undefined for a packet that gets no response. */
   respond(packet: Buffer, transport: Transport, address: string): Buffer | Promise<Buffer> | undefined {
     const kept = this.#kept[transport].find(packet, this.#options.zone.generation);
     if (kept !== undefined) {
@@ -105,7 +109,7 @@ export class Responder {
     if (!isSynced()) return encodeCode(query, CODES.serverFailure, transport);
     if (local.kind === 'outside') return outside.resolveAlias(query, local, { address, transport });
     const rotation = rotationOf(query, local.content, transport, this.#options.random);
-    // With options, such as cookies, no packet is like another.
+    // With options, such as cookies, no two packets are equal.
     if (query.edns?.hasOptions === true) return rotation.encode(0);
     return this.#kept[transport].keep(query.bytes, rotation);
   }
@@ -117,12 +121,15 @@ function refusalOf({
   type,
 }: Query): typeof CODES.badVersion | typeof CODES.refused | undefined {
   if (edns !== undefined && edns.version !== 0) return CODES.badVersion;
-  // No client gets whole zones, and other classes are not ours.
+  // No client gets whole zones. Other classes are not ours.
   if (recordClass !== CLASS_IN || type === TYPES.AXFR || type === TYPES.IXFR) return CODES.refused;
   return undefined;
 }
 
-/** The addresses of an answer in several orders, since many clients take the first; from a random one on. */
+/**
+ *
+ * Gives the addresses of an answer in several orders, because many clients use the first one. The first order starts at a random address.
+ */
 function rotationOf(query: Query, content: ResponseContent, transport: Transport, random: Random): Rotation {
   const addresses = content.answers.filter(({ data }) => data.type === 'A');
   const others = content.answers.filter(({ data }) => data.type !== 'A');

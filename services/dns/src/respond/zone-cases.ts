@@ -1,6 +1,6 @@
 import type { RecordType } from 'dns-packet';
 
-/** A question, the code of its response and its answers, sorted; `additionals` where they matter. */
+/** A question, the code of its response and its sorted answers. `additionals` are set where they matter. */
 export interface ZoneCase {
   readonly says: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface ZoneCase {
 const WEB = 'web.default.svc.cluster.local';
 const DB = 'db.default.svc.cluster.local';
 
-/** Kubernetes' DNS specification 1.1.0, and what the negative answers of RFC 2308 and RFC 8020 follow from it. */
+/** Cases of Kubernetes' DNS specification 1.1.0, and of the negative answers that RFC 2308 and RFC 8020 add to it. */
 export const ZONE_CASES: readonly ZoneCase[] = [
   {
     says: 'the version of the specification',

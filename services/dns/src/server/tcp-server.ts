@@ -8,17 +8,20 @@ export interface TcpServerOptions extends ListenOptions {
   readonly clock: Clock;
 }
 
-/** Connections without a packet for so long are closed (RFC 7766 suggests seconds). */
+/** Connections without a packet for this time are closed. RFC 7766 suggests a few seconds. */
 const IDLE_MS = 10_000;
-/** Any pod may ask: one does not use up the connections of all. */
+/** The maximum numbers of connections. Any pod may ask, and one pod must not use up all connections. */
 const CONNECTIONS = { max: 1024, maxOfAddress: 64 };
-/** Questions of one connection that are being answered; more are read when these are. */
+/** The maximum number of questions of one connection that are answered at the same time. More are read when these are answered. */
 const MAX_WAITING = 64;
-/** Bytes of answers of one connection that wait to be sent; no more questions are read meanwhile. */
+/**
+ *
+ * The maximum number of unsent answer bytes of one connection. At this limit no more questions are read.
+ */
 const MAX_UNSENT_BYTES = 2 ** 17;
 const LENGTH_BYTES = 2;
 
-/** Answers packets over TCP, each with its length in front, in the order in which answers are there. */
+/** Answers packets over TCP in the order in which the answers are ready. Each packet follows its length. */
 export function tcpServer(options: TcpServerOptions): GroupMember {
   return {
     name: 'dns-tcp',
@@ -55,13 +58,13 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
 
 function serveConnection(socket: Socket, options: TcpServerOptions): void {
   const connection = new QueryConnection(socket, options);
-  // A client that breaks off has its reasons.
+  // A client may break off the connection for its own reasons.
   socket.on('error', () => socket.destroy());
   socket.on('drain', () => connection.takePackets());
   socket.on('data', (bytes) => connection.receive(bytes));
 }
 
-/** The packets of one connection, and their answers. */
+/** The packets of one connection and their answers. */
 class QueryConnection {
   readonly #socket: Socket;
   readonly #options: TcpServerOptions;
@@ -85,7 +88,7 @@ class QueryConnection {
     this.takePackets();
   }
 
-  /** Answers what was received, as far as answers find room. */
+  /** Answers the received packets as long as there is room for answers. */
   takePackets(): void {
     const { responder, totals } = this.#options;
     while (this.#waiting < MAX_WAITING && this.#unsentBytes < MAX_UNSENT_BYTES && !this.#socket.destroyed) {
@@ -115,13 +118,13 @@ class QueryConnection {
       countCode(this.#options.totals, response);
       const length = Buffer.allocUnsafe(LENGTH_BYTES);
       length.writeUInt16BE(response.length);
-      // A client that does not read gets no further answers.
+      // A client that does not read gets no more answers.
       if (!this.#socket.write(Buffer.concat([length, response]))) this.#socket.pause();
     }
     if (this.#waiting < MAX_WAITING && !this.#socket.writableNeedDrain) this.takePackets();
   }
 
-  /** Not from within `takePackets`: a long row of packets would be a deep row of calls. */
+  /** Sends outside of `takePackets`. Otherwise many packets in a row would mean deeply nested calls. */
   #sendLater(response: Buffer | undefined): void {
     const bytes = response?.length ?? 0;
     this.#unsentBytes += bytes;
@@ -132,7 +135,7 @@ class QueryConnection {
   }
 }
 
-/** Takes the first whole packet from what was received. */
+/** Takes the first whole packet from the received bytes. */
 function nextPacket(connection: { received: Buffer }): Buffer | undefined {
   const { received } = connection;
   if (received.length < LENGTH_BYTES) return undefined;

@@ -5,17 +5,17 @@ import type { GroupMember } from '@gantry/service';
 import type { ServerTotals } from '../dns-metrics.ts';
 import type { Responder } from '../respond/responder.ts';
 
-/** Where a server listens. */
+/** Where a server listens, and its responder. */
 export interface ListenOptions {
   readonly responder: Pick<Responder, 'respond'>;
   readonly host: string;
   readonly port: number;
   readonly totals: ServerTotals;
-  /** Called once when it listens, with the port. */
+  /** Called once with the port when the server listens. */
   readonly onListening?: (port: number) => void;
 }
 
-/** Room for bursts while the process does other work. The kernel may give less. */
+/** Buffers bursts while the process does other work. The kernel may give less. */
 const RECEIVE_BYTES = 2 ** 21;
 
 /** Answers packets over UDP. */
@@ -30,7 +30,7 @@ export function udpServer(options: ListenOptions): GroupMember {
       // Awaited below.
       failed.catch(() => undefined);
       const onSent = (error: Error | null) => {
-        // A client that is gone is none of ours.
+        // A client that is gone is not our problem.
         if (error !== null) options.totals.unsent += 1;
       };
       socket.on('message', (packet, client) => answer(socket, packet, client, onSent, options));
@@ -45,7 +45,10 @@ export function udpServer(options: ListenOptions): GroupMember {
   };
 }
 
-/** Every address that a response goes to is one already. Node.js looks up each by default, a fifth of what a packet costs. */
+/**
+ *
+ * Every destination of a response is already an address. By default Node.js looks up each one, which takes a fifth of a packet's time.
+ */
 const sameAddress: NonNullable<SocketOptions['lookup']> = (address, _, callback) => callback(null, address, 4);
 
 function answer(
@@ -56,7 +59,7 @@ function answer(
   { responder, totals }: ListenOptions,
 ): void {
   totals.udp += 1;
-  // Nothing can be sent to it.
+  // No response can be sent to port 0.
   if (client.port === 0) return;
   const send = (response: Buffer | undefined) => {
     if (response === undefined) return;

@@ -1,29 +1,33 @@
 import packet from 'dns-packet';
 import type { Answer, Question } from 'dns-packet';
 
-/** A question with what its response depends on. */
+/** A question with everything that its response depends on. */
 export interface Query {
-  /** The packet: a response repeats its question and its id. */
+  /** The packet. A response repeats its question and its id. */
   readonly bytes: Buffer;
-  /** The end of the question in it. */
+  /** The end of the question in the packet. */
   readonly questionEnd: number;
-  /** In lower case, without the final dot; '' is the root. Undefined where a label has a dot or a byte that is not ASCII: such a name is none of ours. */
+  /**
+   *
+   * In lower case, without the final dot. The root is empty. Undefined if a label has a dot or a byte that is not ASCII: such a name is
+   * not ours.
+   */
   readonly name: string | undefined;
   readonly type: number;
   readonly class: number;
   readonly edns: Edns | undefined;
 }
 
-/** What the client says about itself in an OPT record (RFC 6891). */
+/** The client's information about itself in an OPT record (RFC 6891). */
 interface Edns {
   readonly udpPayloadSize: number;
   readonly version: number;
   readonly wantsSignatures: boolean;
-  /** Whether it has options, which make each query another one. */
+  /** Whether the record has options, which make each query different. */
   readonly hasOptions: boolean;
 }
 
-/** `ignored`: gets no response. `refused`: gets one with this code. */
+/** `ignored`: gets no response. `refused`: gets a response with this code. */
 type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
   | { readonly kind: 'refused'; readonly code: ResponseCode }
@@ -41,7 +45,7 @@ export const CODES = {
 } as const;
 export type ResponseCode = (typeof CODES)[keyof typeof CODES];
 
-/** Numbers of record types and classes. */
+/** The numbers of record types and classes. */
 export const TYPES = {
   A: 1,
   NS: 2,
@@ -59,24 +63,24 @@ export const TYPES = {
 export const CLASS_IN = 1;
 
 export const HEADER_BYTES = 12;
-/** An OPT and a signature: more records are no question. */
+/** An OPT record and a signature. A packet with more additional records is no question. */
 const MAX_ADDITIONALS = 2;
 const OPCODE = 0x78;
 const RESPONSE = 0x80;
 
-/** Reads a packet from a client. Never throws, whatever it is. */
+/** Reads a packet from a client. Never throws, whatever the packet. */
 export function readQuery(bytes: Buffer): ReadQuery {
-  // A response would be answered by the next server, without end.
+  // Otherwise servers would answer each other's responses without end.
   if (bytes.length < HEADER_BYTES || ((bytes[2] ?? 0) & RESPONSE) !== 0) return { kind: 'ignored' };
   if (((bytes[2] ?? 0) & OPCODE) !== 0) return { kind: 'refused', code: CODES.notImplemented };
   const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => bytes.readUInt16BE(at));
-  // Counted before the library makes room for them.
+  // This is checked before the library allocates memory for the records.
   if (questions !== 1 || answers !== 0 || authorities !== 0 || (additionals ?? 0) > MAX_ADDITIONALS)
     return { kind: 'refused', code: CODES.formatError };
   try {
     return { kind: 'query', query: decodeQuery(bytes, additionals ?? 0) };
   } catch {
-    // Whatever the library throws, the packet is at fault.
+    // Any error of the library means that the packet is invalid.
     return { kind: 'refused', code: CODES.formatError };
   }
 }
@@ -95,12 +99,12 @@ function decodeQuery(bytes: Buffer, additionals: number): Query {
   return { bytes, questionEnd, name: clusterText(text, bytes, nameEnd), type, class: recordClass, edns };
 }
 
-/** The name as text where text and bytes stand for the same: no dots in labels, ASCII alone. */
+/** Returns the name as text if the text and the bytes are equivalent: no dots in labels, and ASCII only. */
 function clusterText(text: string, bytes: Buffer, nameEnd: number): string | undefined {
   let at = HEADER_BYTES;
   while (at < nameEnd) {
     const length = bytes[at] ?? 0;
-    // There is nothing before the question that it could point to.
+    // There is no earlier name that it could point to.
     if (length > 63) throw new RangeError('the name of the question is compressed');
     for (let i = at + 1; i <= at + length; i++) if (bytes[i] === 0x2e || (bytes[i] ?? 0) > 0x7e) return undefined;
     at += length + 1;
@@ -114,7 +118,7 @@ function ednsOf(record: Answer): Edns | undefined {
   return { udpPayloadSize, version: ednsVersion, wantsSignatures, hasOptions: options.length > 0 };
 }
 
-/** The parts of the library that its types leave out. */
+/** The parts of the library that its types omit. */
 interface Parts {
   readonly name: Decoder<string> & Encoder<string>;
   readonly question: Decoder<Question>;
@@ -122,7 +126,7 @@ interface Parts {
 }
 
 interface Decoder<T> {
-  /** Throws for what is not one. `decode.bytes` is then the length of the last one that was read. */
+  /** Throws if the bytes are invalid. `decode.bytes` is the length of the last decoded part. */
   readonly decode: ((bytes: Buffer, offset: number) => T) & { readonly bytes: number };
 }
 
@@ -131,5 +135,5 @@ interface Encoder<T> {
   readonly encodingLength: (value: T) => number;
 }
 
-/** Reads and writes parts of packets; all offsets are of the whole packet, since names point back into it. */
+/** Reads and writes parts of packets. All offsets are relative to the whole packet, because names point back into it. */
 export const parts = packet as unknown as Parts;

@@ -2,22 +2,22 @@ import type { Answer } from 'dns-packet';
 import type { RecordData } from '../zone/cluster-state.ts';
 import { HEADER_BYTES, parts, type Query, type ResponseCode } from './query.ts';
 
-/** The largest response over UDP, the size that passes without fragments (DNS flag day 2020). */
+/** The largest response over UDP. This size passes without fragments (DNS flag day 2020). */
 export const UDP_PAYLOAD = 1232;
-/** The largest one for a client that says nothing (RFC 1035). */
+/** The largest UDP response for a client without EDNS (RFC 1035). */
 const PLAIN_UDP_PAYLOAD = 512;
 const TCP_PAYLOAD = 65_535;
-/** For how long clients may keep a record, in seconds: CoreDNS' default for Kubernetes. */
+/** How long clients may keep a record in seconds: CoreDNS' default for Kubernetes. */
 export const RECORD_TTL = 5;
 const OPT_BYTES = 11;
 const MAX_LABEL = 63;
 const MAX_NAME = 253;
-/** A pointer to the question's name, which is always at the same place. */
+/** A pointer to the question's name, which is always at the same offset. */
 const POINTER = Buffer.from([0xc0, HEADER_BYTES]);
 
 const FLAG = { authoritative: 0x04, truncated: 0x02, recursionAvailable: 0x80 } as const;
 
-/** A record and the name that has it; `question` stands for the name of the question. */
+/** A record and the name that has it. `question` stands for the question's name. */
 export interface OwnedRecord {
   readonly owner: 'question' | { readonly name: string };
   readonly data: RecordData | Soa | Foreign;
@@ -29,7 +29,7 @@ export interface Foreign {
   readonly record: Answer;
 }
 
-/** The start of authority: its `minimum` says for how long a client may keep that something does not exist. */
+/** The start of authority. Its `minimum` tells how long a client may keep a negative answer. */
 export interface Soa {
   readonly type: 'SOA';
   readonly server: string;
@@ -42,21 +42,22 @@ export interface ResponseContent {
   readonly authoritative: boolean;
   readonly answers: readonly OwnedRecord[];
   readonly authorities: readonly OwnedRecord[];
-  /** Left out when they do not fit. */
+  /** Omitted if they do not fit. */
   readonly additionals: readonly OwnedRecord[];
 }
 
 export type Transport = 'udp' | 'tcp';
 
-/** The number of bytes that a response may have. */
+/** Returns the maximum size of a response in bytes. */
 export function sizeLimit({ edns }: Query, transport: Transport): number {
   if (transport === 'tcp') return TCP_PAYLOAD;
   return Math.max(PLAIN_UDP_PAYLOAD, Math.min(UDP_PAYLOAD, edns?.udpPayloadSize ?? PLAIN_UDP_PAYLOAD));
 }
 
 /**
- * A response. Answers that do not fit are left out and the packet says that it is truncated: the client asks again over TCP (RFC 2181,
- * section 9).
+ *
+ * Encodes a response. Answers that do not fit are omitted, and the packet is marked as truncated. The client then asks again over TCP
+ * (RFC 2181, section 9).
  */
 export function encodeResponse(query: Query, content: ResponseContent, transport: Transport): Buffer {
   const limit = sizeLimit(query, transport) - (query.edns === undefined ? 0 : OPT_BYTES);
@@ -85,12 +86,12 @@ export function encodeResponse(query: Query, content: ResponseContent, transport
   return Buffer.concat([header, question, ...answers.encoded, ...authorities.encoded, ...additionals, ...opt]);
 }
 
-/** A response to a packet whose question cannot be repeated: its header alone. The packet has at least a header. */
+/** Encodes a response to a packet whose question cannot be repeated. It consists of the header only. The packet has at least a header. */
 export function encodeRefusal(bytes: Buffer, code: ResponseCode): Buffer {
   return encodeHeader(bytes, { code, authoritative: false, truncated: false, counts: [0, 0, 0, 0] });
 }
 
-/** Whether a name can be written: no empty or long labels. */
+/** Whether a name can be written: it has no empty labels and no long labels. */
 export function isWritable(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME && labels.every((label) => label !== '' && label.length <= MAX_LABEL);
@@ -107,15 +108,15 @@ function encodeHeader(query: Buffer, { code, authoritative, truncated, counts }:
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   query.copy(header, 0, 0, 2);
   const [asked, also] = [query[2] ?? 0, query[3] ?? 0];
-  // Opcode and "recursion desired" are the question's.
+  // Opcode and "recursion desired" are copied from the question.
   header[2] = 0x80 | (asked & 0x79) | (authoritative ? FLAG.authoritative : 0) | (truncated ? FLAG.truncated : 0);
-  // "Checking disabled" is too.
+  // "Checking disabled" is copied too.
   header[3] = FLAG.recursionAvailable | (also & 0x10) | (code & 0x0f);
   for (const [i, count] of counts.entries()) header.writeUInt16BE(count, HEADER_BYTES - 8 + i * 2);
   return header;
 }
 
-/** The owner is a pointer wherever it is the question's name: the library has no compression. */
+/** If the owner is the question's name, it is written as a pointer, because the library has no compression. */
 function encodeRecord({ owner, data }: OwnedRecord): Buffer {
   const name = owner === 'question' ? '.' : owner.name;
   const answer = toAnswer(name, data);
@@ -158,7 +159,7 @@ function encodeOpt(code: ResponseCode): Buffer {
 
 export const EMPTY_CONTENT = { authoritative: false, answers: [], authorities: [], additionals: [] } as const;
 
-/** A response that has a code and nothing else. */
+/** Encodes a response that has only a code. */
 export function encodeCode(query: Query, code: ResponseCode, transport: Transport): Buffer {
   return encodeResponse(query, { ...EMPTY_CONTENT, code }, transport);
 }

@@ -16,12 +16,12 @@ import {
 import type { ClusterState } from './cluster-state.ts';
 import { clusterAddress, servedEndpoints } from './service-records.ts';
 
-/** What the zone is made of. */
+/** The resources that the zone is built from. */
 export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];
 
 /**
- * The cluster as the caches show it, with indexes by address. It keeps the last state that was known when the API server cannot be
- * reached.
+ *
+ * The cluster in the caches, with indexes by address. If the API server cannot be reached, it keeps the last known state.
  */
 export class CachedState implements ClusterState {
   readonly #cache: Cache;
@@ -35,12 +35,12 @@ export class CachedState implements ClusterState {
     this.#cache = cache;
   }
 
-  /** Grows with every change after which a name may have other records. */
+  /** Grows with every change that may change the records of a name. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Takes what the caches report, in order. */
+  /** Takes the events of the caches, in order. */
   take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     for (const change of event.changes) if (this.#apply(event.resource.resource, change)) this.#generation += 1;
@@ -72,11 +72,11 @@ export class CachedState implements ClusterState {
   }
 
   serial(): number {
-    // A serial number has 32 bits, and wraps.
+    // A serial number has 32 bits and wraps.
     return this.#cache.revision() % 2 ** 32;
   }
 
-  /** Whether records may differ now. */
+  /** Whether records may have changed. */
   #apply(resource: string, { object, old }: ObjectChange): boolean {
     switch (resource) {
       case SERVICES.resource:
@@ -86,7 +86,7 @@ export class CachedState implements ClusterState {
         this.#slices.replace(old, object, addressesOfSlice);
         return true;
       case PODS.resource: {
-        // Pods change often, and their addresses rarely.
+        // Pods change often, but their addresses rarely change.
         const [before, after] = [addressesOfPod(old), addressesOfPod(object)];
         this.#pods.replace(old, object, addressesOfPod);
         return before.join() !== after.join();
@@ -97,7 +97,7 @@ export class CachedState implements ClusterState {
   }
 }
 
-/** Objects by the addresses that they name. */
+/** Indexes objects by their addresses. */
 class AddressIndex {
   readonly #byAddress = new Map<string, Map<string, KubeObject>>();
 

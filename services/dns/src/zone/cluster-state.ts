@@ -1,13 +1,13 @@
 import type { EndpointSlice, Service } from '@gantry/objects';
 
-/** An endpoint that serves, as records show it: of one address and the ports of its slice. */
+/** A serving endpoint for the records: one address with the name's first label. */
 export interface ServedEndpoint {
   readonly address: string;
-  /** The first label of its name: the hostname of the pod, else its address with dashes. */
+  /** The first label of the endpoint's name: the hostname of the pod, or else its address with dashes. */
   readonly label: string;
 }
 
-/** What the zone is made of, read from memory. */
+/** The cluster's state that the zone is built from, read from memory. */
 export interface ClusterState {
   service(namespace: string, name: string): Service | undefined;
   /** The slices of a Service. */
@@ -15,11 +15,11 @@ export interface ClusterState {
   hasNamespace(name: string): boolean;
   /** Whether a pod of the namespace has the address. */
   hasPod(namespace: string, address: string): boolean;
-  /** The Services whose cluster address this is. */
+  /** Returns the Services with this cluster address. */
   servicesAt(address: string): readonly Service[];
-  /** The slices that name the address, of headless Services and others. */
+  /** Returns the slices with the address, of headless Services and others. */
   slicesAt(address: string): readonly EndpointSlice[];
-  /** Grows with every change of what the cluster stores; the zone's serial number. */
+  /** Grows with every change of the stored cluster state. It is the zone's serial number. */
   serial(): number;
 }
 
@@ -36,18 +36,18 @@ export type RecordData =
     }
   | { readonly type: 'TXT'; readonly text: string };
 
-/** What a name of a zone that this server is the authority of has. */
+/** The result of a look-up in a zone of this server. */
 export type Found =
   /** The name, and everything below it, does not exist: NXDOMAIN. */
   | { readonly kind: 'absent' }
-  /** The name exists, perhaps only because names below it do. */
+  /** The name exists, perhaps only because names below it exist. */
   | { readonly kind: 'present'; readonly records: readonly RecordData[] };
 
 export const ABSENT: Found = { kind: 'absent' };
 /** A name without records of its own. */
 export const EMPTY: Found = { kind: 'present', records: [] };
 
-/** A name with these records; absent where there are none. */
+/** Returns a name with these records, or an absent name if there are none. */
 export function foundUnlessEmpty(records: readonly RecordData[]): Found {
   return records.length === 0 ? ABSENT : { kind: 'present', records };
 }

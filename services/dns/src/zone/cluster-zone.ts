@@ -1,7 +1,7 @@
 import { ABSENT, type ClusterState, EMPTY, type Found, foundUnlessEmpty } from './cluster-state.ts';
 import { clusterAddress, serviceRecords } from './service-records.ts';
 
-/** The zone of the cluster, Kubernetes' default. */
+/** The cluster's zone, with Kubernetes' default name. */
 export const CLUSTER_DOMAIN = 'cluster.local';
 /** The version of Kubernetes' DNS specification that the zone follows. */
 const SPECIFICATION = '1.1.0';
@@ -17,7 +17,7 @@ export function isClusterName(name: string): boolean {
   return name === CLUSTER_DOMAIN || name.endsWith(`.${CLUSTER_DOMAIN}`);
 }
 
-/** What a name of the cluster's zone has: Kubernetes' DNS specification, and `a-b-c-d.NAMESPACE.pod` of pods that exist. */
+/** Looks up a name of the cluster's zone: Kubernetes' DNS specification, and `a-b-c-d.NAMESPACE.pod` for existing pods. */
 export function lookUpClusterName(state: ClusterState, name: string): Found {
   if (name === CLUSTER_DOMAIN) return { kind: 'present', records: [{ type: 'NS', target: NAME_SERVER }] };
   const labels = name.slice(0, -CLUSTER_DOMAIN.length - 1).split('.');
@@ -60,7 +60,7 @@ function lookUpPod(state: ClusterState, labels: readonly string[]): Found {
   return { kind: 'present', records: [{ type: 'A', address }] };
 }
 
-/** The name in the NS record leads to the Service of the cluster's DNS. */
+/** The name in the NS record has the address of the DNS Service. */
 function lookUpServer(state: ClusterState, labels: readonly string[]): Found {
   if (labels.length === 0) return EMPTY;
   if (labels.length > 1 || labels[0] !== 'ns') return ABSENT;

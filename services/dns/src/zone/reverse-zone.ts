@@ -10,7 +10,7 @@ const OCTETS = 4;
 interface Range {
   readonly first: number;
   readonly last: number;
-  /** The number of octets that name the zone of an address of the range. */
+  /** The number of octets in the zone's name for an address of the range. */
   readonly octets: number;
 }
 
@@ -21,18 +21,19 @@ export interface ReverseName {
 }
 
 /**
- * The names of addresses. This server is the authority of the cluster's own ranges, and knows the endpoints that Services have outside of
- * them; other addresses are for the resolver of the host.
+ *
+ * The names of addresses. This server is the authority of the cluster's own ranges, and knows the endpoints of Services outside of them.
+ * The host's resolver answers for all other addresses.
  */
 export class ReverseZone {
   readonly #ranges: readonly Range[];
 
-  /** `cidrs`: the ranges of Services and of the pods of all hosts. */
+  /** `cidrs`: the Service range and the pod ranges of all hosts. */
   constructor(cidrs: readonly string[]) {
     this.#ranges = cidrs.map(parseRange);
   }
 
-  /** Undefined for a name that is not of the cluster. `name` is in lower case, without a final dot. */
+  /** Returns undefined if the name is not in the cluster. `name` is in lower case, without a final dot. */
   lookUp(state: ClusterState, name: string): ReverseName | undefined {
     if (!name.endsWith(SUFFIX)) return undefined;
     const labels = name.slice(0, -SUFFIX.length).split('.');
@@ -53,7 +54,7 @@ function foundAt(labels: number, records: readonly RecordData[]): Found {
   return labels > OCTETS || records.length === 0 ? ABSENT : { kind: 'present', records };
 }
 
-/** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless one. */
+/** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless Service. */
 function namesOf(state: ClusterState, address: string): readonly RecordData[] {
   const services = state.servicesAt(address).map(({ metadata }) => nameOf(metadata.namespace, metadata.name));
   const endpoints = state.slicesAt(address).flatMap((slice) => {
@@ -71,7 +72,7 @@ function nameOf(namespace: string | undefined, service: string | undefined): str
   return `${service ?? ''}.${namespace ?? ''}.svc.${CLUSTER_DOMAIN}`;
 }
 
-/** Whether every address that these leading octets stand for is in the range, and they name at least its zone. */
+/** Whether all addresses with these leading octets are in the range, and the octets contain at least the zone's octets. */
 function isWithin({ first, last, octets: least }: Range, octets: readonly number[]): boolean {
   if (octets.length < least) return false;
   const size = 256 ** (OCTETS - octets.length);

@@ -9,7 +9,7 @@ import {
   type ServedEndpoint,
 } from './cluster-state.ts';
 
-/** The total weight of the SRV records of one name, shared by its targets as CoreDNS does. */
+/** The total weight of the SRV records of one name. Its targets share it, as in CoreDNS. */
 const TOTAL_WEIGHT = 100;
 
 interface ServedPort {
@@ -17,7 +17,7 @@ interface ServedPort {
   /** In lower case. */
   readonly protocol: string;
   readonly port: number;
-  /** The name that the port is reached at. */
+  /** The name at which the port is reached. */
   readonly target: string;
 }
 
@@ -31,22 +31,24 @@ export function isHeadless({ spec }: Service): boolean {
   return spec?.type !== 'ExternalName' && spec?.clusterIP === 'None';
 }
 
-/** The cluster address of a Service; undefined where it has none. */
+/** Returns the cluster address of a Service, or undefined if it has none. */
 export function clusterAddress({ spec }: Service): string | undefined {
   const address = spec?.clusterIP ?? '';
   return spec?.type === 'ExternalName' || address === '' || address === 'None' ? undefined : address;
 }
 
 /**
- * The records of a name below a Service's: `below` are its labels, the topmost last. Kubernetes' DNS specification 1.1.0, sections 2.3 to
- * 2.5: an address of its own or those of its endpoints, one record for each named port, one name for each endpoint of a headless Service.
+ *
+ * Returns the records of a Service's name or of a name below it. `below` are the labels below the Service's name, the topmost last. As in
+ * Kubernetes' DNS specification 1.1.0, sections 2.3 to 2.5: the Service's own address or the addresses of its endpoints, one record per
+ * named port, and one name per endpoint of a headless Service.
  */
 export function serviceRecords(state: ClusterState, named: NamedService, below: readonly string[]): Found {
   const { service, name } = named;
   if (service.spec?.type === 'ExternalName') return externalName(service, below);
   const slices = isHeadless(service) ? state.slices(...keyOf(service)) : [];
   const endpoints = slices.flatMap((slice) => servedEndpoints(slice).map((endpoint) => ({ slice, endpoint })));
-  // By the specification a headless Service without ready endpoints has no name.
+  // According to the specification, a headless Service without ready endpoints has no name.
   if (isHeadless(service) && endpoints.length === 0) return ABSENT;
   switch (below.length) {
     case 0: {
@@ -73,7 +75,7 @@ export function serviceRecords(state: ClusterState, named: NamedService, below: 
   }
 }
 
-/** `_tcp`, where the Service has a named port of that protocol, or the name of an endpoint. */
+/** Looks up `_tcp`, if the Service has a named port of that protocol, or the name of an endpoint. */
 function belowService(
   label: string,
   { service, name }: NamedService,
@@ -102,7 +104,7 @@ function addressRecords(addresses: readonly string[]): readonly RecordData[] {
   return [...new Set(addresses)].map((address) => ({ type: 'A', address }));
 }
 
-/** The ports at which a Service is reached: its own, or for a headless one those of each endpoint. */
+/** Returns the ports at which a Service is reached: its own ports, or the ports of each endpoint of a headless Service. */
 function portsOf(service: Service, name: string, slices: readonly EndpointSlice[]): readonly ServedPort[] {
   if (!isHeadless(service)) {
     if (clusterAddress(service) === undefined) return [];
@@ -135,20 +137,21 @@ function keyOf({ metadata }: Service): [string, string] {
 }
 
 /**
- * The endpoints of a slice that names lead to: those that are ready. A slice of a Service with `publishNotReadyAddresses` says `ready` of
- * all. Without a condition an endpoint is ready, as the API defines it.
+ *
+ * Returns the endpoints of a slice that names lead to: the ready ones. For a Service with `publishNotReadyAddresses`, the slice marks all
+ * endpoints as `ready`. As the API defines, an endpoint without the condition is ready.
  */
 export function servedEndpoints(slice: EndpointSlice): readonly ServedEndpoint[] {
   if (slice.addressType !== 'IPv4') return [];
   return (slice.endpoints ?? []).flatMap(({ addresses, conditions, hostname }) => {
-    // Consumers use the first address: the others have no meaning.
+    // Consumers use only the first address. The other addresses have no meaning.
     const [address] = addresses;
     if (address === undefined || conditions?.ready === false) return [];
     return [{ address, label: endpointLabel(address, hostname) }];
   });
 }
 
-/** The first label of an endpoint's own name. */
+/** Returns the first label of an endpoint's own name. */
 function endpointLabel(address: string, hostname: string | undefined): string {
   return hostname === undefined || hostname === '' ? address.replaceAll('.', '-') : hostname.toLowerCase();
 }
