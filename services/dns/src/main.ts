@@ -1,5 +1,4 @@
 /**
- *
  * The DNS server of pods. It answers names of Services and pods, and forwards all other names to the host's resolvers.
  *
  * - `zone/`: the records of names, from Services, EndpointSlices and pods. Pure

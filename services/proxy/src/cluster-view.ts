@@ -60,9 +60,7 @@ export class ClusterView {
   readonly #nodes = new Map<string, Node>();
   /** By Node, then by the pod's own key. */
   readonly #pods = new Map<string, Map<string, Pod>>();
-  /**
-   * The Services whose rules refer to the Nodes of pods. The sets of pods per Node are in the table only while there are such Services.
-   */
+  /** The Services whose rules refer to the Nodes of pods. The sets of pods per Node are in the table only while there are such Services. */
   readonly #byOrigin = new Set<string>();
   readonly #flows = new Map<string, FlowTargets>();
   readonly #changedServices = new Set<string>();

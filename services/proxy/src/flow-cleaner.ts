@@ -15,7 +15,6 @@ const DEADLINE_MS = 30_000;
 const PAUSE_MS = 1000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 /**
- *
  * How long, and how often, the cleaner looks again at a Service that has lost a TCP endpoint. A terminating pod has half a minute by
  * default, and may reset connections until its end. The kernel remembers each reset connection for ten seconds.
  */
@@ -25,7 +24,6 @@ const LINGER_EVERY_MS = 2000;
 const LINGER_SHARE = 1 / 20;
 
 /**
- *
  * Makes clients choose a new endpoint after the rules of their Service have changed. It runs beside the changes of rules, so a change
  * never waits for it. Finding and ending flows takes longer the more connections the host has.
  */
@@ -83,7 +81,6 @@ export class FlowCleaner {
   }
 
   /**
-   *
    * The endpoints that are kept with a target lack those that it has got since. This does no harm: only ended TCP connections are
    * forgotten.
    */

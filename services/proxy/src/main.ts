@@ -1,5 +1,4 @@
 /**
- *
  * Makes Services, host ports, addresses of Nodes and NetworkPolicies work for the pods and Nodes of one Docker host. It keeps one table
  * of the kernel's packet filter up to date with them. It runs in the host's network namespace, with the capability NET_ADMIN.
  *

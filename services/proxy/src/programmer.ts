@@ -38,7 +38,6 @@ const STALE_MS = 1000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 
 /**
- *
  * Writes the wanted table into the kernel: first the whole table, then the changes, each in one transaction. After a failure, or a change
  * by another program, it replaces the whole table. Packets are not affected by that.
  */
@@ -135,7 +134,6 @@ export class Programmer {
   }
 
   /**
-   *
    * Returns commands that give the new table's sets the clients of the previous table. So clients with session affinity keep their
    * endpoints.
    */

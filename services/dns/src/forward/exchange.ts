@@ -9,7 +9,6 @@ export interface Upstream {
 }
 
 /**
- *
  * Sends a packet to a server and resolves with the result of `accept` for the first packet that it accepts. Other packets are ignored.
  * Rejects with the signal's reason, or if the server cannot be reached.
  */
@@ -42,7 +41,6 @@ interface Receiver {
 }
 
 /**
- *
  * Opens a socket for each query. Its random port means that a response cannot be guessed. The socket is connected, so packets of other
  * senders do not reach it.
  */

@@ -39,7 +39,6 @@ const ROUNDS = 2;
 /** The maximum number of questions that wait for the host at the same time. Further questions fail at once. */
 const MAX_WAITING = 1000;
 /**
- *
  * The maximum numbers of clients that wait for the host at the same time, in total and per address. Several may wait for the same
  * question.
  */
@@ -52,7 +51,6 @@ interface Fetched {
 }
 
 /**
- *
  * Forwards questions to the host's resolvers and keeps their responses. Equal waiting questions share one forwarded question. If a
  * resolver asks this server in a circle, it waits for itself until its time is up.
  */

@@ -42,7 +42,6 @@ export class HostResolvers {
   }
 
   /**
-   *
    * Reads the files until the signal is aborted. Ends by itself if the host's file was replaced by another one. A mount shows the old
    * file forever, and only a restart of the container mounts the new one.
    */
@@ -94,7 +93,6 @@ export function nameServers(text: string): readonly string[] {
 }
 
 /**
- *
  * Returns the servers to forward to: the host's servers, without its own loopback, which a container cannot reach, and without this
  * cluster's DNS, which would be asked in a circle. If none is left, returns the container's servers. The engine's server is one of them,
  * and it forwards to the host's servers.

@@ -25,7 +25,6 @@ const PORTS = [
 ];
 
 /**
- *
  * The slice of the cluster's DNS lists every serving server. Each server adds itself, removes itself before it stops, and removes other
  * servers that do not answer. The last address stays, because an address that may answer again is better than none.
  */

@@ -20,7 +20,6 @@ export interface PublishedServersOptions {
 }
 
 /**
- *
  * The time from the start of one look to the start of the next. A dead server is removed within 1.6 s: a look may just have begun, and
  * three looks have to stay without an answer. The C libraries ask again after 2.5 s from the same port, and then reach another server.
  */
@@ -30,14 +29,12 @@ const PROBE_MS = 350;
 const SILENT_AFTER = 3;
 const WRITE_MS = 3000;
 /**
- *
  * A server continues to answer for this time after its removal. Meanwhile the proxies learn of the change, and the clients get other
  * servers.
  */
 const LEAVING_MS = 1500;
 
 /**
- *
  * Keeps the endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing changes, it writes
  * nothing. Servers ask each other, not the API server.
  */

@@ -25,7 +25,6 @@ const MAX_BYTES = 2 ** 25;
 const RECORD_BYTES = 200;
 
 /**
- *
  * Keeps encoded responses by the question's packet without its id. If a name is asked again, it costs one map look-up and a copy. All
  * responses are dropped when the cluster's state has changed. The oldest ones are dropped if there are too many responses or bytes.
  */

@@ -50,7 +50,6 @@ export interface ResponderOptions {
 /** Totals since the start. */
 export interface ResponderTotals {
   /**
-   *
    * The number of packets by source: kept responses, the zone, the host's resolver, refused queries, and ignored packets, which get no
    * response.
    */
@@ -127,7 +126,6 @@ function refusalOf({
 }
 
 /**
- *
  * Gives the addresses of an answer in several orders, because many clients use the first one. The first order starts at a random address.
  */
 function rotationOf(query: Query, content: ResponseContent, transport: Transport, random: Random): Rotation {

@@ -14,10 +14,7 @@ const IDLE_MS = 10_000;
 const CONNECTIONS = { max: 1024, maxOfAddress: 64 };
 /** The maximum number of questions of one connection that are answered at the same time. More are read when these are answered. */
 const MAX_WAITING = 64;
-/**
- *
- * The maximum number of unsent answer bytes of one connection. At this limit no more questions are read.
- */
+/** The maximum number of unsent answer bytes of one connection. At this limit no more questions are read. */
 const MAX_UNSENT_BYTES = 2 ** 17;
 const LENGTH_BYTES = 2;
 

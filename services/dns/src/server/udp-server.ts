@@ -45,10 +45,7 @@ export function udpServer(options: ListenOptions): GroupMember {
   };
 }
 
-/**
- *
- * Every destination of a response is already an address. By default Node.js looks up each one, which takes a fifth of a packet's time.
- */
+/** Every destination of a response is already an address. By default Node.js looks up each one, which takes a fifth of a packet's time. */
 const sameAddress: NonNullable<SocketOptions['lookup']> = (address, _, callback) => callback(null, address, 4);
 
 function answer(

@@ -8,7 +8,6 @@ export interface Query {
   /** The end of the question in the packet. */
   readonly questionEnd: number;
   /**
-   *
    * In lower case, without the final dot. The root is empty. Undefined if a label has a dot or a byte that is not ASCII: such a name is
    * not ours.
    */

@@ -55,7 +55,6 @@ export function sizeLimit({ edns }: Query, transport: Transport): number {
 }
 
 /**
- *
  * Encodes a response. Answers that do not fit are omitted, and the packet is marked as truncated. The client then asks again over TCP
  * (RFC 2181, section 9).
  */

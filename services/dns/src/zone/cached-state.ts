@@ -19,10 +19,7 @@ import { clusterAddress, servedEndpoints } from './service-records.ts';
 /** The resources that the zone is built from. */
 export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];
 
-/**
- *
- * The cluster in the caches, with indexes by address. If the API server cannot be reached, it keeps the last known state.
- */
+/** The cluster in the caches, with indexes by address. If the API server cannot be reached, it keeps the last known state. */
 export class CachedState implements ClusterState {
   readonly #cache: Cache;
   readonly #services = new AddressIndex();

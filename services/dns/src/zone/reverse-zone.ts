@@ -21,7 +21,6 @@ export interface ReverseName {
 }
 
 /**
- *
  * The names of addresses. This server is the authority of the cluster's own ranges, and knows the endpoints of Services outside of them.
  * The host's resolver answers for all other addresses.
  */

@@ -38,7 +38,6 @@ export function clusterAddress({ spec }: Service): string | undefined {
 }
 
 /**
- *
  * Returns the records of a Service's name or of a name below it. `below` are the labels below the Service's name, the topmost last. As in
  * Kubernetes' DNS specification 1.1.0, sections 2.3 to 2.5: the Service's own address or the addresses of its endpoints, one record per
  * named port, and one name per endpoint of a headless Service.
@@ -137,7 +136,6 @@ function keyOf({ metadata }: Service): [string, string] {
 }
 
 /**
- *
  * Returns the endpoints of a slice that names lead to: the ready ones. For a Service with `publishNotReadyAddresses`, the slice marks all
  * endpoints as `ready`. As the API defines, an endpoint without the condition is ready.
  */

@@ -80,7 +80,6 @@ async function ensureAddresses(
 const POD_PORT = /^\d+: (gp[0-9a-f]{8})[@:]/;
 
 /**
- *
  * Removes the pods' ports from a bridge that will be removed. A port disappears with its pod's network namespace. The namespace outlives
  * the pod's processes while their connections still wait for answers. Without this the host would keep the port for minutes.
  */

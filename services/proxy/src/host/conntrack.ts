@@ -8,7 +8,6 @@ const SELECTIONS: Readonly<Record<FlowProtocol, readonly string[]>> = {
 };
 
 /**
- *
  * Makes the clients of Services whose connections no endpoint answers choose a new endpoint. Returns the number of these connections.
  * Runs one program per Service address and dead endpoint, regardless of the number of clients, because each run reads all connections of
  * the host.

@@ -27,7 +27,6 @@ const FROM_CLUSTERS = ['gtp-+', 'gtv-+'] as const;
 const TRANSLATED = '-m conntrack --ctstate DNAT --ctdir';
 
 /**
- *
  * The rules of our chain. They accept packets that were translated to a pod's address, and the replies. Docker drops packets from outside
  * for a container whose port is not published, and packets between its networks. The rules leave packets from another cluster's pods to
  * Docker, which drops them, because a Service there may have endpoints here.
@@ -91,9 +90,7 @@ type RemovalOptions = Pick<DockerUserOptions, 'clusterId' | 'podBridge' | 'podCi
   readonly tunnelDevice: string;
 };
 
-/**
- * Removes our chain, and the rule that accepts packets of other hosts before the engine's rules. If they are missing, that is no error.
- */
+/** Removes our chain, and the rule that accepts packets of other hosts before the engine's rules. If they are missing, that is no error. */
 export async function removeDockerUser(options: RemovalOptions, signal: AbortSignal): Promise<void> {
   const iptables = await engineBackend(signal);
   const chain = dockerUserChain(options.clusterId);
@@ -140,7 +137,6 @@ async function areThere(
 }
 
 /**
- *
  * The iptables in whose tables the engine writes its rules, or undefined if it writes none. The legacy form comes last, because asking it
  * creates its tables.
  */
@@ -162,7 +158,6 @@ interface DirectAccessOptions {
 }
 
 /**
- *
  * Accepts packets from the tunnel before newer engines drop them. Before all other rules, these engines drop packets for a connected
  * container that do not come from the container's own bridge. Pods of other hosts would then not reach API servers, DNS servers and
  * agents. If the engine has no such rule, nothing is written.

@@ -6,7 +6,6 @@ const PORT = /^(\d+): ([^@:\s]+)[@:].*? master (\S+)/;
 const GONE = /^Deleted (\d+): /;
 
 /**
- *
  * Finds the ports of a bridge that appear for the first time in a line of `ip -o link` or `ip -o monitor link`. Each port must be set
  * only once, because `ip monitor` reports the setting as a change too.
  */
@@ -30,7 +29,6 @@ export class BridgePorts {
 }
 
 /**
- *
  * Lets every port of the pods' bridge send packets back to the port that they came from. A pod that reaches itself through a Service
  * needs this. Follows the kernel's reports of new ports until the signal is aborted. Rejects with the first failure, after the followed
  * program has ended.

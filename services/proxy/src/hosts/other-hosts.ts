@@ -27,7 +27,6 @@ interface OtherHostsParts {
 }
 
 /**
- *
  * Returns what a host reaches, and the range that contains all pod addresses. For a host that reaches no other hosts, this is its own
  * range. The rest of the cluster's range may then be another network that has addresses of Services.
  */
@@ -64,7 +63,6 @@ export function otherHosts(settings: OtherHostsSettings): OtherHostsParts | unde
 const INNER_SOURCE = `@th,${(8 + 8 + 14 + 12) * 8},32`;
 
 /**
- *
  * The table's part for other hosts. For each host's address it accepts only tunnel packets whose source is in the host's own range. So a
  * host cannot send packets as a pod of another host, an API server or a DNS server.
  */

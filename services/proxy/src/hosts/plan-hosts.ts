@@ -56,7 +56,6 @@ interface HostReport {
 }
 
 /**
- *
  * Returns the other hosts, from their Nodes. The Nodes of one engine are one host, with one range and one address. If two engines, or two
  * Nodes of one engine, contradict each other, the oldest Node counts. An agent writes the address itself, so a hostile agent gets neither
  * the range nor the address of a host with an older Node. A Node without a range or an address belongs to a host that cannot be reached

@@ -40,10 +40,7 @@ export const NOTHING: ObservedTunnel = { link: undefined, routes: [], neighbours
 /** The metric of our routes. The same route of another program, without a metric, stays and takes precedence. */
 const METRIC = 4789;
 
-/**
- *
- * Returns the changes after which the host has the tunnel with exactly the wanted routes, neighbours and forwarding entries.
- */
+/** Returns the changes after which the host has the tunnel with exactly the wanted routes, neighbours and forwarding entries. */
 export function planTunnel(observed: ObservedTunnel, wanted: WantedTunnel): TunnelChange {
   const { tunnel, mtu, routes } = wanted;
   const { device } = tunnel;

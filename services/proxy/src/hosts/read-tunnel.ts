@@ -11,7 +11,6 @@ export interface TunnelListings {
 }
 
 /**
- *
  * Reads the kernel's state of the tunnel. `device` is the tunnel's device. An unexpected entry counts as missing, so it is written again.
  */
 export function readTunnel(device: string, listings: TunnelListings): ObservedTunnel {

@@ -75,7 +75,6 @@ export class TunnelKeeper {
   }
 
   /**
-   *
    * Follows the kernel's reports until the signal is aborted, and looks again after each change of the tunnel or of the host's address. A
    * host without a tunnel starts no program for this. Rejects if it cannot follow the reports any more.
    */

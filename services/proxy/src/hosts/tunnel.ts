@@ -34,7 +34,6 @@ export function tunnelOf({ clusterId, podBridge, podRange, hostAddress }: Tunnel
 }
 
 /**
- *
  * Returns the tunnel's name for the cluster with this pod bridge: `gtv-` instead of `gtp-`. An interface name has at most 15 characters.
  */
 export function tunnelDevice(podBridge: string): string {

@@ -15,7 +15,6 @@ export interface Nft {
 }
 
 /**
- *
  * Runs nft under a name of our own. With each change the kernel reports the name of the program that made it. So we recognize changes by
  * other programs. The name is a link in `folder`. It has at most 15 characters, because the kernel keeps no more.
  */
@@ -63,10 +62,7 @@ export class ChangeWatch {
     this.#isTouched = false;
   }
 
-  /**
-   *
-   * Matches `add rule ip TABLE ...` and `delete table ip TABLE`. Packets change sets with dynamic elements without a new generation.
-   */
+  /** Matches `add rule ip TABLE ...` and `delete table ip TABLE`. Packets change sets with dynamic elements without a new generation. */
   #names(line: string): boolean {
     const at = line.indexOf(this.#mark);
     if (at < 0 || at > 'delete element'.length) return false;

@@ -1,7 +1,6 @@
 import type { LabelSelector } from '@gantry/objects';
 
 /**
- *
  * The amounts of the packet filter and of the proxy's time that policies use. The authors of a namespace decide about them, and the rules
  * of all others wait. So there are bounds for one policy and for all policies of a namespace. What exceeds the bounds stays closed, in
  * that namespace only.

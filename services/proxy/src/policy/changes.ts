@@ -67,7 +67,6 @@ export class Changes {
   }
 
   /**
-   *
    * A pod cannot have the address of a control plane container, whatever an agent reports. Isolating that address would close the API or
    * the DNS.
    */
@@ -85,10 +84,7 @@ export function takeAll<K, V>(map: Map<K, V>): readonly (readonly [K, V])[] {
   return entries;
 }
 
-/**
- *
- * The DNS servers are not pods here. They count as the DNS pods of other Kubernetes clusters, which policies select by this label.
- */
+/** The DNS servers are not pods here. They count as the DNS pods of other Kubernetes clusters, which policies select by this label. */
 const DNS_NAMESPACE = 'kube-system';
 const DNS_SERVICE = 'kube-dns';
 const DNS_LABELS = { 'k8s-app': 'kube-dns' };
@@ -99,7 +95,6 @@ class DnsMembers {
   #keys: readonly string[] = [];
 
   /**
-   *
    * Takes a slice, or undefined if it is gone. Returns the members whose state may have changed, with undefined for a member that is
    * gone.
    */

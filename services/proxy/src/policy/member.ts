@@ -23,7 +23,6 @@ export interface MemberPort extends NamedPort {
 export const MAX_NAMED_PORTS = 100;
 
 /**
- *
  * Returns undefined for pods without an address of their own: they have none yet, have ended, or use their Node's network. The phase
  * alone does not end a pod: if an init container has failed, the pod has the phase `Failed` while its sidecars still run.
  */

@@ -13,7 +13,6 @@ export interface Replacement {
 }
 
 /**
- *
  * The policies of one namespace, within the bounds for all of them. If there is no room for a policy, `closedPolicy` applies in addition
  * to the others. So no pod is open that the policy would isolate.
  */
@@ -55,10 +54,7 @@ export class NamespacePolicies {
     return this.#objects.get(key);
   }
 
-  /**
-   *
-   * Takes a policy, or undefined if it is gone. Returns the replacements of the policies in use, in the order in which to apply them.
-   */
+  /** Takes a policy, or undefined if it is gone. Returns the replacements of the policies in use, in the order in which to apply them. */
   set(key: string, object: NetworkPolicy | undefined): readonly Replacement[] {
     const before = this.#inUse.get(key)?.policy;
     const others = minus(this.#amounts, before?.amounts ?? NOTHING);

@@ -9,7 +9,6 @@ import {
 import type { HostReach } from '../rules/topology.ts';
 
 /**
- *
  * The addresses from which the Nodes' agents reach pods, and the ranges in which the Nodes' pods can be, from the Node objects. The Node
  * address in a pod's status does not count: the pod's agent wrote it, and policies leave the traffic between a Node and its pods open.
  * The agent also reports its Node's own address. So this address counts only if it lies outside the addresses of pods.
@@ -45,7 +44,6 @@ export class NodeAddresses {
   }
 
   /**
-   *
    * Whether a pod of the Node can have the address. For a Node without a range, and on a host that reaches no other hosts, any address is
    * possible.
    */

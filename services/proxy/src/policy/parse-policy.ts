@@ -68,7 +68,6 @@ const ALL_PORTS: Range = { first: 0, last: 65_535 };
 const PORT_NAME = /^[a-z0-9-]{1,15}$/;
 
 /**
- *
  * Reads a policy. `left` is what its namespace may still use. Returns undefined if the policy itself exceeds the bounds. Then nothing
  * evaluates which pods it isolates, and `closedPolicy` applies instead.
  */

@@ -10,7 +10,6 @@ type Labels = Readonly<Record<string, string>>;
 export type Work<T = void> = Generator<number, T>;
 
 /**
- *
  * The pods that rules select as peers. A pod's groups are found by its namespace, so the number of other groups does not matter. Work
  * that may take long is a generator that yields after each comparison of a pod with a group. Other work may run in between.
  */
@@ -27,7 +26,6 @@ export class PeerGroups {
   readonly #onChange: (subject: Subject) => void;
 
   /**
-   *
    * `onChange` is called for each pod whose membership changes. `maxMembers` bounds the members of all groups of one namespace's
    * policies. Pods beyond it do not become members, so they are not allowed.
    */

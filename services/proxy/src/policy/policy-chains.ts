@@ -11,7 +11,6 @@ export type PeersSet = `peers/${string}`;
 export type NamedPortSet = `named-ports/${string}`;
 
 /**
- *
  * Matches keys that can be part of a chain's name unchanged. A name in the packet filter has at most 255 characters, a policy's name up
  * to 253.
  */
@@ -32,10 +31,7 @@ export function allowChain({ key }: Pick<Policy, 'key'>, direction: Direction): 
   return `${direction}-allowed/${PLAIN_KEY.test(key) ? key : digestOf(key)}`;
 }
 
-/**
- *
- * The maximum number of policies that allow a pod traffic. Each pod can have its own chain, with a rule for each policy.
- */
+/** The maximum number of policies that allow a pod traffic. Each pod can have its own chain, with a rule for each policy. */
 export const MAX_ALLOWING = 200;
 
 /** The chain that isolates pods. */
@@ -79,10 +75,7 @@ export function planPolicy(policy: Policy): Fragment {
   return { elements: [], chains, sets: new Map() };
 }
 
-/**
- *
- * Writes the rule in nftables' language. If both the peers and the ports need several matches, the ports get their own chain.
- */
+/** Writes the rule in nftables' language. If both the peers and the ports need several matches, the ports get their own chain. */
 function writeRule(
   { peers, ports }: PolicyRule,
   direction: Direction,

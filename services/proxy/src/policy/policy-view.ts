@@ -27,10 +27,7 @@ import { NO_POLICIES, planIsolation, planSubject, SharedSelections, type Subject
 /** The resources in the proxy's caches that policies need. */
 export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, NODES, PODS, ENDPOINT_SLICES];
 
-/**
- *
- * How long a turn of the event loop may take in milliseconds, and how many terms are compared between two looks at the clock.
- */
+/** How long a turn of the event loop may take in milliseconds, and how many terms are compared between two looks at the clock. */
 const TURN_MS = 20;
 const STEPS = 200;
 /** Reading one entry of a policy takes about as long as this number of label comparisons. */
@@ -57,7 +54,6 @@ export interface PolicyReports {
 }
 
 /**
- *
  * Keeps the rule book up to date with NetworkPolicies, pods and namespaces. `take` only notes changes; `synchronize` processes them. A
  * changed pod is compared with the policies and peers that may concern its namespace. A changed policy is compared with the pods of its
  * namespace.
@@ -106,7 +102,6 @@ export class PolicyView {
   }
 
   /**
-   *
    * Brings the rule book up to date. Lets other work of the process run in between. Returns false if policies of some namespaces wait for
    * the next call.
    */
@@ -134,7 +129,6 @@ export class PolicyView {
   }
 
   /**
-   *
    * Runs rounds until all policies that were known at the call are processed, whatever changes meanwhile. Rules that were written earlier
    * would open pods that these policies isolate. Returns false in the same case as `synchronize`.
    */
@@ -147,7 +141,6 @@ export class PolicyView {
   }
 
   /**
-   *
    * Namespaces and policies that change meanwhile wait for the next call. So do the policies of a namespace that has used its share. So a
    * tenant's changes delay the isolation of new pods and the rules of Services by at most one share and one policy. Pods that change
    * meanwhile are processed once more.
@@ -352,10 +345,7 @@ class AddressHolders {
 
 const NO_SUBJECTS: ReadonlySet<Subject> = new Set();
 
-/**
- *
- * The number of terms that one namespace's changed policies may use before other namespaces and the rest of the table get their turn.
- */
+/** The number of terms that one namespace's changed policies may use before other namespaces and the rest of the table get their turn. */
 const ROUND_TERMS = 1_000_000;
 
 /** The share of each namespace in one round of work. */

@@ -43,7 +43,6 @@ export interface UsedGroup extends PeerGroup {
 }
 
 /**
- *
  * The results that many pods share during one round of changes, so that they are computed once: selections with one policy more or less,
  * and the chains of a selection.
  */
@@ -114,7 +113,6 @@ interface PodPlaces {
 }
 
 /**
- *
  * Returns the table's part for one pod: its elements in the sets of peers and named ports, and the isolation of its address. If the pod's
  * agent reports an address of another host, the pod is no peer at that address.
  */
@@ -137,7 +135,6 @@ export function planSubject(
 type PeerSurroundings = Pick<SubjectSurroundings, 'namedPorts'> & { readonly nodes: PodPlaces };
 
 /**
- *
  * Returns the isolation of an address. It is the same for all pods that report the address. If several pods report it, none gets more
  * open than it would be alone: if their chains differ, the address is closed, and a Node reaches it only if all of the pods are bound to
  * that Node. Pods of other hosts do not count.
@@ -150,7 +147,6 @@ export function planIsolation(
   if (!isWithin(podRange, address)) return EMPTY;
   const reported = [...subjects];
   const own = reported.filter(({ member }) => nodes.canHave(member.node, address));
-  //
   // If no pod is of this host by its Node's range, the range is from before the host's range was changed. The pods stay isolated.
   const holders = own.length > 0 ? own : reported;
   const elements: Element[] = [];

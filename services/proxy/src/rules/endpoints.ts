@@ -15,7 +15,6 @@ export interface RoutedEndpoint {
 const PROTOCOLS: Readonly<Record<Protocol, string>> = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' };
 
 /**
- *
  * Returns the endpoints of a port from all slices, ordered by address. If an address is listed twice, the entry that is not terminating
  * counts, because a pod's address may be given to another pod before the first pod is gone.
  */
@@ -71,7 +70,6 @@ interface Origin {
 export const HOST: Origin = { node: '', zone: '' };
 
 /**
- *
  * Returns the endpoints for the policy Cluster: the ready ones, narrowed by their hints for the origin. If none is ready, returns those
  * that terminate but still serve.
  */
@@ -85,10 +83,7 @@ export function clusterEndpoints(endpoints: readonly RoutedEndpoint[], origin: O
   );
 }
 
-/**
- *
- * Returns the endpoints for the policy Local on any of the nodes: the ready ones, or else those that terminate but still serve.
- */
+/** Returns the endpoints for the policy Local on any of the nodes: the ready ones, or else those that terminate but still serve. */
 export function localEndpoints(
   endpoints: readonly RoutedEndpoint[],
   isLocal: (node: string) => boolean,

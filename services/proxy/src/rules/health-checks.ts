@@ -14,10 +14,7 @@ export interface HealthCheck {
   readonly onNodes: Readonly<Record<string, number>>;
 }
 
-/**
- *
- * Returns the health check of a Service, or undefined if its external policy is not Local. Any host can serve such a Service.
- */
+/** Returns the health check of a Service, or undefined if its external policy is not Local. Any host can serve such a Service. */
 export function planHealthCheck(
   service: Service,
   slices: readonly EndpointSlice[],

@@ -3,7 +3,6 @@ import { EMPTY, type Fragment } from './fragment.ts';
 import type { LocalNode } from './topology.ts';
 
 /**
- *
  * Returns the host's own addresses in a pod network: those of its Nodes and of load balancers. It is one range, because both parts are
  * adjacent.
  */
@@ -33,10 +32,7 @@ export function planLoadBalancerAddresses(addresses: readonly string[]): Fragmen
   return { elements, chains: new Map(), sets: new Map() };
 }
 
-/**
- *
- * Returns the changes of an interface as lines for `ip -batch`. `listing` is the output of `ip -o -4 address show dev INTERFACE`.
- */
+/** Returns the changes of an interface as lines for `ip -batch`. `listing` is the output of `ip -o -4 address show dev INTERFACE`. */
 export function planAddresses(listing: string, { device, wanted, range }: AddressPlan): readonly string[] {
   const present = new Set<string>();
   for (const line of listing.split('\n')) {

@@ -17,7 +17,6 @@ interface ForwardedPort {
 }
 
 /**
- *
  * Plans the rules for the host ports of one pod. A port without `hostIP` applies to its Node's address and to all other addresses of the
  * host. The Nodes of a host share these other addresses. The rule book gives a contested port to the owner that sorts first.
  */
@@ -51,7 +50,6 @@ export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroun
 }
 
 /**
- *
  * Owners of host ports sort by the age of their pods. If two pods of different Nodes want the same port of the host, the older pod keeps
  * it.
  */

@@ -6,14 +6,10 @@ import { type RoutedPort, routedPorts } from './service-port.ts';
 import { CLIENTS } from './stale-flows.ts';
 import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
-/**
- *
- * The mark of packets that came for a NodePort or an external address. Postrouting masquerades these packets if they leave this host.
- */
+/** The mark of packets that came for a NodePort or an external address. Postrouting masquerades these packets if they leave this host. */
 export const FROM_OUTSIDE_MARK = '0x20000';
 
 /**
- *
  * With more external addresses than this, the endpoints are listed only once, in a chain, because an author of Services may use many of
  * both.
  */
@@ -121,7 +117,6 @@ class PortPlan {
   }
 
   /**
-   *
    * Adds the endpoints to the map of all Services, under the Service's address and a number. All ports with the same number of endpoints
    * share the chain that draws the number. So ten thousand Services need no chains of their own, which load slowly.
    */
@@ -157,7 +152,6 @@ class PortPlan {
   }
 
   /**
-   *
    * Returns the Service's addresses outside of the cluster. Every author of a Service may set external addresses. So the addresses of the
    * cluster itself, on the control network, among the pods or of other Services stay with their owners.
    */
@@ -175,7 +169,6 @@ class PortPlan {
   #checkSources(): void {
     const { id, protocol, port, sourceRanges, loadBalancerAddresses } = this.#port;
     if (sourceRanges.length === 0 || loadBalancerAddresses.length === 0) return;
-    //
     // A node whose own address is allowed may also reach the load balancer from the load balancer's address, if the node has that
     // address.
     const isNodeAllowed = sourceRanges.some((text) => {
@@ -220,7 +213,6 @@ class PortPlan {
   }
 
   /**
-   *
    * The chain for packets to NodePorts and external addresses. Under the policy Local, pods that address another Node get its endpoints.
    * Other pods and the host get all endpoints, as if they came from outside and addressed any Node. All other clients get the endpoints
    * on this host.

@@ -12,7 +12,6 @@ import type { Element, Fragment } from './fragment.ts';
 import { type HostReach, type LocalNode, nodePart } from './topology.ts';
 
 /**
- *
  * Returns the Nodes of this host by name: those whose InternalIP is among the addresses of its pods. A Node's agent reports the address.
  * If there are other hosts, a Node of another host has another range, so it gets no address of this host.
  */
@@ -38,7 +37,6 @@ function isElsewhere(podCidr: string, { first, last }: AddressRange): boolean {
 }
 
 /**
- *
  * Plans the addresses at which NodePorts answer in addition to the host's own addresses, and the agents that answer at their port 10250.
  */
 export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr: string): Fragment {

@@ -12,7 +12,6 @@ export interface TableChange {
 }
 
 /**
- *
  * The wanted table as fragments by owner, and the parts that the kernel does not have yet. Two owners may claim the same element, for
  * example two Services with the same external address and port. Then the owner whose name sorts first has it.
  */

@@ -34,7 +34,6 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
 const AFFINITY_SECONDS = 10_800;
 
 /**
- *
  * Returns the ports that packets are sent to. Headless Services, ExternalName Services and Services without an IPv4 ClusterIP have none.
  */
 export function routedPorts(service: Service): readonly RoutedPort[] {

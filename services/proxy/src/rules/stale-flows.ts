@@ -3,10 +3,7 @@ import { endpointsOf } from './endpoints.ts';
 import { routedPorts } from './service-port.ts';
 import type { Topology } from './topology.ts';
 
-/**
- *
- * The addresses that may answer, by `<protocol> <address>:<port>` for a Service's address, and by `<protocol> :<port>` for a NodePort.
- */
+/** The addresses that may answer, by `<protocol> <address>:<port>` for a Service's address, and by `<protocol> :<port>` for a NodePort. */
 export type FlowTargets = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The protocols whose connections can outlive their endpoint in the kernel. */
@@ -40,7 +37,6 @@ export function flowTargets(service: Service, slices: readonly EndpointSlice[], 
 }
 
 /**
- *
  * Returns the targets whose clients may have stale flows. For UDP these are all changed targets, because a flow may have begun before
  * there was an endpoint. For TCP these are the targets that have lost an endpoint.
  */
@@ -54,7 +50,6 @@ export function changedTargets(before: FlowTargets = new Map(), after: FlowTarge
 }
 
 /**
- *
  * Finds the flows of Services' clients in conntrack's listing that no endpoint of the Service answers. Either the endpoint is gone, or
  * the flow began before the Service had an endpoint. UDP flows have no end: a client that keeps sending would stay with the dead
  * endpoint. The kernel remembers a TCP connection for ten seconds after its server has reset it. A new connection from the same client

@@ -48,10 +48,7 @@ export interface TunnelRules {
   readonly gateway: string;
 }
 
-/**
- *
- * Positions in a VXLAN packet, in bits from the start of the UDP header: the number of the network, and the type of the inner packet.
- */
+/** Positions in a VXLAN packet, in bits from the start of the UDP header: the number of the network, and the type of the inner packet. */
 const VXLAN = { number: '@th,96,24', innerType: '@th,224,16' } as const;
 const IPV4_TYPE = '0x0800';
 /** The port that IANA has assigned to VXLAN. */
@@ -59,14 +56,10 @@ export const VXLAN_PORT = 4789;
 
 /** The ports that the host offers to itself and to other hosts: the engine's API and its cluster mode. */
 const ENGINE_PORTS = '{ 2375, 2376, 2377, 7946 }';
-/**
- *
- * The ports of networks between hosts. A pod's packet to them would appear in such a network as a packet from another host.
- */
+/** The ports of networks between hosts. A pod's packet to them would appear in such a network as a packet from another host. */
 const TUNNEL_PORTS = '{ 4789, 7946, 8472 }';
 
 /**
- *
  * NetworkPolicies apply to new connections, except between a pod and itself or its Node. At that point destinations are already
  * translated, and sources are not. Packets that the host itself sends are never forwarded. Packets that an egress policy accepts are
  * still checked by the ingress policies.
@@ -74,7 +67,6 @@ const TUNNEL_PORTS = '{ 4789, 7946, 8472 }';
 const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @always-open accept';
 
 /**
- *
  * The table without the parts of Services, pods and policies. Its hooks run just before Docker's. Docker's filter may still drop packets
  * that ours has passed, and ours never accepts a packet that Docker's would drop.
  *

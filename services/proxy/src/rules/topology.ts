@@ -11,7 +11,6 @@ export interface LocalNode {
 }
 
 /**
- *
  * Which pods a host reaches. A host that reaches no other hosts does not check its pods by the ranges of Nodes: if the host's range was
  * changed, the Node object keeps its old range.
  */

@@ -13,7 +13,6 @@ export function formatReplacement(table: string, skeleton: string, change: Table
 }
 
 /**
- *
  * Writes a change as nft commands. A removed chain loses its rules here, and `formatDeletions` deletes it later: kernels before 6.2 treat
  * a chain as used for a moment after the last element that leads to it is deleted.
  */
