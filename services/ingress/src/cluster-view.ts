@@ -20,21 +20,21 @@ import { targetsOf } from './rules/endpoints.ts';
 import type { HostOwners } from './rules/hosts.ts';
 import { type IngressPlan, planIngresses } from './rules/plan.ts';
 
-/** What the caches hold. */
+/** The resources in the caches. */
 export const WATCHED_RESOURCES = [INGRESSES, INGRESS_CLASSES, SERVICES, ENDPOINT_SLICES];
 
 export interface ClusterViewOptions {
   readonly cache: Cache;
   readonly secretOf: (namespace: string, name: string) => SecretContent;
-  /** Of hosts, as an earlier process knew them. */
+  /** The owners of hosts that an earlier process knew. */
   readonly owners: HostOwners;
   /** Whether an endpoint may have the address. */
   readonly mayServe: (address: string) => boolean;
 }
 
 /**
- * What HAProxy is to do by what the caches show. Changes are only noted by `take`; `update` plans once for all of them: routes where an
- * Ingress, a class, a Secret or a Service that one names has changed, and the endpoints of the Services that have changed.
+ * The wanted state of HAProxy, from the caches. `take` only notes changes. `update` plans once for all of them. It plans the routes again
+ * if an Ingress, a class, a Secret or a Service of an Ingress has changed, and the endpoints of changed Services.
  */
 export class ClusterView {
   readonly #options: ClusterViewOptions;
@@ -58,17 +58,19 @@ export class ClusterView {
     return this.#plan;
   }
 
-  /** Why something of the last state is not served. */
+  /** Why parts of the last state are not served. */
   get refusals(): Report['refusals'] {
     return this.#refusals;
   }
 
-  /** Whether a backend waits for a slot: `update` has to be called again. */
+  /** Whether a backend waits for a slot. If so, `update` has to be called again. */
   get isWaiting(): boolean {
     return this.#slots.isShort;
   }
 
-  /** Takes what the caches report, in order. Bound, so that it can be passed as a listener. Returns whether there is something to do. */
+  /**
+   * Takes the events of the caches, in order. Bound, so that it can be passed as a listener. Returns whether there is something to do.
+   */
   take(event: InformerEvent): boolean {
     if (event.kind !== 'changed') return false;
     let isConcerned = false;
@@ -78,17 +80,17 @@ export class ClusterView {
     return isConcerned;
   }
 
-  /** A Secret has changed. */
+  /** Notes that a Secret has changed. */
   takeSecret(): void {
     this.#areRoutesChanged = true;
   }
 
-  /** HAProxy has a new worker, which knows no earlier backends. */
+  /** Notes that HAProxy has a new worker, which knows no earlier backends. */
   renewed(): void {
     this.#slots.renewed();
   }
 
-  /** The state by all that was taken. The same object where nothing has changed. `now` is monotonic. */
+  /** Returns the state after all taken changes. It is the same object if nothing has changed. `now` is monotonic. */
   update(now: Instant): ProxyState {
     if (this.#areRoutesChanged || this.#state === undefined || this.#slots.isShort) return this.#updateRoutes(now);
     if (this.#changedServices.size === 0) return this.#state;
@@ -171,7 +173,7 @@ export class ClusterView {
     this.#servers.set(backendId(backend), new Map(servers.map((server) => [serverName(server), server])));
   }
 
-  /** The servers of each slot, as many as its namespace may have. */
+  /** Returns the servers of each slot, up to the limit of its namespace. */
   #serversBySlot(slots: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlyMap<string, Server>> {
     this.#refusals = [...(this.#plan?.refusals ?? [])];
     const mostOf = serverLimits(this.#backends, this.#servers);
@@ -204,7 +206,7 @@ function slotOf(backend: Backend | undefined, slots: ReadonlyMap<string, string>
   return backend === undefined || slot === undefined ? UNAVAILABLE : routeValue(slot, backend.namespace);
 }
 
-/** How many servers each backend of a namespace may have. */
+/** Returns how many servers each backend of a namespace may have. */
 function serverLimits(
   backends: ReadonlyMap<string, Backend>,
   servers: ReadonlyMap<string, ReadonlyMap<string, Server>>,
@@ -225,7 +227,9 @@ function serviceOf(slice: EndpointSlice | undefined): string | undefined {
   return name === undefined ? undefined : `${slice?.metadata.namespace ?? ''}/${name}`;
 }
 
-/** Whether an Ingress may be served otherwise: not where its status alone has changed, as this service does. */
+/**
+ * Whether the serving of an Ingress may change. It does not change if only its status has changed; this service writes the status itself.
+ */
 function isRouteChange(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
   if (object === undefined || old === undefined) return true;
   const rank = ({ metadata }: KubeObject) => [metadata.uid, metadata.generation, metadata.annotations];

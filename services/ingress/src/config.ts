@@ -5,17 +5,17 @@ export interface IngressConfig {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
   readonly tlsDir: string;
-  /** No endpoint there is served. */
+  /** Endpoints in this range are not served. */
   readonly controlCidr: string;
-  /** Where clients reach it: the published address, and its ports for HTTP and HTTPS. */
+  /** The address at which clients reach the proxy, and its ports for HTTP and HTTPS. */
   readonly address: string;
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Whether the class `gantry` is created where it is missing, as the default class. */
+  /** Whether the class `gantry` is created as the default class if it is missing. */
   readonly ingressClass: 'create' | 'none';
-  /** For the files and sockets of HAProxy; in memory, since keys are among them. */
+  /** The folder for HAProxy's files and sockets. It is in memory, because it contains keys. */
   readonly runDir: string;
-  /** For the owners of hosts; it outlives the container. */
+  /** The folder for the owners of hosts. It outlives the container. */
   readonly stateDir: string;
   readonly logLevel: LogLevel;
 }

@@ -5,11 +5,11 @@ import type { ProxyState } from './haproxy/proxy-state.ts';
 import type { Report } from './cluster/reports.ts';
 import type { HostOwners } from './rules/hosts.ts';
 
-/** What is programmed: HAProxy, or in tests a record of states. */
+/** The target of the programmer: HAProxy, or in tests a record of states. */
 export interface Programmed {
-  /** Whether there is something left of the last state, for which `apply` has to be called again. */
+  /** Whether work of the last state remains, so that `apply` has to be called again. */
   readonly rest: 'none' | 'soon' | 'later';
-  /** Hosts' certificates that are refused, by name, with the reason. */
+  /** The refused certificates of hosts, by name, with the reason. */
   readonly refusedCertificates: ReadonlyMap<string, string>;
   apply(state: ProxyState, signal: AbortSignal): Promise<'new worker' | 'same worker'>;
 }
@@ -17,11 +17,11 @@ export interface Programmed {
 export interface ProgrammerOptions {
   readonly view: Pick<ClusterView, 'update' | 'renewed' | 'plan' | 'refusals' | 'isWaiting'>;
   readonly proxy: Programmed;
-  /** Follows the Secrets that the plan names. */
+  /** Follows the Secrets of the plan. */
   readonly followSecrets: (keys: ReadonlySet<string>) => void;
   readonly areSecretsRead: () => boolean;
   readonly report: (report: Report) => void;
-  /** Stores which namespaces have which hosts. Does not reject. */
+  /** Stores which namespace has which host. Does not reject. */
   readonly storeOwners: (owners: HostOwners) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,17 +29,20 @@ export interface ProgrammerOptions {
   readonly metrics: { readonly seconds: Histogram; readonly failures: Counter };
 }
 
-/** A share of the time is left to everything else, however many Ingresses change. */
+/**
+ * After each change the programmer pauses for this multiple of its duration, so that other work gets its time however many Ingresses
+ * change.
+ */
 const REST_SHARE = 3;
 const MIN_REST_MS = 20;
-/** How long to wait without a change, by what is left of the last one. */
+/** How long to wait without a change, by the remaining work of the last one. */
 const WAIT_MS = { none: Number.POSITIVE_INFINITY, soon: 0, later: 2000 };
 /** How often to look for slots that have rested. */
 const SLOT_MS = 10_000;
 const SECRETS_MS = 3000;
 const RETRY = { initialMs: 200, maxMs: 10_000 };
 
-/** Keeps HAProxy in step with the cluster: one change at a time, of all that has happened since the last one. */
+/** Keeps HAProxy up to date with the cluster. It makes one change at a time, from everything that has happened since the last one. */
 export class Programmer {
   readonly #options: ProgrammerOptions;
   readonly #work = new Signal();
@@ -49,15 +52,15 @@ export class Programmer {
     this.#options = options;
   }
 
-  /** Whether HAProxy has begun to serve. */
+  /** Whether HAProxy has started to serve. */
   get isProgrammed(): boolean {
     return this.#isProgrammed;
   }
 
-  /** There may be something to change. Bound, so that it can be passed as a listener. */
+  /** Reports that there may be changes. Bound, so that it can be passed as a listener. */
   readonly notify = (): void => this.#work.notify();
 
-  /** Programs until the signal is aborted. The caches must have been listed. Ends with an error where HAProxy cannot be started. */
+  /** Runs until the signal is aborted. The caches must have been listed. Rejects if HAProxy cannot be started. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
     await this.#awaitSecrets(signal);
@@ -76,7 +79,7 @@ export class Programmer {
     }).run(signal);
   }
 
-  /** Returns after how many milliseconds to program again without a change. */
+  /** Returns after how many milliseconds to program again if nothing changes. */
   async #programAndRest(signal: AbortSignal): Promise<number> {
     const { clock, metrics, proxy, view } = this.#options;
     const start = clock.monotonicMs();
@@ -87,7 +90,7 @@ export class Programmer {
     return Math.min(WAIT_MS[proxy.rest], view.isWaiting ? SLOT_MS : WAIT_MS.none);
   }
 
-  /** A start without the certificates would refuse clients that it served a moment ago. */
+  /** Waits for the Secrets. A start without the certificates would refuse clients that were served a moment ago. */
   async #awaitSecrets(signal: AbortSignal): Promise<void> {
     const { clock, view, followSecrets, areSecretsRead } = this.#options;
     const until = clock.monotonicMs() + SECRETS_MS;
@@ -96,7 +99,7 @@ export class Programmer {
     while (!areSecretsRead() && clock.monotonicMs() < until && !signal.aborted) {
       await this.#work.wait(clock, until - clock.monotonicMs(), signal);
     }
-    // The first change has all that has happened.
+    // The first change includes everything that has happened.
     this.#work.clear();
   }
 
@@ -113,7 +116,7 @@ export class Programmer {
   }
 }
 
-/** Adds what only HAProxy refuses: certificates that look right, and are too weak for it. */
+/** Adds the certificates that only HAProxy refuses: they look valid, but are too weak for it. */
 function withCertificates(
   { served, refusals }: Report,
   { certificates }: ProxyState,

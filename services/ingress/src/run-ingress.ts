@@ -17,7 +17,7 @@ import { endpointFilter } from './rules/endpoints.ts';
 
 const COMPONENT = 'ingress-controller';
 
-/** The process, with HAProxy as its child. */
+/** Runs the process, with HAProxy as its child. */
 export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'ingress', ...config });
   const { clock, logger, metrics } = service.parts;
@@ -86,7 +86,7 @@ interface Parts {
   readonly logger: Logger;
 }
 
-/** HAProxy lives as long as this member: its end ends the process, and with it the container, which is started again. */
+/** HAProxy runs as long as this member. If HAProxy ends, the process ends too, and with it the container, which is started again. */
 function proxyMember({ config, informers, client, programmer, haproxy, logger }: Parts): GroupMember {
   return {
     name: 'proxy',
@@ -109,7 +109,7 @@ function proxyMember({ config, informers, client, programmer, haproxy, logger }:
   };
 }
 
-/** The class is made once in the life of a process where it is missing: one that is deleted meanwhile stays so. */
+/** Creates the class once per process if it is missing. If it is deleted meanwhile, it stays deleted. */
 async function shipClass(informers: Informers, client: GrpcClient, logger: Logger, signal: AbortSignal): Promise<void> {
   if (informers.cache.get(INGRESS_CLASSES, { namespace: '', name: SHIPPED_CLASS.metadata.name ?? '' }) !== undefined)
     return;
@@ -121,7 +121,7 @@ async function shipClass(informers: Informers, client: GrpcClient, logger: Logge
   }
 }
 
-/** Addresses of this container: requests sent to them would come back. */
+/** Returns the addresses of this container. Requests that are sent to them would come back. */
 function ownAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.filter(({ family }) => family === 'IPv4').map(({ address }) => address);

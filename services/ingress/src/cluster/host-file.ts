@@ -7,8 +7,8 @@ import type { HostOwners } from '../rules/hosts.ts';
 const FILE = 'hosts.json';
 
 /**
- * The owners of hosts in a file, so that they stay the same when this process begins anew. It is no more than that: without the file the
- * age of Ingresses decides.
+ * Stores the owners of hosts in a file, so that they stay the same when this process restarts. Without the file, the age of Ingresses
+ * decides.
  */
 export class HostFile {
   readonly #folder: string;
@@ -20,7 +20,7 @@ export class HostFile {
     this.#logger = logger;
   }
 
-  /** What was stored last; nothing where there is no file, and with a warning where it cannot be read. */
+  /** Reads the last stored owners. Returns none if there is no file. Also returns none, with a warning, if the file cannot be read. */
   async read(): Promise<HostOwners> {
     try {
       this.#stored = parse(await readFile(join(this.#folder, FILE), 'utf8'));
@@ -31,7 +31,7 @@ export class HostFile {
     return this.#stored;
   }
 
-  /** Stores the owners where they have changed. A failure is logged, and the next call tries again: serving does not depend on it. */
+  /** Stores the owners if they have changed. A failure is logged, and the next call tries again. Serving does not depend on the file. */
   async write(owners: HostOwners): Promise<void> {
     if (isSame(owners, this.#stored)) return;
     const hosts = [...owners].map(([host, namespace]) => [namespace, host] as const);

@@ -2,12 +2,12 @@ import { formatKey, type Ingress, keyOf } from '@gantry/objects';
 import { fairShare } from '../rules/bounds.ts';
 import { sizeOf } from '../rules/planned-part.ts';
 
-/** How much the Ingresses in the cache may name, as `sizeOf` counts. */
+/** Bounds for the total size of the Ingresses in the cache, as `sizeOf` counts it. */
 export interface CacheBounds {
   readonly ofNamespace: number;
-  /** Of all namespaces that have more than `least`. */
+  /** The bound for all namespaces together that have more than `least`. */
   readonly all: number;
-  /** Of a namespace also where others have used up what there is for all. */
+  /** Each namespace may have this size even if others have used up the bound for all. */
   readonly least: number;
 }
 
@@ -16,33 +16,33 @@ interface Entry {
   readonly namespace: string;
   readonly size: number;
   readonly created: string;
-  /** With its rules; undefined where it is left out, or was not listed again yet. */
+  /** The Ingress with its rules. Undefined if it is left out, or has not been listed again yet. */
   part: Ingress | undefined;
   isKept: boolean;
-  /** Kept before the changes that `settle` decides on: it stays before others. */
+  /** Whether the Ingress was kept before the changes that `settle` decides on. If so, it takes precedence over others. */
   wasKept: boolean;
 }
 
 interface Entries {
   readonly byKey: Map<string, Entry>;
-  /** Sizes of all its Ingresses, and of those that are kept. */
+  /** The total sizes of all its Ingresses, and of the kept ones. */
   wanted: number;
   kept: number;
 }
 
 /**
- * Which Ingresses the cache holds with their rules, by a bound for each namespace and one for all. Where namespaces want more than the
- * bound for all, each has what fits its fair share, and more only while no other one's share needs the room. Within a namespace those that
- * were kept before come first, then the oldest.
+ * Decides which Ingresses the cache holds with their rules. There is a bound for each namespace and one for all. If namespaces want more
+ * than the bound for all, each has as much as fits its fair share, and more only while no other namespace needs the room for its share.
+ * Within a namespace, Ingresses that were kept before come first, then the oldest.
  */
 export class KeptIngresses {
   readonly #bounds: CacheBounds;
   readonly #namespaces = new Map<string, Entries>();
-  /** Since the last `confirm`. */
+  /** The changed entries since the last `confirm`. */
   readonly #changed = new Set<Entry>();
   #mayHaveRoom = true;
 
-  /** For a new list: what was kept `before` has its room until it is listed, or the list ends. */
+  /** For a new list: the Ingresses that were kept `before` keep their room until they are listed or the list ends. */
   constructor(bounds: CacheBounds, before?: KeptIngresses) {
     this.#bounds = bounds;
     for (const { byKey } of before === undefined ? [] : before.#namespaces.values()) {
@@ -74,7 +74,7 @@ export class KeptIngresses {
     return this.#entry(ingress)?.isKept === true;
   }
 
-  /** Leaves out what there is no room for; returns these Ingresses, with their rules. */
+  /** Leaves out the Ingresses that have no room. Returns them with their rules. */
   settle(): readonly Ingress[] {
     const { ofNamespace, all } = this.#bounds;
     const left: (Ingress | undefined)[] = [];
@@ -106,13 +106,13 @@ export class KeptIngresses {
     return left.filter((part) => part !== undefined);
   }
 
-  /** What is kept now stays before what comes. */
+  /** Marks the kept Ingresses. They take precedence over later ones. */
   confirm(): void {
     for (const entry of this.#changed) entry.wasKept = entry.isKept;
     this.#changed.clear();
   }
 
-  /** Ends a list: forgets what it did not have. */
+  /** Ends a list: forgets the Ingresses that it did not contain. */
   endList(): void {
     for (const { byKey } of this.#namespaces.values()) {
       for (const entry of byKey.values()) if (!this.#changed.has(entry)) this.#delete(entry);
@@ -120,7 +120,7 @@ export class KeptIngresses {
     this.confirm();
   }
 
-  /** Whether an Ingress that was left out would be kept by a list now. */
+  /** Whether a list would now keep an Ingress that was left out. */
   hasRoom(): boolean {
     if (!this.#mayHaveRoom) return false;
     const { ofNamespace, all } = this.#bounds;
@@ -135,7 +135,7 @@ export class KeptIngresses {
     return this.#mayHaveRoom;
   }
 
-  /** What each namespace has in any case. */
+  /** Returns the share that each namespace has in any case. */
   #share(): number {
     const { ofNamespace, all, least } = this.#bounds;
     const wanted = [...this.#namespaces.values()].map((entries) => this.#counted(entries.wanted));
@@ -186,7 +186,7 @@ export class KeptIngresses {
   }
 }
 
-/** The kept Ingresses of a namespace that do not fit `most` beside those that stay before them. */
+/** Returns the kept Ingresses of a namespace that do not fit `most`, after those with precedence. */
 function beyond({ byKey, kept }: Entries, most: number): readonly Entry[] {
   if (kept <= most) return [];
   const found: Entry[] = [];
@@ -198,7 +198,7 @@ function beyond({ byKey, kept }: Entries, most: number): readonly Entry[] {
   return found;
 }
 
-/** Those that stay before others come first. */
+/** Sorts Ingresses with precedence first. */
 function byRank(one: Entry, other: Entry): number {
   if (one.wasKept !== other.wasKept) return one.wasKept ? -1 : 1;
   if (one.created !== other.created) return one.created < other.created ? -1 : 1;

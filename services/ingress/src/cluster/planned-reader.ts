@@ -4,16 +4,16 @@ import { formatKey, INGRESSES, keyOf, type KubeObject, type Resource, StatusErro
 import { leaveOut, plannedPart, storedVersion } from '../rules/planned-part.ts';
 import { type CacheBounds, KeptIngresses } from './kept-ingresses.ts';
 
-/** An object may have more than a megabyte, and takes several times that until only its planned part is left. */
+/** The page size of a list. An object may be larger than a megabyte, and uses several times that until only its planned part is left. */
 const PAGE = 20;
-/** Three times a namespace's bound of routes (`ROUTES`). A full cache has about 100 MB. */
+/** `ofNamespace` is three times a namespace's bound of routes (`ROUTES`). A full cache has about 100 MB. */
 const CACHE_BOUNDS: CacheBounds = { ofNamespace: 6000, all: 200_000, least: 300 };
 /** How often Ingresses are listed again because there is room for those that were left out. */
 const RELIST_MS = 60_000;
 
 /**
- * Reads what plans need of objects (`plannedPart`), so that caches hold no more. Ingresses for which there is no
- * room are left out: they come without rules until there is (`KeptIngresses`).
+ * Reads only the parts of objects that plans need (`plannedPart`), so that the caches hold no more. Ingresses without room are left out:
+ * they come without rules until there is room (`KeptIngresses`).
  */
 export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch'> {
   readonly #client: ObjectReader;
@@ -33,7 +33,7 @@ export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch
     return plannedPart(resource.resource, await this.#client.get(resource, key, signal)) as T;
   }
 
-  /** Reads in pages: whole objects of one page at a time are in memory. */
+  /** Reads in pages, so only the whole objects of one page are in memory at a time. */
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions, signal: AbortSignal) {
     const kept = isIngresses(resource) ? new KeptIngresses(this.#bounds, this.#kept) : undefined;
     const items = new Map<string, T>();
@@ -59,7 +59,7 @@ export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch
     return { items: [...items.values()], resourceVersion, continueToken };
   }
 
-  /** Ends with Expired where Ingresses are to be listed again. */
+  /** Throws Expired when Ingresses have to be listed again. */
   async *watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions,
@@ -81,7 +81,7 @@ export class PlannedReader implements Pick<ObjectReader, 'get' | 'list' | 'watch
     }
   }
 
-  /** The events, after those of Ingresses that have to make room for theirs. */
+  /** Returns the events, preceded by the events of the Ingresses that have to make room. */
   #withRoom(batch: readonly WatchEvent[]): readonly WatchEvent[] {
     for (const event of batch) {
       if (event.type === 'DELETED') this.#kept.remove(event.object);

@@ -23,11 +23,14 @@ export interface Report {
 const RETRY_MS = 2000;
 const AT_ONCE = 8;
 
-/** Writes the status of Ingresses, and Events about what is not served of them, each once as long as it lasts. Serving does not wait for it. */
+/**
+ * Writes the status of Ingresses, and Events about the parts that are not served. Each Event is written once, as long as its reason
+ * lasts. Serving does not wait for this.
+ */
 export class Reports {
   readonly #options: ReportsOptions;
   readonly #work = new Signal();
-  /** Texts of the Events by the uid of the Ingress. */
+  /** The texts of the Events by the uid of the Ingress. */
   #reported = new Map<string, ReadonlySet<string>>();
   #report: Report = { served: [], refusals: [] };
 
@@ -41,7 +44,7 @@ export class Reports {
     this.#work.notify();
   }
 
-  /** Writes each new report until the signal is aborted. What fails is logged and tried again. */
+  /** Writes each new report until the signal is aborted. Failures are logged and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#writeEvents();
@@ -65,13 +68,13 @@ export class Reports {
     this.#reported = now;
   }
 
-  /** The number of those that could not be written now. */
+  /** Returns the number of statuses that could not be written. */
   async #writeStatuses(signal: AbortSignal): Promise<number> {
     const { client, cache, address, logger } = this.#options;
     let left = 0;
     const write = async (wanted: Ingress) => {
       try {
-        // A patch: the cache holds a part of the object.
+        // This is a patch, because the cache holds only a part of the object.
         const { metadata, status } = wanted;
         const merge = { metadata: { uid: metadata.uid }, status: { loadBalancer: status?.loadBalancer } };
         await ignoreReasons(client.patch(INGRESSES, keyOf(wanted), { merge, subresource: 'status' }, signal), [
@@ -93,14 +96,14 @@ export class Reports {
   }
 }
 
-/** Where clients on the host reach the proxy. */
+/** The address and ports at which clients on the host reach the proxy. */
 interface PublishedAddress {
   readonly address: string;
   readonly httpPort: number;
   readonly httpsPort: number;
 }
 
-/** The Ingress with the status that it should have, or undefined where it has it. */
+/** Returns the Ingress with the wanted status, or undefined if it already has it. */
 function planStatus(ingress: Ingress, { address, httpPort, httpsPort }: PublishedAddress): Ingress | undefined {
   const ports = [httpPort, httpsPort].map((port) => ({ port, protocol: 'TCP' }));
   const wanted: IngressLoadBalancerIngress[] = [{ ip: address, ports }];

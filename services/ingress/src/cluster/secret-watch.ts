@@ -10,7 +10,7 @@ export interface SecretWatchOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called when what a Secret holds has changed. */
+  /** Called when the content of a Secret has changed. */
   readonly onChange: () => void;
 }
 
@@ -22,8 +22,8 @@ interface Watched {
 }
 
 /**
- * The Secrets that Ingresses name, each watched by its name: this service may read no others. Only what is served of one is kept. Watches
- * of the same Secret are one.
+ * Watches the Secrets that Ingresses use, each by its name, because this service may not read other Secrets. It keeps only the served
+ * content. A Secret that is used several times has one watch.
  */
 export class SecretWatch {
   readonly #options: SecretWatchOptions;
@@ -37,12 +37,12 @@ export class SecretWatch {
     return this.#watched.get(`${namespace}/${name}`)?.content ?? { kind: 'unknown' };
   }
 
-  /** Whether every Secret that is followed has been read. */
+  /** Whether every followed Secret has been read. */
   isSynced(): boolean {
     return [...this.#watched.values()].every(({ content }) => content.kind !== 'unknown');
   }
 
-  /** Follows exactly the Secrets of these keys, `namespace/name`. */
+  /** Follows exactly the Secrets with these keys, `namespace/name`. */
   follow(keys: ReadonlySet<string>): void {
     for (const [key, { abort }] of this.#watched) {
       if (keys.has(key)) continue;
@@ -57,7 +57,7 @@ export class SecretWatch {
     }
   }
 
-  /** A watch that fails begins again, and what was read last is served meanwhile: no failure ends the renewal of a certificate. */
+  /** Restarts a failed watch. The content that was read last is served meanwhile. So no failure ends the renewal of a certificate. */
   async #keepWatching(key: string, watched: Watched): Promise<void> {
     const { clock, random, logger } = this.#options;
     await new ControlLoop({

@@ -3,12 +3,12 @@ import { rm } from 'node:fs/promises';
 import { certificateLine, type RunFiles } from './configuration.ts';
 import { ask, HaproxyError, type HostCertificate } from './proxy-state.ts';
 
-/** Endpoints that change meanwhile wait for no more than this. */
+/** The maximum number of certificates per call. Changed endpoints do not wait longer than these take. */
 const MAX_AT_ONCE = 16;
 
 type Certificates = ReadonlyMap<string, HostCertificate>;
 
-/** The certificates of a running HAProxy. Each is given to it by itself, so that one that it refuses concerns no other. */
+/** The certificates of a running HAProxy. They are added one by one, so a refused certificate affects no other. */
 export class CertificateStore {
   readonly #files: RunFiles;
   readonly #refused = new Map<string, string>();
@@ -19,22 +19,22 @@ export class CertificateStore {
     this.#files = files;
   }
 
-  /** Whether there are more to give than were given at once. */
+  /** Whether there are more certificates to add than one call adds. */
   get isUnfinished(): boolean {
     return this.#isUnfinished;
   }
 
-  /** Messages of HAProxy about certificates that it does not take, by name. */
+  /** HAProxy's messages about refused certificates, by name. */
   get refused(): ReadonlyMap<string, string> {
     return this.#refused;
   }
 
-  /** Those of `wanted` that HAProxy has taken before. */
+  /** Returns the certificates of `wanted` that HAProxy has already accepted. */
   taken(wanted: Certificates): Certificates {
     return new Map([...wanted].filter(([name]) => this.#taken.has(name)));
   }
 
-  /** A new worker has exactly these. */
+  /** Notes that a new worker has exactly these certificates. */
   async reset(certificates: Certificates): Promise<void> {
     for (const name of this.#taken.keys()) {
       if (!certificates.has(name)) await rm(this.#files.certificate(name), { force: true });
@@ -43,7 +43,7 @@ export class CertificateStore {
   }
 
   /**
-   * Adds what is missing, some at once, and then removes what is not wanted: a host whose certificate changes has one at every moment.
+   * Adds some of the missing certificates. When all are added, removes unwanted ones. So a host whose certificate changes always has one.
    */
   async apply(wanted: Certificates, signal: AbortSignal): Promise<void> {
     for (const name of this.#refused.keys()) if (!wanted.has(name)) this.#refused.delete(name);
@@ -82,7 +82,7 @@ export class CertificateStore {
     if (!expected.test(answer)) throw new HaproxyError(answer.replaceAll(this.#path(''), '').slice(0, 500));
   }
 
-  /** Removes what HAProxy has of a certificate. Its answer does not matter: there may be nothing. */
+  /** Removes a certificate from HAProxy. The answer does not matter, because there may be none to remove. */
   async #forget(name: string, signal: AbortSignal): Promise<void> {
     await ask(this.#files.socket, `abort ssl cert ${this.#path(name)};del ssl cert ${this.#path(name)}`, signal);
     await rm(this.#path(name), { force: true });
@@ -93,13 +93,13 @@ export class CertificateStore {
   }
 }
 
-/** A line of HAProxy's list takes 64 words and some kilobytes. */
+/** A line of HAProxy's list has at most 64 words and some kilobytes. */
 const MAX_HOSTS = 16;
 const MAX_LENGTH = 1500;
 
 /**
- * PEM by host as lines of HAProxy's list, by the names of their files. The hosts of a certificate share its memory in HAProxy, as far as
- * they fit a line. A name is made of the content: a certificate that changes is another one.
+ * Groups PEM by host into lines of HAProxy's list, by the names of their files. Hosts with the same certificate share its memory in
+ * HAProxy as far as they fit in a line. The name is a digest of the content, so a changed certificate has another name.
  */
 export function certificateGroups(certificates: ReadonlyMap<string, string>): ReadonlyMap<string, HostCertificate> {
   const byPem = new Map<string, string[][]>();

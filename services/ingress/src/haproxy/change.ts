@@ -1,27 +1,27 @@
 import type { RunFiles } from './configuration.ts';
 import { type ProxyState, type Server, serverArguments } from './proxy-state.ts';
 
-/** A server of a backend, `b3/10.128.4.7_8080_http`. */
+/** The path of a server in a backend, such as `b3/10.128.4.7_8080_http`. */
 export type ServerPath = string;
 
-/** How a running HAProxy gets from one state to another, certificates aside. What is listed first is done first. */
+/** The commands that bring a running HAProxy from one state to another, except for certificates. They are run in the listed order. */
 export interface Change {
-  /** Servers come before the routes that lead to them, and go after these. */
+  /** Servers are added before the routes that lead to them, and removed after these. */
   readonly arriving: readonly string[];
   readonly maps: readonly MapChange[];
   readonly departing: readonly string[];
-  /** Servers that get no further request; they can be removed when they have no connection. */
+  /** Servers that get no more requests. They can be removed when they have no connection. */
   readonly leaving: readonly ServerPath[];
   /** Servers that were leaving and are used again. */
   readonly returning: readonly ServerPath[];
 }
 
-/** A change of one map: some of its routes, or all of them at one moment, which is faster than many single ones. */
+/** A change of one map: either some of its routes, or all of them at once, which is faster than many single changes. */
 export type MapChange =
   | { readonly kind: 'commands'; readonly commands: readonly string[] }
   | { readonly kind: 'replacement'; readonly file: string; readonly payloads: readonly string[] };
 
-/** The commands of a change. `leaving` are servers that an earlier change has taken out and that are still there. */
+/** Plans the commands of a change. `leaving` contains the servers that an earlier change has disabled and that still exist. */
 export function planChange(
   from: ProxyState,
   to: ProxyState,
@@ -42,7 +42,7 @@ export function planChange(
   };
 }
 
-/** Servers of `one` that `other` does not have. */
+/** Returns the servers of `one` that `other` does not have. */
 function differences(one: ProxyState, other: ProxyState): readonly (readonly [ServerPath, Server])[] {
   const found: (readonly [ServerPath, Server])[] = [];
   for (const [backend, servers] of one.servers) {
@@ -53,7 +53,7 @@ function differences(one: ProxyState, other: ProxyState): readonly (readonly [Se
   return found;
 }
 
-/** Single commands take some milliseconds each. */
+/** The maximum number of single commands. Each takes some milliseconds. */
 const MAX_SINGLE = 64;
 
 function mapChange(file: string, from: ReadonlyMap<string, string>, to: ReadonlyMap<string, string>): MapChange {
@@ -77,16 +77,16 @@ function mapChange(file: string, from: ReadonlyMap<string, string>, to: Readonly
   };
 }
 
-/** A key as one word of a command. Of what paths may consist of, only a semicolon means something there. */
+/** Returns a key as one word of a command. Of the characters that a path may have, only the semicolon has a meaning there. */
 function quoted(key: string): string {
   return key.replaceAll(/[;\\]/g, '\\$&');
 }
 
-/** In bytes: a line of the socket, and a command with its payload. */
+/** The maximum sizes in bytes of a line of the socket, and of a command's payload. */
 const MAX_LINE = 8000;
 const MAX_PAYLOAD = 24_000;
 
-/** Commands as lines of the socket. */
+/** Formats commands as lines of the socket. */
 export function formatLines(commands: readonly string[]): readonly string[] {
   return chunks(commands, ';', MAX_LINE);
 }

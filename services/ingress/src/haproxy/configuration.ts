@@ -9,7 +9,7 @@ import {
   UNAVAILABLE,
 } from './proxy-state.ts';
 
-/** What the configuration says of the cluster and of the ports at which clients see the proxy. */
+/** The configuration's values about the cluster and about the ports at which clients see the proxy. */
 export interface Frontend {
   readonly clusterId: string;
   readonly httpPort: number;
@@ -21,14 +21,14 @@ const HTTP_PORT = 8080;
 const HTTPS_PORT = 8443;
 const ALPN = 'alpn h2,http/1.1';
 const MAX_CONNECTIONS = 4000;
-/** Of one address: not of a Kubernetes user, since all clients on the host have one address. */
+/** The limit for one address. It is no limit per Kubernetes user, because all clients on the host have one address. */
 const MAX_CONNECTIONS_OF_SOURCE = 2000;
-/** That wait or are answered at a time. */
+/** The maximum number of requests that wait or are answered at the same time. */
 const MAX_REQUESTS = 6000;
-/** To the Services of one namespace. */
+/** The maximum number of requests to the Services of one namespace at the same time. */
 const MAX_REQUESTS_OF_NAMESPACE = 2000;
 
-/** The text of each file that HAProxy reads when a process begins, by its path. Users' text is in the keys of the maps alone. */
+/** Formats the files that HAProxy reads when a process starts, by path. Users' text is only in the keys of the maps. */
 export function formatFiles(state: ProxyState, files: RunFiles, frontend: Frontend): ReadonlyMap<string, string> {
   const certificates = [...state.certificates];
   return new Map([
@@ -40,7 +40,7 @@ export function formatFiles(state: ProxyState, files: RunFiles, frontend: Fronte
   ]);
 }
 
-/** A line of the list of certificates: the file, and the hosts for which it is. */
+/** Returns a line of the certificate list: the file and its hosts. */
 export function certificateLine(files: RunFiles, [name, { hosts }]: readonly [string, HostCertificate]): string {
   return `${files.certificate(name)} [${ALPN}] ${hosts.join(' ')}`;
 }
@@ -57,7 +57,7 @@ function formatConfiguration(state: ProxyState, files: RunFiles, frontend: Front
 
 function formatBackend(name: string, servers: ReadonlyMap<string, Server> = new Map()): string {
   const lines = [...servers.values()].map((server) => `  server ${serverName(server)} ${serverArguments(server)}\n`);
-  // Balancing that servers can be added to at run time.
+  // The balancing algorithm must allow adding servers at run time.
   return `backend ${name}\n  balance leastconn\n${lines.join('')}`;
 }
 
@@ -98,7 +98,7 @@ const DEFAULTS = `defaults
   http-reuse safe
 `;
 
-/** What is under way: connections by address, requests by namespace and all together. Nothing leads to these backends. */
+/** Counters of current connections by address, and of current requests by namespace and in total. No route leads to these backends. */
 const COUNTS = `backend sources
   stick-table type ip size 16k expire 1m store conn_cur
 
@@ -107,9 +107,9 @@ backend requests
 `;
 
 /**
- * Routes are looked up from the most specific host to the least, and there the whole path first, then its longest prefix. What the proxy
- * says of the client is its own word: all that a request says of this is removed, under any spelling that a server may read as the same
- * header, and so are names of headers that \`Connection\` asks the next server to drop.
+ * Routes are looked up from the most specific host to the least specific one. For each host the whole path comes first, then its longest
+ * prefix. Only the proxy itself gives information about the client. All such information in a request is removed, in every spelling that
+ * a server may read as the same header. The header names that `Connection` asks the next server to drop are removed too.
  */
 function formatFrontend(files: RunFiles, { clusterId, httpPort, httpsPort }: Frontend): string {
   const unless = 'unless { var(txn.to) -m found }';
@@ -160,14 +160,14 @@ export interface RunFiles {
   readonly exact: string;
   readonly prefix: string;
   readonly certificateList: string;
-  /** For commands about what it serves. */
+  /** The socket for commands about the served state. */
   readonly socket: string;
-  /** For commands about its process. */
+  /** The socket for commands about the process. */
   readonly masterSocket: string;
   certificate(name: string): string;
 }
 
-/** The paths below a folder; creates nothing. */
+/** Returns the paths in a folder. Creates nothing. */
 export function runFilesIn(folder: string): RunFiles {
   return {
     configuration: join(folder, 'haproxy.cfg'),

@@ -9,21 +9,21 @@ import { formatFiles, type Frontend, type RunFiles, runFilesIn } from './configu
 import { ask, HaproxyError, type ProxyState, untilAnswering } from './proxy-state.ts';
 
 export interface HaproxyOptions {
-  /** A folder in memory: keys are written to it. */
+  /** A folder in memory, because keys are written to it. */
   readonly folder: string;
   readonly frontend: Frontend;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What HAProxy says to commands that succeed. */
+/** HAProxy's answer to a successful command. */
 const EXPECTED = /^(New server registered\.)?$/;
-/** Endpoints that change meanwhile wait for no more than this. */
+/** The maximum number of servers per call. Changed endpoints do not wait longer than these take. */
 const MAX_AT_ONCE = 32;
 
 /**
- * A running HAProxy: one master process, and workers that it replaces without closing a listening socket. A change goes to the worker as
- * commands. Only where these fail, or where there are too few backends, a new worker begins, with files of the whole state; the old one
+ * A running HAProxy: one master process and its workers. It replaces workers without closing a listening socket. Changes go to the worker
+ * as commands. Only if these fail, or if there are too few backends, a new worker starts with files of the whole state. The old worker
  * ends with its last connection.
  */
 export class Haproxy {
@@ -42,22 +42,22 @@ export class Haproxy {
     this.#certificates = new CertificateStore(this.#files);
   }
 
-  /** Resolves when the process has ended, which it does not by itself. */
+  /** Resolves when the process has ended. It does not end by itself. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** How often a new worker has begun. */
+  /** How often a new worker has started. */
   get reloads(): number {
     return this.#reloads;
   }
 
-  /** Names of certificates that HAProxy does not take, with its reasons. */
+  /** The names of refused certificates, with HAProxy's reasons. */
   get refusedCertificates(): ReadonlyMap<string, string> {
     return this.#certificates.refused;
   }
 
-  /** Brings HAProxy to a state; starts it at first. Resolves with whether a new worker has begun. */
+  /** Brings HAProxy to a state, and starts it the first time. Resolves with whether a new worker has started. */
   async apply(state: ProxyState, signal: AbortSignal): Promise<'new worker' | 'same worker'> {
     const isNew = !(await this.#change(state, signal));
     if (isNew) await this.#replace(state, signal);
@@ -67,13 +67,13 @@ export class Haproxy {
     return isNew ? 'new worker' : 'same worker';
   }
 
-  /** What is left to do: certificates to give soon, servers to remove when their last connection has ended. */
+  /** The remaining work: certificates to add soon, or servers to remove after their last connection has ended. */
   get rest(): 'none' | 'soon' | 'later' {
     if (this.#certificates.isUnfinished) return 'soon';
     return this.#leaving.size > 0 ? 'later' : 'none';
   }
 
-  /** Removes servers whose last connection has ended; each has its turn. */
+  /** Removes servers whose last connection has ended. The servers take turns. */
   async #removeLeaving(signal: AbortSignal): Promise<void> {
     for (const path of [...this.#leaving].slice(0, MAX_AT_ONCE)) {
       const answer = await ask(this.#files.socket, `del server ${path}`, signal);
@@ -82,7 +82,7 @@ export class Haproxy {
     }
   }
 
-  /** Takes no further connection, and ends with the last one. */
+  /** Makes HAProxy accept no more connections and end with the last one. */
   drain(): void {
     this.#child?.kill('SIGUSR1');
   }
@@ -91,7 +91,7 @@ export class Haproxy {
     this.#child?.kill('SIGTERM');
   }
 
-  /** Whether the change could be made in the running worker. */
+  /** Returns whether the running worker could make the change. */
   async #change(state: ProxyState, signal: AbortSignal): Promise<boolean> {
     const applied = this.#applied;
     if (applied === undefined || applied.slots !== state.slots) return false;
@@ -117,7 +117,7 @@ export class Haproxy {
     for (const line of formatLines(commands)) await this.#command(line, signal);
   }
 
-  /** Requests meet the old map or the new one. */
+  /** Requests see either the old map or the new one. */
   async #replaceMap(file: string, payloads: readonly string[], signal: AbortSignal): Promise<void> {
     const version = /^New version created: (\d+)$/.exec(
       await ask(this.#files.socket, `prepare map ${file}`, signal),
@@ -134,7 +134,7 @@ export class Haproxy {
   }
 
   async #replace(state: ProxyState, signal: AbortSignal): Promise<void> {
-    // Certificates that HAProxy has not taken yet go to it one by one afterwards: none can keep it from starting.
+    // Certificates that HAProxy has not accepted yet are added one by one afterwards, so none can prevent the start.
     const certificates = this.#certificates.taken(state.certificates);
     const files = formatFiles({ ...state, certificates }, this.#files, this.#options.frontend);
     await mkdir(this.#options.folder, { recursive: true });
@@ -154,7 +154,7 @@ export class Haproxy {
     this.#child = child;
     createInterface({ input: child.stderr }).on('line', (line) => this.#log(line));
     const failed = Promise.withResolvers<never>();
-    // The race below takes a failure of the start; `ended` reports a later one.
+    // The race below handles a failed start. `ended` reports a later failure.
     failed.promise.catch(() => undefined);
     child.once('error', failed.reject);
     child.once('exit', (code) => {
@@ -164,7 +164,7 @@ export class Haproxy {
     await Promise.race([untilAnswering(this.#files.socket, this.#options.clock, signal), failed.promise]);
   }
 
-  /** Logs HAProxy's messages. A backend without servers is no alert: an Ingress may name a Service without endpoints. */
+  /** Logs HAProxy's messages. A backend without servers is no alert, because an Ingress may use a Service without endpoints. */
   #log(line: string): void {
     const isAlert = line.startsWith('[ALERT]') && !line.endsWith('has no server available!');
     this.#options.logger[isAlert ? 'error' : 'debug']({ line }, 'HAProxy');

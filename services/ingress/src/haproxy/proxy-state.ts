@@ -3,14 +3,14 @@ import { createConnection } from 'node:net';
 import { type Clock, pause } from '@gantry/base';
 import type { BackendProtocol } from '../rules/backend.ts';
 
-/** What HAProxy is to do; its files and commands are made of it. */
+/** The wanted state of HAProxy. Its files and commands are generated from it. */
 export interface ProxyState {
-  /** How many backends the configuration has; each is a slot. */
+  /** The number of backends in the configuration. Each is a slot. */
   readonly slots: number;
-  /** Slots with tenants, as `routeValue` gives them, by keys of routes. */
+  /** Slots with tenants, as `routeValue` formats them, by the keys of routes. */
   readonly exact: ReadonlyMap<string, string>;
   readonly prefix: ReadonlyMap<string, string>;
-  /** Servers by slot, each by its name. */
+  /** Servers by slot and by their name. */
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, Server>>;
   /** By the name of their file. */
   readonly certificates: ReadonlyMap<string, HostCertificate>;
@@ -23,27 +23,27 @@ export interface Server {
   readonly protocol: BackendProtocol;
 }
 
-/** A certificate and some of its hosts, of which one may be all names right below another: `*.example.com`. */
+/** A certificate and some of its hosts. A host may be a wildcard for all names directly below another name: `*.example.com`. */
 export interface HostCertificate {
   readonly hosts: readonly string[];
   readonly pem: string;
 }
 
-/** The backend of routes whose Service or port does not exist: it has no server. */
+/** The backend of routes whose Service or port does not exist. It has no server. */
 export const UNAVAILABLE = 'unavailable';
 
 /**
- * What a key of routes leads to: the slot, and the namespace whose requests are counted together. HAProxy's names are no text of users: the
- * namespace is its hash, of which 16 digits tell all namespaces of a cluster apart.
+ * Returns the value of a route's key: the slot, and the namespace whose requests are counted together. HAProxy's names contain no users'
+ * text, so the namespace is a hash. 16 digits are enough to distinguish all namespaces of a cluster.
  */
 export function routeValue(slot: string, namespace: string): string {
   return `${slot}.${createHash('sha256').update(namespace).digest('hex').slice(0, 16)}`;
 }
 
-/** The value of a route's key that ends the lookup with 404. */
+/** The value of a route's key that ends the look-up with 404. */
 export const NOT_FOUND = 'none';
 
-/** The name of a server in its backend. */
+/** Returns the name of a server in its backend. */
 export function serverName({ target, protocol }: Server): string {
   return `${target.replace(':', '_')}_${protocol}`;
 }
@@ -51,21 +51,21 @@ export function serverName({ target, protocol }: Server): string {
 const OPTIONS = { http: '', h2c: ' proto h2', https: ' ssl verify none' } as const;
 
 /**
- * The address of a server, and how it is spoken to, as the configuration and the command `add server` have it. Unused connections are
- * closed soon: many servers close them after five seconds.
+ * Returns the address of a server and its protocol options, for the configuration and for the command `add server`. Unused connections
+ * are closed soon, because many servers close them after five seconds.
  */
 export function serverArguments({ target, protocol }: Server): string {
   return `${target} pool-purge-delay 2s${OPTIONS[protocol]}`;
 }
 
 const ANSWER_MS = 30_000;
-/** For a start with many backends on a busy machine. */
+/** Long enough for a start with many backends on a busy machine. */
 const START_MS = 60_000;
 const POLL_MS = 20;
-/** Errors of a socket that HAProxy has not made yet, or does not listen on yet. */
+/** The errors of a socket that HAProxy has not created yet, or does not listen on yet. */
 const NOT_YET: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED'];
 
-/** HAProxy does not do what it was asked. */
+/** HAProxy does not do what it was asked to do. */
 export class HaproxyError extends Error {
   override readonly name = 'HaproxyError';
 }
@@ -83,7 +83,7 @@ export function ask(socket: string, line: string, signal: AbortSignal): Promise<
   return promise;
 }
 
-/** Waits until HAProxy answers at a socket. Fails where it does not within a minute, and at once where it never will. */
+/** Waits until HAProxy answers at a socket. Fails if it does not answer within a minute, or immediately if it never will. */
 export async function untilAnswering(socket: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const until = clock.monotonicMs() + START_MS;
   for (;;) {

@@ -1,16 +1,22 @@
 import { append, type Instant } from '@gantry/base';
 
-/** A request may stay this long in a backend after no route leads there: it must not meet another tenant's servers. */
+/**
+ * The time that a slot rests. A request may stay in a backend for this long after the last route to it is gone. It must not reach another
+ * tenant's servers.
+ */
 const REST_MS = 600_000;
 const FIRST_SIZE = 64;
-/** Each takes HAProxy about 9 kB. */
+/** Each slot takes about 9 kB in HAProxy. */
 const MAX_SIZE = 8192;
-/** Slots of one namespace with those that rest after it: one that changes its Services all the time leaves slots to others. */
+/**
+ * The maximum number of slots of one namespace, including its resting slots. A namespace that changes its Services all the time then
+ * leaves slots to others.
+ */
 const MAX_OF_NAMESPACE = 1000;
 
 /**
- * Gives backends their slots: numbered backends of HAProxy's configuration, whose number is fixed while a process runs. A new backend
- * takes a free slot, so that it needs no new process. A slot rests before it is used again.
+ * Assigns slots to backends. Slots are numbered backends in HAProxy's configuration, and their number is fixed while a process runs. A
+ * new backend takes a free slot, so it needs no new process. A slot rests before it is used again.
  */
 export class Slots {
   readonly #byId = new Map<string, string>();
@@ -23,19 +29,19 @@ export class Slots {
     this.#grow(0);
   }
 
-  /** How many slots the configuration must have. */
+  /** The number of slots that the configuration must have. */
   get size(): number {
     return this.#size;
   }
 
-  /** Whether a backend waits for slots that rest. */
+  /** Whether a backend waits for resting slots. */
   get isShort(): boolean {
     return this.#isShort;
   }
 
   /**
-   * The slots of these backends, whose ids begin with a namespace and a slash. The size grows where no slot is left. A backend has none where
-   * the size cannot grow, or its namespace has too many. `now` is monotonic, in milliseconds.
+   * Returns the slots of these backends. Their ids begin with a namespace and a slash. The size grows if no slot is left. A backend gets
+   * no slot if the size cannot grow, or if its namespace has too many slots. `now` is monotonic, in milliseconds.
    */
   assign(ids: ReadonlySet<string>, now: Instant): ReadonlyMap<string, string> {
     for (const [id, slot] of this.#byId) {
@@ -71,7 +77,7 @@ export class Slots {
     return ids.filter((id) => count(namespaceOf(id)) <= MAX_OF_NAMESPACE);
   }
 
-  /** A new process has no request of the old one. */
+  /** Frees all resting slots, because a new process has no requests of the old one. */
   renewed(): void {
     append(
       this.#free,

@@ -4,21 +4,21 @@ import type { IngressBackend, Service, ServicePort } from '@gantry/objects';
 export interface Backend {
   readonly namespace: string;
   readonly service: string;
-  /** The name of the port, by which slices have its number; '' for none. */
+  /** The name of the port, which gives its number in slices. Empty for a port without a name. */
   readonly port: string;
   readonly protocol: BackendProtocol;
 }
 
-/** What is spoken with endpoints: HTTP/1.1, HTTP/2 without TLS, or HTTP/1.1 in TLS whose certificate is not checked. */
+/** The protocol to endpoints: HTTP/1.1, HTTP/2 without TLS, or HTTP/1.1 over TLS whose certificate is not checked. */
 export type BackendProtocol = 'http' | 'h2c' | 'https';
 
-/** Why a backend of an Ingress leads nowhere: reason and message of an Event. */
+/** The reason and message of an Event about a backend of an Ingress that is not served. */
 export interface Refusal {
   readonly reason: string;
   readonly message: string;
 }
 
-/** The one name of a backend. */
+/** Returns the unique name of a backend. */
 export function backendId({ namespace, service, port, protocol }: Backend): string {
   return `${namespace}/${service}/${port}/${protocol}`;
 }
@@ -29,7 +29,7 @@ const PROTOCOLS: Readonly<Record<string, BackendProtocol>> = {
   'kubernetes.io/wss': 'https',
 };
 
-/** Finds the Service's port that a backend of an Ingress names, by number or by name. */
+/** Finds the Service's port for a backend of an Ingress, by number or by name. */
 export function findBackend(
   namespace: string,
   backend: IngressBackend,

@@ -1,33 +1,33 @@
 import type { Ingress, IngressBackend } from '@gantry/objects';
 
 /*
- * Of one namespace and of all together. What they cost in HAProxy and in this process is in decision 19: with all of it both fit the memory
- * of the container.
+ * Bounds for one namespace and for all together. Decision 19 has their costs in HAProxy and in this process. With all of them used up,
+ * both processes fit in the container's memory.
  */
-/** Each is a line of a map: in HAProxy, in its files, and three times in this process. */
+/** Each route is a line of a map: in HAProxy, in its files, and three times in this process. */
 const ROUTES: Bound = { each: 2000, all: 20_000 };
-/** Each is a slot. */
+/** Each backend is a slot. */
 const BACKENDS: Bound = { each: 500, all: 2000 };
-/** Each is a watch, and a certificate in HAProxy. */
+/** Each Secret is a watch, and a certificate in HAProxy. */
 const SECRETS: Bound = { each: 200, all: 1000 };
 /** Endpoints of backends. */
 export const SERVERS: Bound = { each: 2000, all: 10_000 };
-/** Characters of a route that count as one. */
+/** This number of characters of a route counts as one route. */
 const ROUTE_LENGTH = 256;
 
-/** How many routes a route counts as: long ones take the memory of several. */
+/** Returns how many routes a route counts as. Long routes use the memory of several. */
 export function routeCost(key: string): number {
   return 1 + Math.floor(key.length / ROUTE_LENGTH);
 }
 
-/** What namespaces may have in one plan. */
+/** The shares of namespaces in one plan. */
 export interface PlanShares {
   readonly routes: Shares;
   readonly backends: Shares;
   readonly secrets: Shares;
 }
 
-/** The shares of these Ingresses' namespaces, by what all of them name. */
+/** Returns the shares of these Ingresses' namespaces, from everything that the Ingresses use. */
 export function sharesOf(ingresses: readonly Ingress[]): PlanShares {
   const wanted = new Map<string, { routes: number; readonly backends: Set<string>; readonly secrets: Set<string> }>();
   for (const { metadata, spec } of ingresses) {
@@ -65,15 +65,15 @@ function nameOf({ service }: IngressBackend): string {
   return `${service?.name ?? ''} ${service?.port?.name ?? ''} ${service?.port?.number ?? ''}`;
 }
 
-/** What one namespace may have of a thing, and all of them together. */
+/** The bounds of a kind of thing: for one namespace, and for all namespaces together. */
 export interface Bound {
   readonly each: number;
   readonly all: number;
 }
 
 /**
- * The largest equal share, at most `each`, with which all namespaces together take no more than `all`, by what each of them wants.
- * A namespace that wants less than that loses nothing, however much others want.
+ * Returns the largest equal share, at most `each`, with which all namespaces together take no more than `all`. `wanted` is what each
+ * namespace wants. A namespace that wants less than the share loses nothing, however much others want.
  */
 export function fairShare(wanted: Iterable<number>, { each, all }: Bound): number {
   const sorted = [...wanted].map((number) => Math.min(number, each)).toSorted((one, other) => one - other);
@@ -86,7 +86,7 @@ export function fairShare(wanted: Iterable<number>, { each, all }: Bound): numbe
   return each;
 }
 
-/** Counts what namespaces take of a thing, up to their share. */
+/** Counts how much each namespace takes of a kind of thing, up to its share. */
 export class Shares {
   readonly #share: number;
   readonly #taken = new Map<string, number>();
@@ -95,12 +95,12 @@ export class Shares {
     this.#share = share;
   }
 
-  /** What each namespace may have. */
+  /** The share of each namespace. */
   get share(): number {
     return this.#share;
   }
 
-  /** Takes `amount` for the namespace, or nothing where that is beyond its share. Returns whether it was taken. */
+  /** Takes `amount` for the namespace, or nothing if that exceeds its share. Returns whether it was taken. */
   take(namespace: string, amount = 1): boolean {
     const taken = (this.#taken.get(namespace) ?? 0) + amount;
     if (taken > this.#share) return false;

@@ -3,25 +3,28 @@ import { createSecureContext } from 'node:tls';
 import { errorMessage } from '@gantry/base';
 import type { Secret } from '@gantry/objects';
 
-/** What a Secret holds for a host. */
+/** The content of a Secret for a host. */
 export type SecretContent =
-  /** Certificates, the server's own first, and its key: PEM, written anew from what was parsed. */
+  /** PEM of the certificates, the server's own first, and of the key. It is written from the parsed values. */
   | { readonly kind: 'certificate'; readonly pem: string }
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'missing' }
   /** Not read yet. */
   | { readonly kind: 'unknown' };
 
-/** In one command of HAProxy's socket, whose buffer has 32 KiB. */
+/** The maximum size that fits in one command of HAProxy's socket, whose buffer has 32 KiB. */
 const MAX_BYTES = 24_000;
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 4096;
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
-/** What Debian's OpenSSL, which HAProxy has, asks of keys and signatures. */
+/** The strength of keys and signatures that HAProxy's OpenSSL from Debian requires. */
 const STRENGTH = 'DEFAULT@SECLEVEL=2';
 
-/** Reads `tls.crt` and `tls.key`. What HAProxy would refuse is unusable, and so is what would cost it much time at each handshake. */
+/**
+ * Reads `tls.crt` and `tls.key`. The content is unusable if HAProxy would refuse it, or if it would take HAProxy much time at each
+ * handshake.
+ */
 export function readCertificate(secret: Secret): SecretContent {
   try {
     return { kind: 'certificate', pem: parse(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key')) };
@@ -72,7 +75,7 @@ function parseKey(text: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch {
-    // OpenSSL's own words say nothing about the content, and may differ between versions.
+    // OpenSSL's message tells nothing about the content, and may differ between versions.
     throw new CertificateError('its tls.key cannot be read: a PEM key without a passphrase is wanted');
   }
 }

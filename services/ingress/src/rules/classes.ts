@@ -1,9 +1,9 @@
 import { DEFAULT_INGRESS_CLASS, type Ingress, INGRESS_CLASS_ANNOTATION, type IngressClass } from '@gantry/objects';
 
-/** The controller that this service is; IngressClasses name it in `spec.controller`. */
+/** The name of this controller. IngressClasses refer to it in `spec.controller`. */
 export const CONTROLLER = 'gantry.dev/ingress';
 
-/** The class that is shipped: Ingresses without a class get it when they are created. */
+/** The shipped default class. Ingresses without a class get it when they are created. */
 export const SHIPPED_CLASS: IngressClass = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IngressClass',
@@ -12,14 +12,14 @@ export const SHIPPED_CLASS: IngressClass = {
 };
 
 /**
- * The class of an Ingress. The annotation `kubernetes.io/ingress.class`, which is older than IngressClasses, has precedence, as the API
- * documents.
+ * Returns the class of an Ingress. The annotation `kubernetes.io/ingress.class` is older than IngressClasses and has precedence, as the
+ * API documents.
  */
 export function classOf({ metadata, spec }: Ingress): string | undefined {
   return metadata.annotations?.[INGRESS_CLASS_ANNOTATION] ?? spec?.ingressClassName;
 }
 
-/** Whether an Ingress is served here: its class names this controller. One without a class is served by no controller. */
+/** Whether this controller serves an Ingress, which its class decides. No controller serves an Ingress without a class. */
 export function isServed(ingress: Ingress, classes: readonly IngressClass[]): boolean {
   const name = classOf(ingress);
   return (
@@ -28,7 +28,7 @@ export function isServed(ingress: Ingress, classes: readonly IngressClass[]): bo
   );
 }
 
-/** Whether the class of an Ingress does not exist: it was deleted, or is not created yet. */
+/** Whether the class of an Ingress does not exist: it was deleted, or has not been created yet. */
 export function isClassMissing(ingress: Ingress, classes: readonly IngressClass[]): boolean {
   const name = classOf(ingress);
   return name !== undefined && !classes.some(({ metadata }) => metadata.name === name);

@@ -2,12 +2,13 @@ import { BlockList, isIPv4 } from 'node:net';
 import { CLOSED_RANGES, type EndpointSlice } from '@gantry/objects';
 import type { Backend } from './backend.ts';
 
-/** An address and port that requests of a backend are sent to, `10.128.4.7:8080`. */
+/** An address and port to which a backend's requests are sent, such as `10.128.4.7:8080`. */
 type Target = string;
 
 /**
- * The endpoints of a backend in all slices of its Service: the ready ones, else those that terminate but still serve. Where an address is
- * listed twice, one that is not terminating counts: a pod's address may be given to another pod before the first one is gone.
+ * Returns the endpoints of a backend from all slices of its Service: the ready ones, or else those that terminate but still serve. If an
+ * address is listed twice, the entry that is not terminating counts, because a pod's address may be given to another pod before the first
+ * pod is gone.
  */
 export function targetsOf(
   backend: Backend,
@@ -20,7 +21,7 @@ export function targetsOf(
     const port = (slice.ports ?? []).find(
       ({ name, protocol }) => (name ?? '') === backend.port && isTcp(protocol),
     )?.port;
-    // The API writes null for a port that is not known, and for empty lists.
+    // The API writes null for an unknown port and for empty lists.
     if (typeof port !== 'number') continue;
     for (const { addresses, conditions = {} } of slice.endpoints ?? []) {
       const [address = ''] = addresses;
@@ -39,7 +40,7 @@ function isTcp(protocol: string | undefined): boolean {
   return (protocol ?? 'TCP') === 'TCP';
 }
 
-/** Whether an address may be an endpoint: outside of `CLOSED_RANGES`, and of `others`, which are further ranges and addresses. */
+/** Whether an address may be an endpoint: it is outside of `CLOSED_RANGES` and of the ranges and addresses in `others`. */
 export function endpointFilter(others: readonly string[]): (address: string) => boolean {
   const closed = new BlockList();
   for (const range of [...CLOSED_RANGES, ...others]) {

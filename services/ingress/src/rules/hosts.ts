@@ -2,29 +2,30 @@ import type { Ingress } from '@gantry/objects';
 import { type Bound, fairShare, Shares } from './bounds.ts';
 import { isLeftOut } from './planned-part.ts';
 
-/** Namespaces by the hosts that they have, also where a host is not served. */
+/** The owning namespace of each host, including hosts that are not served. */
 export type HostOwners = ReadonlyMap<string, string>;
 
-/** What decides on the owners of hosts. */
+/** The inputs for the decision on the owners of hosts. */
 interface ObservedHosts {
   /** Oldest first. */
   readonly served: readonly Ingress[];
-  /** Those whose class is missing. What they have they keep; they get nothing new. */
+  /** The Ingresses whose class is missing. They keep their hosts, but get no new ones. */
   readonly paused: readonly Ingress[];
   readonly owners: HostOwners;
 }
 
-/** Those that are served. Each is a key of HAProxy's map. */
+/** The bounds for served hosts. Each host is a key of HAProxy's map. */
 const HOSTS: Bound = { each: 500, all: 10_000 };
 
 /**
- * Decides which namespace has a host. A namespace keeps what it has as long as one of its Ingresses names it, or may name it: the rules of
- * one that was left out are not known. What is beyond the namespace's share is not served, and no other namespace's either. The age of Ingresses
- * decides on other hosts alone. Who has `*.example.com` has all hosts right below that no other namespace had before.
+ * Decides which namespace has a host. A namespace keeps its hosts as long as one of its Ingresses uses them. It also keeps them if an
+ * Ingress may use them: the rules of an Ingress that was left out are unknown. Hosts beyond the namespace's share are not served, and no
+ * other namespace can serve them either. Only for other hosts does the age of Ingresses decide. The owner of `*.example.com` has all
+ * hosts directly below that no other namespace had before.
  */
 export class Hosts {
   readonly #owners = new Map<string, string>();
-  /** Owners by hosts that are within their shares. */
+  /** The owners of the hosts that are within their shares. */
   readonly #served = new Map<string, string>();
   readonly #shares: Shares;
 
@@ -57,7 +58,7 @@ export class Hosts {
       const { namespace = '' } = metadata;
       for (const host of hosts) if (owners.get(host) === namespace) this.#serve(host, namespace);
     }
-    // What only Ingresses that were left out may name counts before new hosts do.
+    // Hosts that only left-out Ingresses may use count before new hosts.
     for (const [host, namespace] of this.#owners) this.#serve(host, namespace);
     for (const ingress of served) {
       const { namespace = '' } = ingress.metadata;
@@ -69,12 +70,12 @@ export class Hosts {
     return this.#owners;
   }
 
-  /** Whether the namespace has the host, and it is served. */
+  /** Whether the namespace has the host and the host is served. */
   has(namespace: string, host: string): boolean {
     return this.#served.get(host) === namespace;
   }
 
-  /** Why a namespace does not have a host: reason and message of an Event. */
+  /** Returns why a namespace does not have a host: the reason and message of an Event. */
   whyNot(namespace: string, host: string): { readonly reason: string; readonly message: string } {
     if (this.#owners.get(host) === namespace || this.#isFree(host, namespace)) {
       return { reason: 'TooManyHosts', message: `the namespace names more than ${this.#shares.share} hosts` };
@@ -85,8 +86,8 @@ export class Hosts {
   }
 
   /**
-   * The hosts whose requests would lead to another namespace where no rule has their path: it has the wildcard above, or the rules without
-   * a host.
+   * Returns the hosts whose requests would go to another namespace if no rule has their path. The other namespace has the wildcard above
+   * the host, or the rules without a host.
    */
   *closed(): Iterable<string> {
     for (const [host, namespace] of this.#owners) {
@@ -109,7 +110,7 @@ export class Hosts {
   }
 }
 
-/** The hosts that an Ingress names: in rules, for certificates, and all hosts for a default backend without rules. */
+/** Returns the hosts of an Ingress: from its rules, from its certificates, and all hosts for a default backend without rules. */
 function hostsOf({ spec }: Ingress): readonly string[] {
   const { rules = [], tls = [], defaultBackend } = spec ?? {};
   const secured = tls.flatMap(({ hosts = [], secretName = '' }) => (secretName === '' ? [] : hosts));
@@ -119,43 +120,43 @@ function hostsOf({ spec }: Ingress): readonly string[] {
   return [...hosts];
 }
 
-/** Keys of routes: a host and a path, as HAProxy looks them up. Nothing else of a user's text reaches its files and commands. */
+// The keys of routes consist of a host and a path, as HAProxy looks them up. No other text of users reaches its files and commands.
 
 /** The host of rules without a host. */
 export const ANY_HOST = '*';
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const HOST = new RegExp(`^(\\*\\.)?${LABEL}(\\.${LABEL})*$`);
 const MAX_HOST = 253;
-/** What a path in a request consists of by RFC 3986. Other characters arrive there percent-encoded. */
+/** The characters of a path in a request by RFC 3986. Other characters are percent-encoded. */
 const PATH = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/;
 const MAX_PATH = 1024;
 
-/** The host of a rule as its routes have it; undefined where it is none. */
+/** Returns the host of a rule as its routes have it, or undefined if it is no valid host. */
 export function routeHost(host: string | undefined): string | undefined {
   if (host === undefined || host === '') return ANY_HOST;
   const lower = host.toLowerCase();
   return lower.length <= MAX_HOST && HOST.test(lower) ? lower : undefined;
 }
 
-/** The wildcard that a host is right below, `*.example.com` of `a.example.com`; undefined where there is none. */
+/** Returns the wildcard directly above a host, such as `*.example.com` for `a.example.com`. Returns undefined if there is none. */
 function wildcardAbove(host: string): string | undefined {
   const dot = host.indexOf('.');
   return dot < 0 || host.startsWith('*') ? undefined : `*${host.slice(dot)}`;
 }
 
-/** Whether a path can be that of a request. */
+/** Whether a request can have the path. */
 export function isRoutablePath(path: string): boolean {
   return path.length <= MAX_PATH && PATH.test(path);
 }
 
-/** The key of requests for exactly this path. */
+/** Returns the key of requests for exactly this path. */
 export function exactKey(host: string, path: string): string {
   return `${host}${path}`;
 }
 
 /**
- * The key that begins host and path of a request, with a `/` behind it, where the prefix matches by path element: `/a` matches `/a` and
- * `/a/b`, not `/ab`. The longest key that does is the longest prefix.
+ * Returns the key for a prefix. The prefix matches by path elements if the key begins the request's host and path followed by `/`: `/a`
+ * matches `/a` and `/a/b`, but not `/ab`. The longest matching key is the longest prefix.
  */
 export function prefixKey(host: string, path: string): string {
   let end = path.length;

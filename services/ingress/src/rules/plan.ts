@@ -6,29 +6,29 @@ import { isClassMissing, isServed } from './classes.ts';
 import { ANY_HOST, exactKey, type HostOwners, Hosts, isRoutablePath, prefixKey, routeHost } from './hosts.ts';
 import { isLeftOut } from './planned-part.ts';
 
-/** What decides on routes and certificates. */
+/** The inputs for routes and certificates. */
 export interface ObservedIngresses {
   readonly ingresses: readonly Ingress[];
   readonly classes: readonly IngressClass[];
   readonly serviceOf: (namespace: string, name: string) => Service | undefined;
   readonly secretOf: (namespace: string, name: string) => SecretContent;
-  /** Of the last plan: hosts stay with who has them. */
+  /** The owners in the last plan. A host stays with its owner. */
   readonly owners: HostOwners;
 }
 
-/** What is served, and what is not. */
+/** The served parts of the Ingresses, and the refused parts. */
 export interface IngressPlan {
-  /** Backends by the key of `exactKey` and of `prefixKey`. A route without a backend answers that nothing is available. */
+  /** Backends by the keys of `exactKey` and `prefixKey`. A route without a backend answers that nothing is available. */
   readonly exact: ReadonlyMap<string, Backend | undefined>;
   readonly prefix: ReadonlyMap<string, Backend | undefined>;
-  /** All that routes lead to, by id, each with an Ingress that leads there. */
+  /** All backends of routes by id, each with an Ingress that leads to it. */
   readonly backends: ReadonlyMap<string, { readonly backend: Backend; readonly ingress: Ingress }>;
-  /** Prefixes at which the lookup of a host ends with 404: what would match next belongs to another namespace. */
+  /** The prefixes at which the look-up of a host ends with 404, because the next match would belong to another namespace. */
   readonly closed: ReadonlySet<string>;
   readonly owners: HostOwners;
   /** PEM by host. */
   readonly certificates: ReadonlyMap<string, string>;
-  /** `namespace/name` of what the plan looked up, whether or not it exists. */
+  /** `namespace/name` of the objects that the plan looked up, whether or not they exist. */
   readonly services: ReadonlySet<string>;
   readonly secrets: ReadonlySet<string>;
   /** The Ingresses of this controller, oldest first. */
@@ -36,13 +36,13 @@ export interface IngressPlan {
   readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
 }
 
-/** Events of one reason for one Ingress in one plan. */
+/** The maximum number of Events with the same reason for one Ingress in one plan. */
 const MAX_REFUSALS = 20;
 
 /**
- * Decides what every host and path leads to. A host, with its paths and its certificate, belongs to one namespace (see `Hosts`), so that
- * no Ingress takes over another namespace's host by naming it. What two Ingresses of a namespace claim belongs to the older one. One
- * Ingress's mistake costs only what it is about.
+ * Decides where every host and path leads. A host, with its paths and its certificate, belongs to one namespace (see `Hosts`), so an
+ * Ingress cannot take over another namespace's host by using it. If two Ingresses of a namespace claim the same thing, the older one has
+ * it. A mistake in an Ingress affects only the part with the mistake.
  */
 export function planIngresses(observed: ObservedIngresses): IngressPlan {
   const { ingresses, classes, owners } = observed;
@@ -51,7 +51,7 @@ export function planIngresses(observed: ObservedIngresses): IngressPlan {
   const hosts = new Hosts({ served, paused, owners });
   const planner = new Planner(observed, hosts, sharesOf(served));
   for (const ingress of served) planner.addRules(ingress);
-  // Behind all rules: a host's own default backend takes what no rule of any Ingress does.
+  // This comes after all rules: a host's default backend takes only requests that no rule of any Ingress takes.
   for (const ingress of served) planner.addDefaultBackend(ingress);
   for (const ingress of served) planner.addCertificates(ingress);
   const ends = [...hosts.closed()].map((host) => prefixKey(host, '/'));
@@ -69,7 +69,7 @@ class Planner {
   readonly plan = {
     exact: new Map<string, Backend | undefined>(),
     prefix: new Map<string, Backend | undefined>(),
-    /** One object for each backend, however many routes lead to it. */
+    /** One object per backend, however many routes lead to it. */
     backends: new Map<string, { readonly backend: Backend; readonly ingress: Ingress }>(),
     certificates: new Map<string, string>(),
     services: new Set<string>(),
@@ -78,7 +78,7 @@ class Planner {
   };
   readonly #observed: ObservedIngresses;
   readonly #hosts: Hosts;
-  /** Which Ingress has a route or the certificate of a host. */
+  /** The Ingress that has a route, or the certificate of a host. */
   readonly #owners = new Map<string, Ingress>();
   readonly #secretsOf = new Map<string, Set<string>>();
   readonly #shares: PlanShares;
@@ -119,7 +119,7 @@ class Planner {
     }
   }
 
-  /** Of the hosts of its rules, and of all hosts where there is none. */
+  /** Adds the default backend for the hosts of its rules, or for all hosts if there are no rules. */
   addDefaultBackend(ingress: Ingress): void {
     const { defaultBackend, rules = [] } = ingress.spec ?? {};
     if (defaultBackend === undefined) return;
@@ -167,14 +167,17 @@ class Planner {
     routes.set(key, this.#resolve(ingress, `${field}.backend`, backend));
   }
 
-  /** Whether the claim is the first: an Ingress is refused what it claims twice, too. */
+  /** Returns whether the claim is the first one. A second claim of the same Ingress is refused too. */
   #claim(key: string, ingress: Ingress): boolean {
     if (this.#owners.has(key)) return false;
     this.#owners.set(key, ingress);
     return true;
   }
 
-  /** The host of a field as keys have it; undefined where it is none, or the namespace does not have it, with a refusal. */
+  /**
+   * Returns the host of a field in the form of keys. If it is no valid host, or the namespace does not have it, adds a refusal and
+   * returns undefined.
+   */
   #ownHost(ingress: Ingress, field: string, name: string | undefined): string | undefined {
     const { namespace = '' } = ingress.metadata;
     const host = routeHost(name);
@@ -190,7 +193,7 @@ class Planner {
     const host = this.#ownHost(ingress, `${field}.hosts`, name);
     if (host === undefined) return [];
     if (this.#claim(`certificate ${host}`, ingress)) return [host];
-    // Naming a host twice in one Ingress harms no other.
+    // If an Ingress uses a host twice, this affects no other Ingress.
     if (this.#owners.get(`certificate ${host}`) !== ingress) {
       this.#refuse(ingress, 'HostTaken', `${field}: an older Ingress has the certificate of ${JSON.stringify(host)}`);
     }

@@ -14,10 +14,10 @@ import {
 } from '@gantry/objects';
 import { routeCost } from './bounds.ts';
 
-/** On an Ingress in the cache: its rules were left out. Users' annotations of this name do not reach the cache. */
+/** An annotation of an Ingress in the cache whose rules were left out. Users' annotations of this name do not reach the cache. */
 const LEFT_OUT = 'gantry.dev/left-out';
 
-/** What plans read of an object, and no more: other fields may be large. `resource` is its plural name. */
+/** Returns only the parts of an object that plans read, because other fields may be large. `resource` is its plural name. */
 export function plannedPart(resource: string, object: KubeObject): KubeObject {
   switch (resource) {
     case INGRESSES.resource:
@@ -35,7 +35,7 @@ export function plannedPart(resource: string, object: KubeObject): KubeObject {
   }
 }
 
-/** How much an Ingress names: rules, paths and hosts, long ones as several. */
+/** Returns the size of an Ingress: its rules, paths and hosts. Long ones count as several. */
 export function sizeOf({ spec }: Ingress): number {
   const costs = (texts: readonly string[]) => texts.reduce((sum, text) => sum + routeCost(text), 0);
   const rules = (spec?.rules ?? []).map(
@@ -46,8 +46,8 @@ export function sizeOf({ spec }: Ingress): number {
 }
 
 /**
- * The Ingress without its rules: it is served as one that names nothing, and refused. The same version of it with its rules is another
- * text, of the same number: caches report a change where the texts differ.
+ * Returns the Ingress without its rules. It is served as an Ingress without content, and refused. Its resource version has the same
+ * number as the version with rules but another text, because caches report a change if the texts differ.
  */
 export function leaveOut(ingress: Ingress): Ingress {
   const { spec } = ingress;
@@ -61,7 +61,7 @@ export function leaveOut(ingress: Ingress): Ingress {
   };
 }
 
-/** The version of an object as the apiserver has it. */
+/** Returns the object's version as the API server has it. */
 export function storedVersion(resourceVersion: string): string {
   return resourceVersion.replace(/^0+(?=\d)/, '');
 }
@@ -119,7 +119,7 @@ function servicePart(object: Service): Service {
   return { ...headOf(object), spec: defined({ type, ports: kept }) };
 }
 
-/** Slices are found by the Service that their label names. */
+/** Slices are found by the Service in their label. */
 function slicePart(slice: EndpointSlice): EndpointSlice {
   const { apiVersion, kind, metadata } = headOf(slice);
   const { addressType, ports, endpoints } = slice;
@@ -141,7 +141,7 @@ function mapDefined<T, R>(value: T | null | undefined, partOf: (value: T) => R):
   return value === null || value === undefined ? undefined : partOf(value);
 }
 
-/** Fields that have a value: the API may also write null for none. */
+/** The fields that have a value. The API may also write null for a missing value. */
 type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 function defined<T extends object>(fields: T): Partial<Defined<T>> {
