@@ -36,7 +36,7 @@ beforeEach(async () => {
   });
 });
 
-/** Advances the clock until `check` returns what is wanted. */
+/** Advances the clock until `check` returns the wanted value. */
 const eventually = (check: () => unknown) =>
   expect.poll(async () => {
     await clock.advance(100);

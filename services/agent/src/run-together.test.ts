@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runTogether } from './run-together.ts';
 
-/** A part that runs until it is aborted, and then notes its name. */
+/** Returns a part that runs until it is aborted, and then notes its name. */
 function untilAborted(name: string, ended: string[]) {
   return (signal: AbortSignal) =>
     new Promise<void>((resolve) => {

@@ -26,7 +26,7 @@ import { container, ENGINE, pod } from './testing/pods.ts';
 type Options = ReturnType<typeof containerOptions>;
 type HostOptions = NonNullable<Options['HostConfig']>;
 
-/** What a pod asks for, and what becomes of it on this node: one of the last five. */
+/** A pod's settings and their result on this node, which is one of the last five fields. */
 interface Case {
   readonly pod?: Partial<PodSpec>;
   readonly context?: SecurityContext;
@@ -35,24 +35,24 @@ interface Case {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly engine?: Partial<EngineInfo>;
   readonly imageUser?: string;
-  /** What the image's files say, where they were read. */
+  /** The content of the image's files, if they were read. */
   readonly files?: UserFiles;
-  /** What the node has under the name that is asked for. */
+  /** The node's file under the requested name. */
   readonly localhostProfile?: string;
-  /** Options of the container at the engine. */
+  /** The container's options at the engine. */
   readonly host?: HostOptions;
   readonly options?: Options;
-  /** Options of the sandbox at the engine. */
+  /** The sandbox's options at the engine. */
   readonly sandbox?: HostOptions;
-  /** The pod fails with this reason. */
+  /** The reason with which the pod fails. */
   readonly rejected?: string;
-  /** The sandbox or the container is never created, for this reason. */
+  /** The reason for which the sandbox or the container is never created. */
   readonly refused?: string;
 }
 
-/** A field that is carried out elsewhere, or that asks a node for nothing: why. */
+/** The reason why a field is not tested here: it is implemented elsewhere, or it needs nothing from a node. */
 type Elsewhere = string;
-/** Every field of a type, or the compiler complains; the test below says the same of the generated text. */
+/** Has every field of a type; otherwise the compiler complains. The test below checks the same for the generated text. */
 type Table<Type> = Readonly<Record<keyof Required<Type>, readonly Case[] | Elsewhere>>;
 
 const USERS: UserFiles = {
@@ -192,7 +192,7 @@ const CONTAINER_CONTEXT: Table<SecurityContext> = {
   privileged: [{ context: { privileged: true }, host: { Privileged: true } }],
   procMount: [{ context: { procMount: 'Unmasked' }, host: { MaskedPaths: [], ReadonlyPaths: [] } }],
   readOnlyRootFilesystem: [{ context: { readOnlyRootFilesystem: true }, host: { ReadonlyRootfs: true } }],
-  // A group that is named keeps the engine from adding those of the image, which are added here.
+  // If a group is given, the engine does not add the groups of the image. They are added here.
   runAsGroup: [
     { context: { runAsUser: 5, runAsGroup: 6 }, files: USERS, options: { User: '5:6' }, host: { GroupAdd: ['50'] } },
     {
@@ -241,7 +241,7 @@ const POD_CONTEXT: Table<PodSecurityContext> = {
       host: { GroupAdd: ['9'] },
     },
     { shared: { fsGroup: 4000 }, host: { GroupAdd: ['4000'] } },
-    // The engine would take it for the name of a group.
+    // The engine would treat it as the name of a group.
     { shared: { fsGroup: 4000, supplementalGroupsPolicy: 'Merge' }, files: USERS, refused: 'has the name 4000 for' },
   ],
   fsGroupChangePolicy: VOLUMES,
@@ -359,7 +359,7 @@ const CONTAINER_FIELDS: Table<Container> = {
   livenessProbe: 'probes',
   name: 'names and labels',
   ports: [
-    // No port of the host is ever opened.
+    // No port of the host is opened.
     { container: { ports: [{ containerPort: 80, hostPort: 8080 }] }, host: { IpcMode: 'container:sandbox-0' } },
   ],
   readinessProbe: 'probes',
@@ -394,7 +394,7 @@ const TABLES = {
 
 const OWNER = { cluster: 'c', node: 'n' };
 
-/** What becomes of a pod, in the order in which its worker asks. */
+/** Returns the result for a pod, in the order in which its worker asks. */
 function outcomeOf(test: Case) {
   const securityContext = { securityContext: test.context ?? {}, ...test.container };
   const main = container('main', securityContext);
@@ -477,7 +477,7 @@ it.each<Case & { readonly processUser?: string }>([
   { shared: { runAsUser: 5, fsGroup: 7 }, processUser: '5:7:7,50' },
   { shared: { fsGroup: 9 }, imageUser: 'www', processUser: '33:33:33,50,9' },
   { shared: { fsGroup: 9 }, imageUser: 'www:disk', processUser: '33:50:50,9' },
-  // The engine takes it for the name of a group, and nothing is said of who runs.
+  // The engine treats it as the name of a group, and the user of the process is not given.
   { shared: { fsGroup: 4000 } },
   { shared: { runAsUser: 5, fsGroup: 4000 } },
   { shared: { fsGroup: 4000 }, imageUser: '5:4000' },

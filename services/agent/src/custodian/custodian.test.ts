@@ -104,7 +104,7 @@ describe('a host custodian with an agent that comes back', () => {
   const write = async (resource: Resource, key: typeof NODE_KEY, patch: object) => {
     await server.write({ verb: 'patch', resource, key, patch, patchType: 'application/merge-patch+json' }, stop.signal);
   };
-  /** Advances past the time in which a successor may come. */
+  /** Advances past the time in which a successor may appear. */
   const wait = async () => {
     for (let seconds = 0; seconds < 20; seconds++) await clock.advance(1000);
   };
@@ -160,7 +160,7 @@ describe('a host custodian with an agent that comes back', () => {
     await server.delete(LEASES, { ...LEASE_KEY, name: 'foreign-1' }, {}, stop.signal);
     await clock.advance(4000);
     expect(begun).toEqual([]);
-    // No agent makes them anew.
+    // No agent creates them again.
     await wait();
     expect(begun).toContain('foreign-1');
   });
@@ -274,7 +274,7 @@ describe('a host custodian with an agent that comes back', () => {
     await putNode('host-3');
     lead();
     await wait();
-    // A node's folder is read from the disk.
+    // The node's folder is read from the disk.
     await expect.poll(() => server.all(NODES)).toEqual([]);
     await expect.poll(() => removed).toEqual(['host-2', 'host-3']);
     hung.resolve();

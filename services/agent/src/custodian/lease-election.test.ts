@@ -6,7 +6,7 @@ import { silentLogger } from '@gantry/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaseElection } from './lease-election.ts';
 
-/** An API that can stop responding: calls then hang until they are aborted. */
+/** An API that can stop responding. Calls then hang until they are aborted. */
 function silenceable(client: ObjectClient): { client: ObjectClient; silence: () => void } {
   let state: 'answering' | 'silent' = 'answering';
   const answered = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>

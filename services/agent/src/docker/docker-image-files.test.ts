@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readArchivedFile } from './docker-image-files.ts';
 
-/** One entry of a tar archive; a size of other digits than its content's where given. */
+/** Returns one entry of a tar archive. `digits` replaces the size of its content. */
 function entry(kind: string, content: string, digits = content.length.toString(8).padStart(11, '0')): Buffer {
   const header = Buffer.alloc(512);
   header.write('passwd', 0);

@@ -14,7 +14,7 @@ it('the progress of a pull is that of its layers that have begun', () => {
     totalBytes: 400,
   });
   expect(progress.note({ id: 'a', status: 'Extracting', progressDetail: { current: 1, total: 2 } })).toBeUndefined();
-  // Of unknown size, or one that was there already.
+  // A layer of unknown size, or one that was already present.
   expect(downloading('c', 5, -1)).toBeUndefined();
   expect(progress.note({ id: 'd', status: 'Already exists' })).toBeUndefined();
 });
@@ -30,7 +30,7 @@ it('a layer that is reported again replaces what was known of it', () => {
   progress.note(downloading('a', 10, 100));
   progress.note(downloading('b', 7, 30));
   expect(progress.note(downloading('a', 60, 100))).toEqual({ bytes: 67, totalBytes: 130 });
-  // Begun anew after a lost connection, and with another size than announced.
+  // The download started again after a lost connection, with another size than announced.
   expect(progress.note(downloading('a', 5, 50))).toEqual({ bytes: 12, totalBytes: 80 });
 });
 

@@ -15,7 +15,7 @@ import { PodLinks } from './pod-links.ts';
 const { signal } = new AbortController();
 const ID = 'f'.repeat(64);
 const LABELS = { [LABEL.cluster]: 'c', [LABEL.node]: 'node-a', [LABEL.podUid]: 'uid-1', [LABEL.containerName]: 'main' };
-/** As engine 20.10 shows a container whose end it heard of before the kernel's kill. */
+/** The container as engine 20.10 shows it if the engine learned of its end before the kernel's kill. */
 const ENDED = {
   Id: ID,
   Created: '2026-01-01T00:00:00Z',
@@ -30,7 +30,7 @@ function knownOf(calls: EngineCalls): KnownContainers {
   return { inspections: new Inspections(calls), containers: new ContainerIndex() };
 }
 
-/** A sandbox in the group of its pod, and a container of another pod that alone is in that pod's. */
+/** A sandbox in its pod's group, and a container of another pod that is the only one in its pod's group. */
 const groupOf = (uid: string) => groupParent({ owner: { cluster: 'c', node: 'node-a' }, uid });
 const inspection = (Id: string, uid: string, name: string, CgroupParent: string) => ({
   ...ENDED,
@@ -65,7 +65,7 @@ it('the group of a pod is that of its running sandbox', async () => {
   ]);
 });
 
-/** An observer of an engine with one ended container; `emit` are events of the engine, and resolves with the next that is observed. */
+/** Observes an engine with one ended container. `emit` sends an event of the engine and resolves with the next observed event. */
 async function observeEnded() {
   const docker = new Docker({ socketPath: '/nonexistent' });
   const stream = new PassThrough();
@@ -95,14 +95,14 @@ async function observeEnded() {
       return (await events.next()).value as unknown;
     },
     endedBy: async () => (await observer.listPods({ cluster: 'c' }, signal))[0]?.containers[0]?.endedBy,
-    /** Of the container's node, or of a pod of it. */
+    /** Lists the container's node, or one pod of it. */
     list: async (podUid?: string) => {
       asked.length = 0;
       const filter = { cluster: 'c', node: 'node-a', ...(podUid === undefined ? {} : { podUid }) };
       const pods = await observer.listPods(filter, signal);
       return { ids: pods.flatMap(({ containers }) => containers.map(({ id }) => id)), asked: [...asked] };
     },
-    /** The next inspection is not answered until the result is called. */
+    /** The next inspection gets no answer until the returned function is called. */
     hang: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;

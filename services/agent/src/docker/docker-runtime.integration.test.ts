@@ -29,10 +29,10 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
   throw new Error('the condition did not hold within 60 s');
 }
 
-/** As another program reads it. */
+/** The file as another program reads it. */
 const PASSWD = promisify(execFile)('docker', ['run', '--rm', '--network=none', 'busybox:1.36', 'cat', '/etc/passwd']);
 
-/** What this engine gives to privileged containers. */
+/** The privilege that this engine gives to privileged containers. */
 const PRIVILEGE = connectDocker(SOCKET, () => 'full', systemClock, silent, { cgroupDir: '/nonexistent' }).engine.probe(
   'busybox:1.36',
   { cluster: `contract-${randomBytes(4).toString('hex')}`, node: 'n' },
@@ -43,14 +43,14 @@ describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
 describeRuntime('docker runtime that cannot read control groups', () => dockerUnderTest('/nonexistent'));
 
-/** Each test has its own network and cluster id; both are removed at its end. */
+/** Each test has its own network and cluster id. Both are removed at its end. */
 async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'network'): Promise<RuntimeUnderTest> {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
   const { network, address } = await createTestNetwork(docker, { name: cluster, labels: { [LABEL]: cluster } });
   const made: string[] = [];
   const devices = new LoopDevices();
-  // Below the engine's folder, whose mounts are shared.
+  // The folder is below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: cluster, Labels: { [LABEL]: cluster } });
   const volume = await docker.getVolume(cluster).inspect();
   const privilege = await PRIVILEGE;
@@ -72,7 +72,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',
     imageFile: ['/etc/passwd', (await PASSWD).stdout],
-    // On a busy machine runc gives up to freeze a control group of version 1 after some tries.
+    // On a busy machine, runc gives up freezing a control group of version 1 after some tries.
     pause: (id) =>
       eventually(async () => {
         try {
@@ -105,7 +105,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
   };
 }
 
-/** The test may have removed it. */
+/** The test may have removed it already. */
 function ignoreMissing(error: unknown): void {
   if ((error as { statusCode?: number }).statusCode !== 404) throw error;
 }
@@ -202,10 +202,10 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   }
 });
 
-/** Of a shell: the engine watches the memory of a container once it has started it. */
+/** Makes a shell wait for the file `/go`. The engine watches a container's memory only after it has started the container. */
 const UNTIL_GO = 'until test -f /go; do sleep 0.1; done';
 
-/** Follows the engine's events until it is disposed of; `killed` resolves when a container has run out of memory. */
+/** Follows the engine's events until it is disposed. `killed` resolves when a container has run out of memory. */
 async function watchMemory({ cluster, runtime }: Pick<RuntimeUnderTest, 'cluster' | 'runtime'>) {
   const stop = new AbortController();
   const connected = Promise.withResolvers<void>();
@@ -233,7 +233,7 @@ it('containers of a pod use no more memory together than the pod has, though eac
   const owner = { cluster, node: 'node-a' };
   const resources = { cpuShares: 2, memoryBytes: 64 * 2 ** 20 };
   const sandbox = plainSandbox({ owner, pod: POD, image: sandboxImage, resources });
-  // Where systemd has the groups, pods have none.
+  // If systemd manages the groups, pods have none.
   if ((await runtime.engine.info(signal)).podGroups !== 'supported') {
     await expect(runtime.sandboxes.createSandbox(sandbox, signal)).rejects.toBeDefined();
     return;
@@ -307,7 +307,7 @@ it('measures how memory is used and CPU time is cut, and what passes the network
     return networks.get(sandboxId)?.[0]?.sent.packets ?? 0;
   };
   const before = await sent();
-  // No pod answers there; the question who has the address has left this one.
+  // No pod answers at this address. The question who has the address has left the pod.
   await containers.exec(id, ['ping', '-c', '1', '-W', '1', test.addresses[1]], signal);
   expect(await sent()).toBeGreaterThan(before);
   await sandboxes.stopSandbox(sandboxId, signal);

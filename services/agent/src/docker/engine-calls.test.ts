@@ -27,7 +27,7 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
   for await (const _chunk of chunks);
 }
 
-/** Every method of the runtime; the compiler says when one is missing. */
+/** All methods of the runtime. The compiler reports a missing one. */
 const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof DockerRuntime[Part]]: Method } } = {
   sandboxes: {
     createSandbox: (runtime, signal) =>
@@ -47,7 +47,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     removeContainer: (runtime, signal) => runtime.containers.removeContainer('id', signal),
     exec: (runtime, signal) => runtime.containers.exec('id', ['true'], signal),
   },
-  // They ask the kernel alone.
+  // These ask only the kernel.
   podGroups: {
     updatePodGroup: (runtime, signal) =>
       runtime.podGroups.updatePodGroup(GROUPED, {}).catch(() => runtime.engine.info(signal)),
@@ -95,7 +95,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal),
     findFolders: (runtime, signal) => runtime.stats.findFolders(['a'.repeat(64)], signal),
     readStorage: (runtime, signal) => runtime.stats.readStorage(['a'.repeat(64)], signal),
-    // They ask the kernel alone.
+    // These ask only the kernel.
     readDeviceIo: async (runtime, signal) => {
       if ((await runtime.stats.readDeviceIo(['a'.repeat(64)], signal)).size === 0) await runtime.engine.info(signal);
     },
@@ -109,7 +109,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     probe: (runtime, signal) => runtime.engine.probe('i', OWNER, signal),
   },
   agents: {
-    // Outside a container of the engine it asks the engine nothing.
+    // Outside of the engine's containers, this asks the engine nothing.
     describeSelf: async (runtime, signal) => {
       if ((await runtime.agents.describeSelf(signal)) === undefined) await runtime.engine.info(signal);
     },

@@ -10,7 +10,7 @@ import { hijack } from './hijack.ts';
 
 const SWITCHED = 'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n';
 
-/** A connection to an engine that answers with `first`, and the engine's end of it. */
+/** Opens a connection to an engine that answers with `first`. Returns both ends. */
 async function open(first: string): Promise<{ readonly socket: EngineSocket; readonly engine: Socket }> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-engine-'));
   const server = createServer({ allowHalfOpen: true });

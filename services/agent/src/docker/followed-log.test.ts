@@ -4,7 +4,7 @@ import { withoutRepeats } from './followed-log.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** A message of the engine's: its time in nanoseconds after the start, and its text. */
+/** A message of the engine, with its time in nanoseconds after the start and its text. */
 function message(nanoseconds: number, text: string, output = 1): Buffer {
   const second = new Date(START + Math.floor(nanoseconds / 1e9) * 1000).toISOString().slice(0, 19);
   const content = Buffer.from(`${second}.${String(nanoseconds % 1e9).padStart(9, '0')}Z ${text}`);

@@ -17,7 +17,7 @@ const docker = new Docker({ socketPath: SOCKET });
 const { signal } = new AbortController();
 const POD = { uid: 'uid-1', namespace: 'default', name: 'web' };
 
-/** An image of these lines of a Dockerfile, and a cluster whose containers the end of the test removes. */
+/** Builds an image from these lines of a Dockerfile, and a cluster whose containers are removed at the end of the test. */
 async function imageOf(dockerfile: readonly string[]) {
   const cluster = `files-${randomBytes(4).toString('hex')}`;
   const name = `gantry.test/${cluster}:1`;
@@ -47,13 +47,13 @@ async function imageOf(dockerfile: readonly string[]) {
   return { image, runtime, owner, read, ours, asked };
 }
 
-/** The volumes that the engine made for a container without being given a name, and that no container has any more. */
+/** Returns the volumes that the engine created without a given name and that no container uses any more. */
 async function anonymousVolumes(): Promise<readonly string[]> {
   const { Volumes: volumes } = await docker.listVolumes({ filters: { dangling: ['true'] } });
   return volumes.map(({ Name }) => Name).filter((name) => /^[0-9a-f]{64}$/.test(name));
 }
 
-/** Users of an image, as the tests below have them. */
+/** The users of an image for the tests below. */
 const USERS = [
   'FROM busybox:1.36',
   'RUN echo "app:x:1000:1001::/:/bin/sh" >> /etc/passwd && mkdir -p /real',
@@ -93,13 +93,13 @@ it('nothing of a hostile image is run, read as a whole, or left behind', async (
       message: `cannot read /etc/${name} of the image: ${reason}`,
     });
   }
-  // No process of the container's, nor of the engine's.
+  // The link leads to no process of the container or the engine.
   expect(await read(['/etc/to-proc'])).toEqual([]);
   expect(await ours()).toEqual([]);
   expect(image.labels).toContain('gantry.process-user');
   const before = new Set(await anonymousVolumes());
   await read(['/data/file']);
-  // Tests beside this one remove theirs.
+  // Tests that run at the same time remove their own volumes.
   await expect.poll(async () => (await anonymousVolumes()).filter((name) => !before.has(name))).toEqual([]);
 });
 
@@ -132,7 +132,7 @@ it.each<{ name: string; context: PodSecurityContext; ids: readonly [number, numb
   const security = containerSecurity(object, container(), image, ENGINE, imageUser === undefined ? {} : { imageUser });
   const sandbox = { owner, pod: POD, image: 'registry.k8s.io/pause:3.10' };
   const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox(sandbox), signal);
-  // What a container is allowed otherwise is no matter here.
+  // The container's other permissions do not matter here.
   const { user = '', processUser, groups: added } = security;
   const command = ['sh', '-c', 'grep -E "^(Uid|Gid|Groups):" /proc/self/status; exec sleep 3600'];
   const spec = plainContainer({
@@ -155,7 +155,7 @@ it.each<{ name: string; context: PodSecurityContext; ids: readonly [number, numb
   for (const file of ['/proc/1/status', '/proc/self/status']) {
     const found = await status(['cat', file]);
     expect([found.uid, found.gid]).toEqual(ids);
-    // Some versions of the engine leave out the process's own group.
+    // Some versions of the engine omit the process's own group.
     expect(new Set([...found.groups, gid])).toEqual(new Set([gid, ...groups]));
   }
   const [listed] = await runtime.observer.listPods({ cluster: owner.cluster }, signal);

@@ -19,7 +19,10 @@ const runtime = connectDocker(
   () => undefined,
 );
 const { signal } = new AbortController();
-/** Three times as many as fit into an option of mount(8)'s newer system calls. The engine takes twice as many, in twice the time. */
+/**
+ * The number of layers. It is three times as many as fit into an option of mount(8)'s newer system calls. The engine allows twice as
+ * many, which take twice the time.
+ */
 const LAYERS = 60;
 
 /** An image of these lines of a Dockerfile as a volume, and what a container of a pod sees of it. */
@@ -49,7 +52,7 @@ async function imageVolume(dockerfile: readonly string[], builder: 'BuildKit' | 
   await runtime.imageVolumes.mountImage(spec, signal);
   const [state] = await runtime.observer.listPods({ cluster }, signal);
   const hold = must(state?.imageHolds[0], 'a hold');
-  /** What a script prints in a container that may mount, and has the folder as /volume. */
+  /** Returns the output of a script in a container that may mount. The folder is /volume. */
   const inContainer = async (script: string) => {
     const mount = `type=bind,source=${folder},target=/volume`;
     const rights = ['--cap-add=SYS_ADMIN', '--security-opt=seccomp=unconfined', '--security-opt=apparmor=unconfined'];
@@ -67,7 +70,7 @@ it('an image volume has the files of all layers, as they are in the image, and n
   ]);
   expect(await readFile(join(folder, 'data'), 'utf8')).toBe('two\n');
   expect(await readdir(join(folder, 'dir'))).toEqual(['keep']);
-  // What the engine adds to a container of it.
+  // The file that the engine adds to a container of the image.
   expect(await readdir(folder)).not.toContain('.dockerenv');
   expect(await inContainer('cat /volume/data; /volume/bin/echo runs')).toEqual(['two', 'runs']);
 });

@@ -9,7 +9,7 @@ import { systemClock } from '@gantry/base';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { NamespaceDialer } from './namespace-dialer.ts';
 
-/** Uses up the descriptors of its process, as hostile pods and clients might, and asks for a connection. */
+/** Uses up the descriptors of its process, as hostile pods and clients might, and then asks for a connection. */
 const SCRIPT = `
 import { openSync } from 'node:fs';
 import { systemClock } from '@gantry/base';
@@ -38,7 +38,7 @@ it('fails where no process can be started, and ends no other', async () => {
 it('hands no connection out before it is known whose network was entered', async () => {
   enterNothing();
   const server = createServer((socket) => {
-    // The first one is reset.
+    // The first connection is reset.
     socket.on('error', () => undefined);
     socket.end('hello');
   });
@@ -60,7 +60,7 @@ it('hands no connection out before it is known whose network was entered', async
     const socket = await connect(() => Promise.resolve());
     expect((await socket.toArray()).toString()).toBe('hello');
   }
-  // Once for each helper, and the first one is not used again.
+  // Asked once for each helper. The first helper is not used again.
   expect(asked).toBe(2);
 });
 
@@ -78,7 +78,7 @@ it('says of a port without a listener what IPv4 says of it', async () => {
   );
 });
 
-/** Until the end of the test no namespace is entered: that needs rights that a test does not have. */
+/** Enters no namespace until the end of the test, because that needs rights that a test does not have. */
 function enterNothing(): void {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-nsenter-'));
   writeFileSync(join(folder, 'nsenter'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 });

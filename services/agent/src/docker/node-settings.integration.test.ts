@@ -1,4 +1,4 @@
-/** What an administrator gives a node beside its engine's defaults: low-level runtimes and seccomp profiles. */
+/** Settings that an administrator adds to a node's engine defaults: low-level runtimes and seccomp profiles. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RUNTIME_CLASSES } from '@gantry/objects';

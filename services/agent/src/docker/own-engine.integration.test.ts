@@ -1,4 +1,4 @@
-/** What an agent does while its engine restarts, crashes, hangs, or has no space left: on an engine of the test's own. */
+/** The agent's behaviour while its engine restarts, crashes, hangs or has no space left, on the test's own engine. */
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const POLL = { timeout: 60_000, interval: 50 };
 
 const remove = (node: EngineNode, name: string) => node.client.delete(PODS, { namespace: 'default', name }, {}, signal);
 
-/** What runs of a pod: each container once. */
+/** Returns the running containers of a pod, each once. */
 const runningOf = async (node: EngineNode, name: string) =>
   (await node.containers(name)).filter((one) => one.endsWith(' running'));
 const attempts = (main: number, sandbox: number) => [`main ${main} running`, `sandbox ${sandbox} running`];
@@ -52,7 +52,7 @@ it.each([
     await remove(node, 'unwanted');
     await node.put(scriptPod('late', FOREVER));
     await engine.begin();
-    // It may have been started once more in the sandbox that was about to end.
+    // The container may have been started once more in the sandbox that was about to end.
     await node.until('kept', (pod) => [1, 2].some((restarts) => runsAfter(restarts)(pod)));
     await node.until('late', runsAfter(0));
     const { status } = await node.until(
@@ -89,7 +89,7 @@ it('containers that outlive their engine go on, and what happens to them afterwa
   await node.until('web', runsAfter(1));
 });
 
-/** The node's status, whose patience with the engine is on a clock of the test's. */
+/** Reports the node's status. Its patience with the engine uses the test's clock. */
 function statusOf(engine: OwnEngine, node: EngineNode, clock: ManualClock) {
   const api = new FakeObjectClient(clock);
   const runtime = connectDocker(
@@ -159,7 +159,7 @@ it('while an engine hangs its node is not ready and says why; then all that was 
   await expect.poll(look, POLL).toMatchObject({ status: 'False', reason: 'KubeletNotReady', message });
   expect(node.find('kept')?.status?.phase).toBe('Running');
   expect(node.find('late')?.status?.phase).not.toBe('Running');
-  // A node that is not ready is not lost: its Lease is renewed, whatever its engine does.
+  // A node that is not ready is not lost: its Lease is renewed, whatever the state of its engine.
   const hungAt = clock.now();
   await clock.advance(10_000);
   await expect.poll(renewedAt, POLL).toBeGreaterThan(hungAt);
@@ -175,7 +175,7 @@ it('while an engine hangs its node is not ready and says why; then all that was 
   await following;
 });
 
-/** The machine's clock, but for what waits a minute or longer: that goes on when the test says so. */
+/** The machine's clock, except for waits of a minute or longer. These continue when the test says so. */
 class MinuteClock implements Clock {
   readonly #waiting = new Set<() => void>();
 
@@ -246,7 +246,7 @@ it("a foreign container under a name that a pod's next container has is left alo
   expect(said()).toMatch(/^Warning Failed Error: .*is already in use/m);
   await engine.docker('rename', taken[1], 'renamed-main');
   await node.until('web', runsAfter(1));
-  // When the old sandbox is gone, the next one takes its name again.
+  // When the old sandbox is gone, the next one gets its name again.
   expect(await runningOf(node, 'web')).toEqual(['main 1 running', expect.stringMatching(/^sandbox [01] running$/)]);
   expect(await lookAtForeign()).toBe(before);
 
@@ -256,7 +256,7 @@ it("a foreign container under a name that a pod's next container has is left alo
   expect(await lookAtForeign()).toBe(before);
 });
 
-/** Takes all space of the engine's disk. Returns what gives it back. */
+/** Uses all space of the engine's disk. Returns a function that frees the space. */
 async function fill(engine: OwnEngine): Promise<() => Promise<void>> {
   const file = join(engine.folder, 'filler');
   await promisify(execFile)('sh', ['-c', 'cat /dev/zero > "$1" || true', 'fill', file]);

@@ -21,7 +21,7 @@ async function folderWith(files: Readonly<Record<string, string>>): Promise<stri
   return root;
 }
 
-/** What the kernel makes of a group without limits. */
+/** The kernel's files of a group without limits. */
 const legacy = (group: string) => ({
   [`cpu/${group}/cpu.shares`]: '1024\n',
   [`cpu/${group}/cpu.cfs_quota_us`]: '-1\n',
@@ -57,7 +57,7 @@ describe('the control group of a pod', () => {
 
   it.each([
     ['version 1', legacy(NAME), { cpuShares: 1024 }, LIMITS],
-    // A weight stands for 26 shares.
+    // A weight corresponds to 26 shares.
     ['version 2', unified(NAME), { cpuShares: 2597 }, { ...LIMITS, cpuShares: 500 }],
   ])('is held to limits, and to none, in %s', async (_, files, before, after) => {
     const groups = new PodGroups(await folderWith(files));
@@ -99,7 +99,7 @@ describe('the control group of a pod', () => {
     expect(await next()).toEqual(limits);
     await groups.updatePodGroup(POD, limits);
     expect(await next()).toBeUndefined();
-    // Without a limit there is none of its swap.
+    // Without a memory limit, there is no limit for swap either.
     await groups.updatePodGroup(POD, { cpuShares: 2 });
     expect(await groups.find(POD)).not.toHaveProperty('swap');
   });
@@ -136,7 +136,7 @@ describe('the control group of a pod', () => {
   });
 
   it('is known as soon as a part of it is made', async () => {
-    // The other hierarchy has no place for it.
+    // The other hierarchy has no place for the group.
     const groups = new PodGroups(await folderWith({ 'memory/docker/x': '', 'cpu/x': '' }));
     await expect(groups.updatePodGroup(POD, LIMITS)).rejects.toThrow('ENOENT');
     expect(await groups.find(POD)).toBeUndefined();

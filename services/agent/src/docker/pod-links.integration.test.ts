@@ -20,7 +20,7 @@ const { signal } = new AbortController();
 const IMAGE = 'busybox:1.36';
 const MTU = 1380;
 
-/** A network of its own, which the end of the test removes with all that is on it. */
+/** Creates the test's own network. It is removed with everything on it at the end of the test. */
 async function podNetwork() {
   const cluster = `links-${randomBytes(4).toString('hex')}`;
   const { network, address } = await createTestNetwork(docker, {
@@ -39,7 +39,7 @@ async function podNetwork() {
     owner: { cluster, node: 'n' },
     pod: { uid, namespace: 'default', name: uid },
     attempt,
-    // With a shell: what is compared is what its processes see.
+    // The image has a shell, because the test compares what its processes see.
     image: IMAGE,
     imageLabels: [],
     ipc: 'own',
@@ -56,7 +56,7 @@ async function podNetwork() {
   return { cluster, bridge, address, sandbox, list };
 }
 
-/** A sandbox that the engine has started, and no agent connected. */
+/** Creates a sandbox that the engine has started and no agent has connected. */
 async function unconnected(spec: SandboxSpec, bridge: PodBridge): Promise<number> {
   const options = { ...sandboxOptions(spec, bridge), Cmd: ['sleep', '3600'], OpenStdin: true };
   const container = await docker.createContainer(options);
@@ -79,7 +79,7 @@ it('a sandbox that the agent connects has the network that the engine would have
   const seen = async (spec: SandboxSpec, last: number) => {
     const id = await runtime.sandboxes.createSandbox({ ...spec, image: pause }, signal);
     const { State: state } = await docker.getContainer(id).inspect();
-    // Link addresses and IPv6 on the loopback interface are not the same on all engines.
+    // Link addresses, and IPv6 on the loopback interface, differ between engines.
     const plain =
       's/^[0-9]*: //; s/@if[0-9]*//g; s/ link-netnsid .*//; s/ qlen [0-9]*//; s/ether [0-9a-f:]*//; s/  *//g';
     const script = [
@@ -129,7 +129,7 @@ it('a sandbox whose agent was killed while it connected it does not run, and its
     await inNamespace(pid, 'ip', ...command.split(' '));
   }
   expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'created', address: '' }]);
-  // Until the next agent has removed it.
+  // It fails until the next agent has removed the old one.
   const next = { ...sandbox('next', 140), image: 'registry.k8s.io/pause:3.10' };
   await expect(runtime.sandboxes.createSandbox(next, signal)).rejects.toMatchObject({ code: 'AddressInUse' });
   await run('ip', onHost.split(' '));
@@ -152,7 +152,7 @@ it('a sandbox that was taken off its bridge does not run any more', async () => 
   await runtime.sandboxes.createSandbox(spec, signal);
   expect(await portsOf(bridge)).toContain(portName(address(150)));
   await run('ip', ['link', 'set', portName(address(150)), 'nomaster']);
-  // As an agent that has just started sees it.
+  // The state as an agent sees it that has just started.
   const restarted = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
   const [state] = await restarted.observer.listPods({ cluster: spec.owner.cluster }, signal);
   expect(state?.sandboxes).toMatchObject([{ state: 'created', address: '' }]);
@@ -198,7 +198,7 @@ it('an address that another pod of the host has costs no sandbox', async () => {
 it('an address that the engine had assigned to a container of the network is refused', async () => {
   const { sandbox, list } = await podNetwork();
   const pause = 'registry.k8s.io/pause:3.10';
-  // As agents of earlier versions left it.
+  // The state as agents of earlier versions left it.
   await runtime.sandboxes.createSandbox({ ...sandbox('engines', 170, 'engine'), image: pause }, signal);
   const started = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
   const create = started.sandboxes.createSandbox({ ...sandbox('ours', 170), image: pause }, signal);

@@ -1,4 +1,4 @@
-/** A pod with pod-level resources, from its object to the kernel: an agent's workers on an engine. */
+/** Tests a pod with pod-level resources from its object to the kernel: an agent's workers on an engine. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFinalPhase, PODS, type Pod, type ResourceRequirements } from '@gantry/objects';
@@ -16,7 +16,7 @@ const whole = (cpu: string, memory: string): ResourceRequirements => ({
   limits: { cpu, memory },
 });
 
-/** The bytes of memory that a group is held to, in either version of control groups. */
+/** Returns a group's memory limit in bytes, in either version of control groups. */
 async function memoryOf(group: string): Promise<number> {
   const legacy = join(GROUPS, 'memory', group, 'memory.limit_in_bytes');
   return Number(await readFile((await isThere(legacy)) ? legacy : join(GROUPS, group, 'memory.max'), 'utf8'));

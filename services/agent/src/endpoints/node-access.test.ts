@@ -6,7 +6,7 @@ import { NodeAccess } from './node-access.ts';
 const REQUEST = { method: 'GET', path: '/pods', certificate: undefined, token: 'of-viewer' };
 const { signal } = new AbortController();
 
-/** An API server that answers when it is let, and knows every token. */
+/** Starts an API server that answers when the test lets it. It accepts every token. */
 function start() {
   const clock = new ManualClock();
   const asked: string[] = [];

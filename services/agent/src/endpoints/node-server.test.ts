@@ -31,15 +31,15 @@ let issue: Issue;
 let apiServer: TlsMaterial;
 let port: number;
 let clock: ManualClock;
-/** What the API server was asked about. */
+/** The requests to the API server. */
 let asked: string[];
-/** What each user may do with the node. */
+/** The verbs that each user may use on the node. */
 let allowed: Readonly<Record<string, readonly string[]>>;
 let probes: ProbeMetrics;
-/** The interfaces of the host. */
+/** The network interfaces of the host. */
 let network: HostMeter['readNetwork'];
 let devices: HostMeter['readDevices'];
-/** Until when the API server answers nothing. */
+/** The API server answers nothing until this resolves. */
 let answering: Promise<void>;
 let handlers: { accept: (socket: TLSSocket) => void };
 let listener: Server;
@@ -57,7 +57,7 @@ afterAll(() => {
   listener.close();
 });
 
-/** An API server that knows tokens `token-of-<user>`. */
+/** An API server that accepts tokens of the form `token-of-<user>`. */
 async function create<T extends KubeObject>(_resource: Resource<T>, object: T): Promise<T> {
   if (object.kind === 'TokenReview') {
     const review = object as unknown as TokenReview;
@@ -155,7 +155,7 @@ describe('a connection to a node', () => {
   });
   afterEach(() => client.destroy());
 
-  /** Until the server waits for the head of a request. */
+  /** Waits until the server waits for the head of a request. */
   async function waiting(ms: number): Promise<void> {
     while (time.nextTimerMs() !== ms) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -187,7 +187,7 @@ describe('a connection to a node', () => {
       socket.on('error', () => undefined);
       const ended = new Promise<'closed'>((resolve) => socket.once('close', () => resolve('closed')));
       const answered = new Promise<'open'>((resolve) => socket.once('data', () => resolve('open')));
-      // An answer shows that the server has seen the certificate.
+      // The answer shows that the server has seen the certificate.
       socket.write('GET /healthz HTTP/1.1\r\nHost: n\r\n\r\n');
       return await Promise.race([answered, ended]);
     };

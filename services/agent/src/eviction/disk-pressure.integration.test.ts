@@ -1,4 +1,4 @@
-/** A disk that fills, on an engine of the test's own: images that nothing uses go first, then the pod that is furthest above its request. */
+/** A disk fills on the test's own engine. Unused images are removed first, then the pod that exceeds its request the most. */
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { Pod } from '@gantry/objects';
@@ -44,7 +44,7 @@ function collectorOf(engine: OwnEngine, { runtime, services }: EngineNode, polic
   });
 }
 
-/** With one hard threshold of the disk: so many bytes are to be available. Its clock is the test's. */
+/** Returns a manager with one hard threshold for the disk: the bytes that must be available. It uses the test's clock. */
 function pressureOf(
   engine: OwnEngine,
   { usage, evictor, evictions, pods, services }: EngineNode,
@@ -80,7 +80,7 @@ function pressureOf(
 const namesOf = async (engine: OwnEngine) =>
   (await engine.docker('images', '--format', '{{.Repository}}')).split('\n').toSorted();
 
-/** Writes so many MiB to a path when the file `/go` exists, and goes on. */
+/** When the file `/go` exists, writes this many MiB to a path, and then keeps running. */
 const writer = (path: string, mib: number) =>
   `until test -f /go; do sleep 0.1; done; dd if=/dev/zero of=${path} bs=1M count=${mib}; touch /done; trap "exit 0" TERM; while true; do sleep 0.1; done`;
 
@@ -145,7 +145,7 @@ it('a node that is short of disk removes unused images it has pulled, then evict
   expect(status?.message).toMatch(
     /^The node was low on resource: ephemeral-storage\. Threshold quantity: \d+(Ki|Mi)?, available: \d+(Ki|Mi)?\. Container main was using 1[67]\d+Ki, request is 0, has larger consumption of ephemeral-storage\. $/,
   );
-  // Its layer is taken back before another pod has to go.
+  // The pod's layer is freed before another pod is evicted.
   await expect.poll(() => pressure.synchronize(signal), POLL).toBeUndefined();
   await expect.poll(() => node.containers('hog'), POLL).toEqual([]);
   for (const name of ['within', 'little']) expect(node.find(name)).toSatisfy(runsAfter(0));

@@ -15,7 +15,7 @@ const using = (inodes: number, bytes = 0): PodUsage => ({
   inodes,
 });
 
-/** How the storage of each pod is counted, by its name. */
+/** The counting of each pod's storage, by pod name. */
 type Counts = Record<string, (until: AbortSignal) => Promise<PodUsage>>;
 
 function survey(counts: Counts) {
@@ -25,7 +25,7 @@ function survey(counts: Counts) {
     counts[name]?.(until) ?? Promise.resolve(using(0));
   const found = new DiskSurvey({ storage: { countUsage }, clock, logger: silentLogger });
   const stop = new AbortController();
-  /** What is known of each pod after so long. */
+  /** Returns the known usage of each pod after this time. */
   const look = async (ms = 10_000) => {
     const candidates = found.candidates(pods, stop.signal);
     await clock.advance(ms);
@@ -36,7 +36,7 @@ function survey(counts: Counts) {
       inodes,
     }));
   };
-  /** The names of the pods in the order in which they would go for the want of inodes. */
+  /** Returns the names of the pods in the order in which a lack of inodes would evict them. */
   const order = async (ms?: number) => {
     const candidates = found.candidates(pods, stop.signal);
     await clock.advance(ms ?? 10_000);
@@ -49,7 +49,7 @@ function survey(counts: Counts) {
 }
 
 const never = () => new Promise<never>(() => undefined);
-/** Has counted so much when it is ended. */
+/** Counts until it is ended, and then has this usage. */
 const endless = (usage: PodUsage) => (until: AbortSignal) =>
   new Promise<PodUsage>((resolve) => until.addEventListener('abort', () => resolve(usage)));
 

@@ -11,7 +11,7 @@ async function host(nodes: readonly string[]) {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const clock = new ManualClock();
   const turns = new Map(nodes.map((node) => [node, new HostTurns(folder, node, clock)]));
-  /** Which of them evict, one after the other, ten seconds after the last time. */
+  /** Returns the agents that evict. They run one after the other, ten seconds after the last round. */
   const round = async (ranks: Readonly<Record<string, Rank>>): Promise<string[]> => {
     await clock.advance(10_000);
     const ours: string[] = [];
@@ -58,7 +58,7 @@ it('a claim from before the clock was set back is not waited for', async () => {
   clock.now = () => now.call(clock) + 3_600_000;
   await round({ a: MODEST, b: GREEDY });
   clock.now = now;
-  // The shortage goes on: only the wall clock has changed.
+  // The shortage continues: only the wall clock has changed.
   expect(await round({ a: MODEST })).toEqual(['a']);
 });
 

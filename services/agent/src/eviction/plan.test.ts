@@ -9,7 +9,7 @@ const MI = 2 ** 20;
 const SECOND = 1000;
 const MINUTE = 60_000;
 
-/** A host with plenty of everything. */
+/** A host with enough of everything. */
 const PLENTY: HostReading = {
   memory: { availableBytes: 8 * GI, capacityBytes: 16 * GI },
   disk: { availableBytes: 50 * GI, capacityBytes: 100 * GI, freeInodes: 500, inodes: 1000 },
@@ -62,7 +62,7 @@ describe('a synchronisation', () => {
     expect(look(low, 2 * MINUTE - 1).due).toEqual([]);
     expect(look(low, 2 * MINUTE).due).toEqual(['memory.available']);
     expect(look(plenty, 3 * MINUTE).due).toEqual([]);
-    // It begins anew.
+    // The period starts again.
     expect(look(low, 4 * MINUTE).due).toEqual([]);
   });
 

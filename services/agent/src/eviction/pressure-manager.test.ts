@@ -12,20 +12,20 @@ import { parseThresholds, type ThresholdSettings } from './thresholds.ts';
 import type { HostReading } from '../runtime/stats.ts';
 
 const MI = 2 ** 20;
-/** What the containers of a pod use, by its name. */
+/** The memory use of a pod's containers, by pod name. */
 const USE: Readonly<Record<string, number>> = { small: 10 * MI, large: 300 * MI, critical: 900 * MI };
 
 interface Started {
   readonly node: TestNode;
   readonly manager: PressureManager;
-  /** Sets what is left of the host's memory of 16 GiB. */
+  /** Sets how much of the host's 16 GiB of memory is left. */
   readonly leave: (mebibytes: number) => Promise<void>;
   readonly status: (name: string) => Pod['status'];
   readonly evicted: () => readonly string[];
   readonly synchronize: () => Promise<string | undefined>;
 }
 
-/** A node with these pods running, whose thresholds are met when there is as little as the settings say. */
+/** Starts a node with these running pods. The settings define its thresholds. */
 async function start(
   pods: readonly Pod[],
   settings: Partial<ThresholdSettings>,
@@ -121,7 +121,7 @@ it('a node short of memory evicts one pod, the one with the largest use, with th
   expect(node.events).toContain('Warning EvictionThresholdMet Attempting to reclaim memory');
   expect(node.events).toContain('Normal NodeHasInsufficientMemory Node n status is now: NodeHasInsufficientMemory');
   expect(status('small')?.phase).toBe('Running');
-  // The critical pod is never evicted, however little there is.
+  // The critical pod is never evicted, however little memory is left.
   await synchronize();
   await soon(node, () => status('small')?.phase).toBe('Failed');
   expect(await synchronize()).toBeUndefined();
@@ -218,7 +218,7 @@ it('a node short of inodes evicts the pod that has the most, though others have 
 
 const never = () => new Promise<never>(() => undefined);
 
-/** What comes of work that waits for the clock. */
+/** Returns the result of work that waits for the clock. */
 async function outcome<T>(node: TestNode, work: Promise<T>): Promise<T> {
   const ended = new AbortController();
   const result = work.finally(() => ended.abort());
@@ -261,6 +261,6 @@ it('an evicted pod is waited for before the next look', async () => {
     return evicted();
   };
   await expect.poll(step, { timeout: 10_000 }).toHaveLength(2);
-  // The ten seconds between two looks begin when the first pod is gone.
+  // The ten seconds between two looks start when the first pod is gone.
   expect(node.clock.monotonicMs() - first).toBeGreaterThan(10_600);
 });

@@ -16,7 +16,7 @@ interface Use {
   readonly spec?: Partial<PodSpec>;
 }
 
-/** A pod that is known by its name; without `used` nothing of it was measured. */
+/** A pod with this name. Without `used`, nothing of it was measured. */
 function candidate(name: string, resource: StarvedResource, use: Use): Candidate {
   const { request, priority, used, volumeBytes = 0, inodes = 0, count, spec = {} } = use;
   const of = resource === 'memory' ? 'memory' : 'ephemeral-storage';

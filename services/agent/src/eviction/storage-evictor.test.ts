@@ -11,7 +11,7 @@ import { StorageEvictor } from './storage-evictor.ts';
 
 const limited = (limit: string): Partial<Container> => ({ resources: { limits: { 'ephemeral-storage': limit } } });
 
-/** A pod that runs, whose containers have written so much. */
+/** A running pod whose containers have written this many bytes. */
 async function running(spec: Partial<PodSpec>, writtenBytes: number) {
   let written = writtenBytes;
   const node = await startNode({ behaviour: { writtenBytes: () => written } });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { giveToGroup } from './file-owner.ts';
 
 const { signal } = new AbortController();
-/** Only root can give files to a group that it is not in. */
+/** Only root can give files to a group that it is not a member of. */
 const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
 
 describe('a volume that is given to a group', () => {

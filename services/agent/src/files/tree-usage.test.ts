@@ -75,7 +75,7 @@ async function folderOf(count: number) {
   return path;
 }
 
-/** The descriptors of this process that lead into a folder. */
+/** Returns this process's descriptors that refer into a folder. */
 async function descriptorsIn(path: string): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),

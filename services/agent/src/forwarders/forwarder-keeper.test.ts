@@ -15,16 +15,16 @@ const service = (name: string, port: number, nodePort?: number): Service => ({
   status: { loadBalancer: { ingress: [{ ip: '10.128.10.7', ipMode: 'VIP' }] } },
 });
 
-/** Lets all that is ready run. */
+/** Runs everything that is ready. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 interface StartOptions {
   readonly image: string | undefined;
-  /** Uids of Services whose forwarders an earlier agent has left. */
+  /** The uids of Services whose forwarders an earlier agent has left behind. */
   readonly left?: readonly string[];
 }
 
-/** A keeper over an engine in memory, on a host with some ports in use. */
+/** Starts a keeper over an engine in memory. Some ports of its host are in use. */
 function start({ image, left = [] }: StartOptions = { image: 'sha256:1' }) {
   const clock = new ManualClock();
   const running = new Map(left.map((uid) => [uid, { uid, hash: 'h' } as ForwarderSpec]));

@@ -53,7 +53,7 @@ describeRuntime('hollow runtime', async () => {
   };
 });
 
-/** As the script of the contract of devices prints it. */
+/** The same output as the script of the contract of devices. */
 function deviceOutput(devices: readonly DeviceSpec[]): string {
   const given = devices.find(
     ({ hostPath, containerPath }) => hostPath === '/dev/made' && containerPath === '/dev/given',

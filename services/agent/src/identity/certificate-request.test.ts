@@ -12,7 +12,7 @@ const SUBJECT = { node: 'host-1', engine: 'abcd' };
 
 x509.cryptoProvider.set(webcrypto);
 
-/** An authority that signs whatever is asked for. */
+/** Creates an authority that signs every request. */
 async function createAuthority(name: string) {
   const now = systemClock.now();
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -22,7 +22,7 @@ const user = (username: string): PullCredential => ({
   secret: { uid: username, namespace: 'default', name: username },
 });
 
-/** An engine with one image, whose pulls a test ends. */
+/** An engine with one image. The test ends its pulls. */
 class Engine implements Pick<ImageRuntime, 'inspectImage' | 'pullImage'> {
   readonly pulls: { readonly by: string; readonly report: PullReport; readonly end: (error?: Error) => void }[] = [];
   has = false;
@@ -71,7 +71,7 @@ describe('agents of one host', () => {
   const agent = () => new ImagePuller({ images: engine, records, sharing: sharing(), clock });
   const pullsOf = (count: number) => expect.poll(() => engine.pulls.length).toBe(count);
   const names = () => readdir(join(folder, 'pulls'));
-  /** Someone waits for the pull of another agent: its progress arrives. */
+  /** Waits for another agent's pull. Returns after progress of the pull has arrived. */
   const follow = async (one: ImagePuller, credentials: readonly PullCredential[] = [], abort = signal) => {
     const heard: number[] = [];
     const pull = one.pull('app', credentials, abort, ({ bytes }) => void heard.push(bytes));

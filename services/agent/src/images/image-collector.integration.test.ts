@@ -1,4 +1,4 @@
-/** Which agent of a host collects its images, on an engine of the test's own. */
+/** Which agent of a host collects its images, on the test's own engine. */
 import { join } from 'node:path';
 import { lead, systemClock, systemRandom } from '@gantry/base';
 import { LEASES } from '@gantry/objects';
@@ -18,7 +18,7 @@ const { signal } = new AbortController();
 const POLL = { timeout: 60_000, interval: 50 };
 const LEASE = 'gantry-host-own-engine';
 
-/** An agent of the engine's host as far as images are concerned, which campaigns for the host's custodian. */
+/** Starts the image parts of an agent on the engine's host. It campaigns to be the host's custodian. */
 function campaign(engine: OwnEngine, { runtime, services, client, path }: EngineNode, name: string) {
   const { images } = runtime;
   const pulled = new PulledImages(join(path, 'images'), name);

@@ -37,7 +37,7 @@ describe('a host whose disk fills', () => {
     clock = new ManualClock();
     runtime = new HollowRuntime({
       clock,
-      // Foreign: what the host had before, with the names and labels of what pods use.
+      // Foreign images: the host had them before, with the names and labels of images that pods use.
       images: {
         pause: image('pause'),
         'app:built': image('built', ['gantry.cluster', 'io.kubernetes.pod.uid']),
@@ -157,7 +157,7 @@ describe('a host whose disk fills', () => {
     );
     expect(await left()).toEqual(['app:1', 'app:2', ...FOREIGN].toSorted());
     expect(events).toEqual([expect.stringMatching(/^Warning FreeDiskSpaceFailed Insufficient free disk space/)]);
-    // What was in use at the last look counts as used then.
+    // An image in use at the last look counts as used at that time.
     expect(await pulled.lastUsedOf('sha256:one')).toBe(clock.now());
   });
 
@@ -196,7 +196,7 @@ describe('a host whose disk fills', () => {
     const lastUsedOf = pulled.lastUsedOf.bind(pulled);
     pulled.lastUsedOf = async (id) => {
       const lastUsed = await lastUsedOf(id);
-      // The look after the image has gone is the last one.
+      // The look after the image has disappeared is the last one.
       if (!(await left()).includes('app:1')) await puller.pull('app:1', [], signal);
       return lastUsed;
     };

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxMounts } from './linux-mounts.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
-/** Those of an agent, as far as paths of the host need them. */
+/** The rights of an agent that host paths need. */
 const RIGHTS = ['SYS_ADMIN', 'SYS_PTRACE', 'SYS_CHROOT', 'DAC_OVERRIDE', 'FOWNER'];
 const run = promisify(execFile);
 
@@ -32,7 +32,7 @@ describe('a part of a folder of the host', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** What a step of the exercise says in a container of an agent. */
+  /** Returns the output of one step of the exercise in an agent's container. */
   const exercise = async (step: string, rights = RIGHTS, options = ['--pid=host']) => {
     const node = process.execPath;
     const args = [

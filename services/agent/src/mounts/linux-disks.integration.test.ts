@@ -116,7 +116,7 @@ describe('a disk of this machine', () => {
     let path: string;
     let log: string;
     let gate: string;
-    /** mkfs.ext4 notes that it has begun, and goes on when the gate is written to. */
+    /** This mkfs.ext4 notes that it has started, and continues when the gate is written to. */
     beforeEach(async () => {
       path = await devices.make('', SIZE);
       [log, gate] = [join(base, 'log'), join(base, 'gate')];
@@ -131,7 +131,7 @@ describe('a disk of this machine', () => {
     });
     afterEach(async () => {
       vi.unstubAllEnvs();
-      // Where the test has failed before it: what waits for the gate holds the device.
+      // If the test has failed before this, the program that waits for the gate still holds the device.
       const opened = await open(gate, constants.O_RDWR | constants.O_NONBLOCK);
       await opened.write('\n');
       await opened.close();
@@ -167,7 +167,7 @@ describe('a disk of this machine', () => {
   });
 });
 
-/** The table of an MBR with one partition of Linux, at 2048 sectors. */
+/** Writes an MBR table with one Linux partition at sector 2048. */
 async function partition(path: string): Promise<void> {
   const table = Buffer.alloc(512);
   table.set([0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0], 446);

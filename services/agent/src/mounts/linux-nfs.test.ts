@@ -31,7 +31,7 @@ describe('a program', () => {
     await expect(tryProgram('sleep', ['1000'], { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow(
       'enough',
     );
-    // Its child holds its output open when it is dead, as long as an unmount that the kernel does not let die.
+    // Its child keeps the output open after its death, like an unmount that the kernel does not let die.
     const stuck = ['-c', 'sleep 1000 & echo $! >&2; wait'];
     const { kind, output = '' } = (await tryProgram('sh', stuck, { timeoutMs: 100 })) ?? {};
     expect([kind, output]).toEqual(['timeout', expect.stringMatching(/^[1-9]\d*$/)]);

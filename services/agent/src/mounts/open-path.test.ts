@@ -141,7 +141,7 @@ describe('a path inside a volume', () => {
         },
         (error: unknown) => error,
       );
-      // As many steps of the loop as rounds: the exchange meets the walk at each of its points.
+      // The number of event loop turns differs by round, so that the exchange meets the walk at each of its points.
       for (let step = 0; step < round % 8; step++) await new Promise((resolve) => setImmediate(resolve));
       exchange();
       const outcome = await opening;

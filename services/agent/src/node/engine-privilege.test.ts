@@ -27,7 +27,7 @@ it('an engine is probed once for each version, and again where the result is of 
 
   expect([await found(), await found(), probes]).toEqual(['sys-resource-unknown', 'sys-resource-unknown', 1]);
   expect([await found('29.0.0'), probes]).toEqual(['sys-resource-unknown', 2]);
-  // Earlier agents told two kinds of engines apart, not three.
+  // Earlier agents distinguished two kinds of engines, not three.
   await writeFile(file, JSON.stringify({ engine: ENGINE.id, version: '29.0.0', privilege: 'no-sys-resource' }));
   expect([await found('29.0.0'), probes]).toEqual(['sys-resource-unknown', 3]);
   await writeFile(file, (await readFile(file, 'utf8')).slice(0, 10));

@@ -6,7 +6,7 @@ import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Heartbeat } from './heartbeat.ts';
 
-/** Of agents that are no Node yet. */
+/** The state of agents without a Node. */
 const NO_NODE = { nodeUid: () => undefined, onNodeGone: () => undefined };
 const KEY = { namespace: 'kube-node-lease', name: 'n' };
 
@@ -96,7 +96,7 @@ describe('the Lease of a node', () => {
     return seen.metadata.uid ?? '';
   };
   const removeNode = () => server.delete(NODES, { namespace: '', name: 'n' }, {}, stop.signal);
-  /** As the garbage collector does with a dependent of a Node that is gone. */
+  /** Deletes the Lease like the garbage collector, which deletes the dependents of a missing Node. */
   const collect = () => server.delete(LEASES, KEY, {}, stop.signal);
   const owners = () => server.all(LEASES).map(({ metadata }) => metadata.ownerReferences ?? []);
   const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'Node', name: 'n', uid });

@@ -72,7 +72,7 @@ describe('the node status with concurrent writes of other clients', () => {
   const node = () => server.all(NODES)[0];
   const hostAddress = () => node()?.metadata.annotations?.['gantry.dev/host-address'];
   const ready = () => node()?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  /** Does what the node lifecycle controller does after missing heartbeats. */
+  /** Acts like the node lifecycle controller after missing heartbeats. */
   const markLost = async () => {
     const status = { ...node()?.status, conditions: [{ type: 'Ready', status: 'Unknown' }] };
     const object = { ...node(), status } as Node;

@@ -80,7 +80,7 @@ const REGISTRATION = {
 const REGISTERED_LABELS = { ...REGISTRATION.labels, 'topology.kubernetes.io/region': 'gantry' };
 const NOTHING = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
 
-/** What a node is made of that is registered so, and the API that it is registered with. */
+/** Returns the parts of a node that registers itself, and its API. */
 async function unregistered() {
   const clock = new ManualClock();
   const api = new FakeObjectClient(clock);

@@ -56,7 +56,7 @@ it('a container that was killed with its sandbox stays so when that is gone', ()
     interpretEnds({ ...object, status: { containerStatuses: [reportedStatus(change)] } }, after, known)?.containers[0]
       ?.exitCode;
   expect(codeOf(killed)).toBe(137);
-  // For the next agent it is in the status.
+  // The next agent finds it in the status.
   const end = (exitCode: number, id = 'main-0') => ({ terminated: { exitCode, containerID: `docker://${id}` } });
   expect(codeOf(new Set(), { state: end(137) })).toBe(137);
   expect(codeOf(new Set(), { lastState: end(137) })).toBe(137);

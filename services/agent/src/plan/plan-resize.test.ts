@@ -247,7 +247,7 @@ describe('a resize for which the node has no room', () => {
       expect([kind(first, second), kind(second, first)]).toEqual(['fits', 'deferred']);
     }
     expect(kind(of('b', '350m'), of('a', '50m', { priority: 9 }))).toBe('fits');
-    // One that finds no room itself keeps none from the others.
+    // A pod that finds no room itself does not keep room from the others.
     expect(kind(of('b', '250m'), of('a', '900m', { priority: 9 }))).toBe('fits');
   });
 });

@@ -8,7 +8,7 @@ import { type PodAction } from './pod-plan.ts';
 
 const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
 
-/** An action as one line: what it does to what. */
+/** Formats an action as one line: its kind and its target. */
 function brief(action: PodAction): string {
   switch (action.kind) {
     case 'startContainer':

@@ -104,7 +104,7 @@ describe('an exit that restarts all containers', () => {
     expect(actionsOf(before, [], { restartedIds: ids })).toEqual(['start init 1']);
     const again = exited(0, { id: 'init-1', name: 'init', attempt: 1 });
     expect(actionsOf(before, [again], { restartedIds: ids })).toEqual(['start source 1', 'start done 3']);
-    // An agent that is started meanwhile has the condition, or the statuses that follow it.
+    // An agent that starts meanwhile sees the condition, or the statuses that follow it.
     const conditions = [{ type: 'AllContainersRestarting', status: 'True' }];
     expect(actionsOf(pod(spec, { ...statuses, conditions }), [again])).toEqual(['start source 1', 'start done 3']);
     const status = statusOf(before, [again], { restartedIds: ids });

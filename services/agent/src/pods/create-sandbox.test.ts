@@ -9,8 +9,8 @@ import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts'
 const START_MS = 2_500;
 
 /**
- * A node whose engine takes two and a half seconds for each start, what it has made in which order, and how often it was asked for what it has. So
- * many sandboxes get no address at first.
+ * Starts a node whose engine takes two and a half seconds for each start. Notes what the engine creates in which order, and how often it
+ * is asked for its containers. The first `refusals` sandboxes get no address.
  */
 async function slowNode(refusals = 0): Promise<{
   readonly node: TestNode;
@@ -64,7 +64,7 @@ async function begin(node: TestNode, spec: Partial<NonNullable<Pod['spec']>> = {
   node.work('uid-1');
 }
 
-/** What a reading becomes, however often the node has to try again for it. */
+/** Polls a reading, however often the node has to retry for it. */
 function later(node: TestNode, read: () => unknown) {
   const pass = async () => {
     await node.clock.advance(START_MS);
@@ -121,7 +121,7 @@ it('the first containers start as soon as the sandbox runs, which is reported be
   await begin(node);
   await soon(node, () => calls).toContain('main created');
   const before = lists();
-  // While the engine starts the container. A report that says no more waits for a second.
+  // At this time the engine starts the container. A report with no further information waits for a second.
   await node.clock.advance(START_MS + 1_000);
   await soon(node, () => status(node)?.podIP).toMatch(/^10\.1\.0\./);
   expect(calls).toEqual(['sandbox created', 'main created', 'sandbox started']);
@@ -143,15 +143,15 @@ it('a sandbox whose address is taken leaves its containers to be created anew, o
   expect(status(node)?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
 });
 
-/** When the engine was asked for what of two pods, on a node that starts one container at a time. */
+/** When the engine was asked for which part of two pods, on a node that starts one container at a time. */
 interface TwoPods {
   readonly node: TestNode;
   readonly asked: readonly string[];
-  /** By the monotonic clock. */
+  /** The time by the monotonic clock. */
   readonly atMs: (what: string) => number;
 }
 
-/** `wait`: what the engine does before it ends a part of a pod. */
+/** `wait`: the engine's work before it ends a part of a pod. */
 async function twoPods(wait: (part: string) => Promise<void> | undefined): Promise<TwoPods> {
   const asked = new Map<string, number>();
   const podOf = new Map<string, string>();
@@ -209,7 +209,7 @@ async function twoPods(wait: (part: string) => Promise<void> | undefined): Promi
 it('a pod runs before the next one begins', async () => {
   const pods = await twoPods(() => undefined);
   await soon(pods.node, () => pods.asked).toContain('container of a');
-  // Work on real files, while which no time of the node passes.
+  // This works on real files, and no time of the node passes meanwhile.
   await expect.poll(() => pods.asked).toContain('made for a');
   await soon(pods.node, () => pods.asked).toContain('start of b');
   const starts = pods.asked.filter((part) => /^(?:sandbox|start) of/.test(part));

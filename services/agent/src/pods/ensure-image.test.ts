@@ -8,7 +8,7 @@ import { ManualClock } from '@gantry/base/testing';
 const { signal } = new AbortController();
 const PRIVATE = 'quay.io/team/app:1';
 
-/** A node with a registry that has `PRIVATE` behind a login. */
+/** Starts a node with a registry that has `PRIVATE` behind a login. */
 async function node(options: NodeOptions = {}) {
   const { services, clock, client } = await startNode({
     behaviour: { login: (reference) => (reference === PRIVATE ? 'me:sesame' : undefined) },
@@ -84,7 +84,7 @@ it('an image that is not there and never pulled says which of its repository are
   });
   expect((await never('none')).outcome).toBe(`${absent('none')}; this machine has no image of that repository`);
   expect((await never('nginx:1.27')).outcome).toBe('sha256:1');
-  // Names that the pod could not pull are not shown to it.
+  // The pod does not see names that it could not pull.
   await ensure({ image: PRIVATE }, ['keys']);
   expect((await never('quay.io/team/app:2')).outcome).toContain('no image of that repository');
   const own = await ensure({ image: 'quay.io/team/app:2', imagePullPolicy: 'Never' }, ['keys']);
@@ -111,7 +111,7 @@ it('a long pull has at most one Event for each quarter, and ten seconds between 
   expect(events).toEqual([]);
   await at(10, 31);
   await at(11, 60);
-  // Another layer has begun.
+  // The download of another layer has started.
   await at(21, 20);
   expect(events).toEqual(['Normal Pulling Pulling image "app:1": 25% of the 1000 bytes known so far']);
   await at(30, 99);

@@ -2,7 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
 import { FreshnessGate } from './freshness-gate.ts';
 
-/** A gate whose reads are completed by the test. */
+/** Returns a gate whose reads the test completes. */
 function gateWithReads() {
   const clock = new ManualClock();
   const reads: PromiseWithResolvers<void>[] = [];
@@ -92,7 +92,7 @@ describe('the freshness gate', () => {
     reads[0]?.resolve();
     await opening;
     await clock.advance(3_001);
-    // The first thing that runs after the freeze.
+    // This runs first after the freeze.
     const running = gate.run(stop.signal);
     await clock.advance(1_000);
     const passing = gate.pass(stop.signal);

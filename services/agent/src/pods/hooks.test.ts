@@ -13,7 +13,7 @@ interface LoggedNode extends TestNode {
   readonly log: readonly string[];
 }
 
-/** A node on which commands of hooks end with the exit code of their name's last digit, and the log of its engine. */
+/** Starts a node with the engine's log. A hook's command ends with the exit code in the last digit of its name. */
 async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
   const log: string[] = [];
   const node: TestNode = await startNode({
@@ -33,7 +33,7 @@ async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
           log.push('start');
         },
         stopContainer: (id, seconds, signal) => {
-          // Repeated, when the pod was listed before the first one showed.
+          // The stop is repeated if the pod was listed before the first stop was visible.
           if (log.at(-1) !== `stop in ${seconds}`) log.push(`stop in ${seconds}`);
           return hollow.containers.stopContainer(id, seconds, signal);
         },
@@ -45,7 +45,7 @@ async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
 
 const stateOf = (node: TestNode) => node.client.all(PODS)[0]?.status?.containerStatuses?.[0]?.state;
 
-/** Runs the pod, and deletes it after half a minute if asked. */
+/** Runs the pod. If asked, deletes it after half a minute. */
 async function run(node: LoggedNode, object: Pod, then: 'leave' | 'delete'): Promise<void> {
   const { metadata } = await node.put({
     ...object,

@@ -16,7 +16,7 @@ const FILES = new Map([
 const { signal } = new AbortController();
 const imageOf = (id: string) => ({ id, sizeBytes: 1, digests: [], user: '', labels: [] });
 
-/** The users of images whose files are read when the test says so. */
+/** Returns the users of images. The test decides when the images' files are read. */
 function users(files: (spec: ImageFilesSpec) => Promise<ReadonlyMap<string, Uint8Array>> = async () => FILES) {
   const reads: ImageFilesSpec[] = [];
   const readImageFiles = (spec: ImageFilesSpec) => {

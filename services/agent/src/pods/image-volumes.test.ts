@@ -15,7 +15,7 @@ const data = (reference = DATA, pullPolicy?: string): Volume => ({
 });
 const volumeMounts = [{ name: 'data', mountPath: '/data' }];
 
-/** A node that notes which images are mounted and pulled. */
+/** Starts a node that notes which images are mounted and pulled. */
 async function imageNode(): Promise<{ readonly node: TestNode; readonly calls: string[] }> {
   const calls: string[] = [];
   const wrap = (hollow: HollowRuntime): Runtime => ({

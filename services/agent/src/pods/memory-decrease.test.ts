@@ -10,7 +10,7 @@ const limited = (name: string, memory: string, cpu: string, change: Partial<Cont
   return container(name, { resources: { requests: amounts, limits: amounts }, ...change });
 };
 
-/** A running pod whose containers use 80 MiB, `set` to change that, and what of it can be read. */
+/** Starts a pod whose containers use 80 MiB. `use` changes that, `resize` changes the pod, and the rest reads its state. */
 async function startPod(containers: readonly Container[]) {
   const use = { mib: 80 };
   const node = await startNode({ behaviour: { usage: () => ({ cpuMillis: 0, memoryBytes: use.mib * MIB }) } });

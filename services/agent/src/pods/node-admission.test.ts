@@ -28,7 +28,7 @@ async function run(node: TestNode, object: Pod): Promise<() => PodStatus | undef
   return statusOf(node, object.metadata.name ?? '');
 }
 
-/** An agent whose Node has so many CPUs. */
+/** Starts an agent whose Node has this number of CPUs. */
 const startWith = (cpu: string): Promise<TestNode> => startNode({ node: () => nodeOf(OWNER.node, { cpu }) });
 
 it('a pod that was created with a node fails while another pod there has its host port', async () => {
@@ -138,7 +138,7 @@ it('a critical pod that is larger than its node takes the place of none', async 
   expect(first()?.phase).toBe('Running');
 });
 
-/** The admission of a node with two CPUs, without the workers of its pods. */
+/** Returns the admission of a node with two CPUs, without the workers of its pods. */
 function admissionOf(pods: readonly Pod[], read?: () => Promise<Node>) {
   const byUid = new Map(pods.map((object) => [object.metadata.uid ?? '', object]));
   const events: string[] = [];

@@ -16,7 +16,7 @@ const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] 
 const MEMORY: PodMemory = { ...emptyMemory, volumes: 'ready' };
 const signal = new AbortController().signal;
 
-/** A pod on a hollow runtime that is moved by its plans alone. */
+/** A pod on a hollow runtime. Only its plans change it. */
 class Simulation {
   readonly clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   readonly runtime = new HollowRuntime({ clock: this.clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE } });
@@ -42,7 +42,7 @@ class Simulation {
     return plan;
   }
 
-  /** Carries out plans until one is empty; fails when none ever is. */
+  /** Carries out plans until one is empty. Fails if none gets empty. */
   async settle(): Promise<PodPlan> {
     for (let round = 0; round < 50; round++) {
       const plan = await this.plan();
@@ -180,7 +180,7 @@ it.each(seeds)('a pod whose containers are disturbed recovers, and is deleted co
     expect(restarts().every((count, i) => count >= (last[i] ?? 0))).toBe(true);
     last = restarts();
   }
-  // From any state, the passing of time is enough to recover.
+  // From any state, waiting is enough to recover.
   for (let round = 0; round < 6; round++) {
     const plan = await simulation.settle();
     await simulation.clock.advance(

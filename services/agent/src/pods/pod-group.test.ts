@@ -15,7 +15,7 @@ const whole = (cpu: string, memory: string): ResourceRequirements => ({
 const SMALL = whole('1', '100Mi');
 const LARGE = whole('2', '200Mi');
 
-/** Notes what pods and containers are held to, in the order in which that is done. */
+/** Notes the limits that are set for pods and containers, in order. */
 function noted(calls: string[], change: Partial<PodGroupRuntime> = {}): (hollow: HollowRuntime) => Runtime {
   return (hollow) => {
     const { podGroups, containers } = hollow;
@@ -48,7 +48,7 @@ function noted(calls: string[], change: Partial<PodGroupRuntime> = {}): (hollow:
   };
 }
 
-/** A running pod that uses 80 MiB, `set` to change that, and what of it can be read. */
+/** Starts a pod that uses 80 MiB. `use` changes that, `change` changes the pod, and the rest reads its state. */
 async function startPod(resources: ResourceRequirements | undefined, main: Partial<Container> = {}) {
   const use = { mib: 80 };
   const calls: string[] = [];
@@ -148,7 +148,7 @@ it('a container that restarts is where the sandbox of its pod is, whatever the p
   await node.clock.advance(20_000);
   await soon(node, () => read()?.status?.containerStatuses?.[0]?.restartCount).toBe(1);
   expect(await node.hollow.podGroups.listPodGroups(OWNER)).toEqual([]);
-  // A group that an engine has made for a container alone does not hold the others.
+  // A group that an engine has created for one container only does not hold the other containers.
   await node.hollow.podGroups.updatePodGroup({ owner: OWNER, uid }, {});
   await change({ resources: SMALL });
   await soon(node, () => condition('PodResizePending')).toMatchObject({ status: 'True', reason: 'Infeasible' });

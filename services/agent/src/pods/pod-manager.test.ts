@@ -8,16 +8,16 @@ import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 import { ownWorkers, PodManager } from './pod-manager.ts';
 
-/** How often containers are listed: those of all pods, and those of one. */
+/** How often the containers of all pods were listed, and how often those of one pod. */
 interface Lists {
   all: number;
   one: number;
-  /** How often pods had been listed by themselves when each sandbox was made, and what it was made of. */
+  /** For each new sandbox: how often single pods had been listed before, and its specification. */
   readonly atSandboxes: number[];
   readonly sandboxes: SandboxSpec[];
-  /** Holds up the next list of all, after the engine has made it. */
+  /** Delays the next list of all pods after the engine has made it. */
   hold: Promise<void> | undefined;
-  /** The engine reports what changes until it is aborted. */
+  /** The engine reports changes until this is aborted. */
   reports: AbortController;
 }
 
@@ -93,7 +93,7 @@ it('pods at rest are listed once a minute, all together', async () => {
   expect(lists).toMatchObject({ all: 10, one: 0 });
 });
 
-/** A change that the agent hears of and that changes nothing in the engine. */
+/** Makes a change that the agent is notified of and that changes nothing in the engine. */
 const label = async ({ client, clock, stop }: TestNode, value: string) => {
   for (const { metadata } of client.all(PODS)) {
     const patch = { merge: { metadata: { labels: { value } } } };
@@ -162,7 +162,7 @@ it('a container that went without an event is found by the list, and one that ca
   const held = Promise.withResolvers<void>();
   lists.hold = held.promise;
   await minutes(node, 1);
-  // The list was made before the end of the container, and comes after its successor was started.
+  // The list was made before the container's end, and arrives after its successor was started.
   node.hollow.exit(first?.id ?? '', 1);
   await soon(node, async () => (await states()).map(({ state }) => state)).toEqual(['running', 'exited']);
   lists.hold = undefined;
@@ -188,7 +188,7 @@ it('what a list says of a pod is not used when the pod has changed since the lis
   await soon(node, () => lists.one).toBe(1);
   await node.clock.advance(1000);
   expect(node.events.filter((event) => event.startsWith('Warning'))).toEqual([]);
-  // Of now it is used: the pod is not listed again.
+  // The current state is used: the pod is not listed again.
   const [state] = await node.hollow.observer.listPods({ cluster: 'c' });
   worker.relisted(state, worker.epoch);
   await node.clock.advance(1000);

@@ -83,7 +83,7 @@ it('hears a deletion while it waits after a failure', async () => {
   await clock.advance(10);
   work(object.metadata.uid ?? '');
   await clock.advance(31_000);
-  // After 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 25.5 s; the next one is due in 4.5 s.
+  // The tries are after 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 25.5 s. The next one is due in 4.5 s.
   expect(tries).toBe(7);
   await client.delete(PODS, { namespace: 'default', name: 'web' }, {}, stop.signal);
   await clock.advance(100);

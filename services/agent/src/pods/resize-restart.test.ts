@@ -12,7 +12,7 @@ const sized = (memory: string, change: Partial<Container>): Container =>
 const read = (node: TestNode): Pod | undefined => node.client.all(PODS)[0];
 const statusOf = (node: TestNode) => read(node)?.status?.containerStatuses?.[0];
 
-/** A running pod whose program ends with exit code 0 when it is stopped, and a resize of it. */
+/** Starts a pod whose program ends with exit code 0 when it is stopped, and returns a function that resizes it. */
 async function startPod(change: Partial<Container> = {}) {
   const node = await startNode();
   const { metadata } = await node.put(pod({ restartPolicy: 'OnFailure', containers: [sized('64Mi', change)] }));
@@ -36,7 +36,7 @@ it.each([
   await resize('128Mi');
   await soon(node, () => [read(node)?.status?.phase, statusOf(node)?.restartCount]).toEqual(['Running', 1]);
   expect(statusOf(node)).toMatchObject({ state: { running: {} }, resources: { limits: { memory: '128Mi' } } });
-  // What ends by itself afterwards has ended.
+  // A container that ends by itself afterwards stays ended.
   const [state] = await node.hollow.observer.listPods({ cluster: 'c' });
   node.hollow.exit(state?.containers[0]?.id ?? '', 0);
   await soon(node, () => read(node)?.status?.phase).toBe('Succeeded');
@@ -54,7 +54,7 @@ it('the next agent starts a container again that a resize has stopped', async ()
   await resize('128Mi');
   await soon(node, () => statusOf(node)?.restartCount).toBe(1);
   await resize('256Mi');
-  // It waits for its restart.
+  // The container waits for its restart.
   await soon(node, () => statusOf(node)?.state?.waiting?.reason).toBe('CrashLoopBackOff');
   await node.end();
   const next = await startNode({ world: node });

@@ -5,7 +5,7 @@ import { soon, startNode, type TestNode } from '../testing/start-node.ts';
 
 const RULES = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
 
-/** A pod that never restarts a container, of which `done` has done its work, `source` restarts all, and `other` runs. */
+/** Starts a pod that never restarts a container: `done` has ended, `source` restarts all containers, and `other` runs. */
 async function startPod(node: TestNode) {
   const source = container('source', { restartPolicy: 'Never', restartPolicyRules: RULES });
   const containers = [source, container('other'), container('done')];
@@ -22,7 +22,7 @@ async function startPod(node: TestNode) {
 const statusOf = (node: TestNode, name: string) =>
   node.client.all(PODS)[0]?.status?.containerStatuses?.find((status) => status.name === name);
 
-/** How often each container was restarted. */
+/** Returns how often each container was restarted. */
 const restarts = (node: TestNode) =>
   Object.fromEntries(
     (node.client.all(PODS)[0]?.status?.containerStatuses ?? []).map(({ name, restartCount }) => [name, restartCount]),

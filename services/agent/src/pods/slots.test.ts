@@ -63,7 +63,7 @@ describe('slots', () => {
     const slots = new Slots(1);
     const abort = new AbortController();
     const first = async () => {
-      // After the turn was given, and before the work begins.
+      // The abort comes after the turn was given and before the work starts.
       queueMicrotask(() => queueMicrotask(() => abort.abort('pod deleted')));
     };
     const begun: string[] = [];
@@ -75,7 +75,7 @@ describe('slots', () => {
     expect(begun).toEqual(['next']);
   });
 
-  /** Runs `count` jobs of two pieces each, as pods are started, one piece at a time; returns the pieces in their order. */
+  /** Runs `count` jobs of two pieces each, one piece at a time, like the starts of pods. Returns the pieces in order. */
   const runJobs = async (count: number, turn: 'begin' | 'finish'): Promise<readonly string[]> => {
     const slots = new Slots(1);
     const { signal } = new AbortController();

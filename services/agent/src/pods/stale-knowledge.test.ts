@@ -69,7 +69,7 @@ describe('the worker of a pod', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Starts the worker of the one pod. */
+  /** Starts the worker of the only pod. */
   const start = (Worker: typeof PodWorker | typeof CleanupWorker = PodWorker) => {
     const facts = nodeFacts(1000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
     const source = apiConfigSource(server);
@@ -147,7 +147,7 @@ describe('the worker of a pod', () => {
     const [found] = await runtime.observer.listPods({ ...OWNER });
     return [...(found?.sandboxes ?? []), ...(found?.containers ?? [])].map(({ state }) => state);
   };
-  /** Lets the worker act until this is so: its volumes are real folders, which take real time. */
+  /** Lets the worker act until the condition holds. Its volumes are real folders, which take real time. */
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     while (!(await isSo())) await clock.advance(10);
   };
@@ -164,7 +164,7 @@ describe('the worker of a pod', () => {
   });
 
   it('does not start a pod that ended while the gate was closed', async () => {
-    // What the gate reads is what the agent had missed while it was frozen.
+    // The gate reads the changes that the agent missed while it was frozen.
     confirm = async () => {
       const pod = await server.get(PODS, KEY, stop.signal);
       await server.updateStatus(PODS, { ...pod, status: { phase: 'Failed' } }, stop.signal);
@@ -178,7 +178,7 @@ describe('the worker of a pod', () => {
       return listPods(filter);
     };
     start();
-    // The second plan comes when all actions of the first have ended.
+    // The second plan comes after all actions of the first have ended.
     await until(() => plans > 1);
     expect(looks).toBe(1);
     expect(await readdir(folder)).toEqual([]);
@@ -211,7 +211,7 @@ describe('the worker of a pod', () => {
   it('starts nothing in place of a dead agent', async () => {
     start(CleanupWorker);
     await clock.advance(1000);
-    // It has not even come to its gate.
+    // The worker has not reached its gate.
     expect(looks).toBe(0);
     expect(await states()).toEqual([]);
   });

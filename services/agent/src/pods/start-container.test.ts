@@ -5,7 +5,7 @@ import type { ContainerSpec } from '../runtime/containers.ts';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode } from '../testing/start-node.ts';
 
-/** A node whose engine does something before it creates a container. */
+/** Starts a node whose engine calls `before` before it creates a container. */
 function startNodeWith(before: (spec: ContainerSpec) => Promise<void>) {
   return startNode({
     wrap: (hollow) => ({
@@ -27,7 +27,7 @@ it('a container that hangs while it is created, as with a server of NFS, holds u
   const begun: string[] = [];
   const node = await startNodeWith(async ({ name }) => {
     begun.push(name);
-    // The engine looks at what it is to mount.
+    // The engine checks the folder that it has to mount.
     if (name === 'far') await hung.promise;
   });
   onTestFinished(() => hung.resolve());

@@ -11,7 +11,7 @@ import { FakeObjectClient } from '@gantry/client/testing';
 
 const { signal } = new AbortController();
 
-/** A node whose runtime refuses the first `refused` addresses; and what it was asked for. */
+/** Starts a node whose runtime refuses the first `refused` addresses. Notes the requests. */
 async function nodeThatRefuses(refused: number) {
   const specs: SandboxSpec[] = [];
   const wrap = (hollow: Runtime): Runtime => ({

@@ -15,7 +15,7 @@ it('a token in a volume is replaced at four fifths of its life, and kept until t
   const volumes = [{ name: 'tokens', projected: { sources: [token] } }];
   const object = await node.put(pod({ containers: [main], volumes }));
   await node.volumes.prepare();
-  /** The token in the volume, which a worker brings up to date each minute. */
+  /** Returns the token in the volume. A worker updates it every minute. */
   const shown = async () => {
     await node.volumes.sync(object, '10.0.0.1', node.stop.signal);
     const names = await readdir(node.path, { recursive: true });

@@ -11,7 +11,7 @@ import { TimerWheel } from './timer-wheel.ts';
 const OWNER = { cluster: 'c', node: 'n' };
 const { signal } = new AbortController();
 
-/** Without a bound where none is given. */
+/** A bound that is not given is large. */
 const limits = (clock: Clock, { begins = 100, node = 100, pod = 100 }): CommandLimits => ({
   begins: new Slots(begins, { clock, maxHeldMs: 1_000 }),
   node: new Slots(node, { clock, maxHeldMs: 30_000 }),
@@ -99,7 +99,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   await clock.advance(20_000);
   expect(most).toBe(2);
   expect([...seconds]).toEqual([0.8]);
-  // Two at a time, 800 ms each: what is due waits, and nothing piles up.
+  // Two run at a time, for 800 ms each. The due ones wait, and nothing accumulates.
   expect(count).toBeGreaterThan(40);
   expect(count).toBeLessThanOrEqual(52);
   runner.stop();
@@ -139,7 +139,7 @@ it('a command that does not end holds up those of no other container', async () 
   runner.stop();
 });
 
-/** Pods whose commands take a time each, on one node, and how many of them run. */
+/** Starts pods on one node whose commands take time. Counts how many commands run. */
 function nodeOfPods(bounds: Parameters<typeof limits>[1], takesMs: (pod: string) => number) {
   const clock = new ManualClock();
   const commands = limits(clock, bounds);
@@ -194,7 +194,7 @@ it('where each command takes long, no more than the bound of the node run, and e
   await clock.advance(120_000);
   expect(most.get('all')).toBe(6);
   expect(pods.filter((pod) => (most.get(pod) ?? 0) > 2)).toEqual([]);
-  // Six at a time, five seconds each.
+  // Six run at a time, for five seconds each.
   expect(pods.filter((pod) => (ran.get(pod) ?? 0) < 6)).toEqual([]);
   for (const runner of runners) runner.stop();
 });
@@ -206,7 +206,7 @@ it('a pod whose commands do not end takes no more than its bound, and no time of
   const runners = [start('endless', 5), start('other', 1)];
   await clock.advance(21_000);
   expect([ran.get('endless'), most.get('endless')]).toEqual([2, 2]);
-  // Every two seconds, but for the turns of the endless ones at the beginning.
+  // The command runs every two seconds, except for the turns of the endless ones at the start.
   expect(ran.get('other')).toBeGreaterThanOrEqual(9);
   for (const runner of runners) runner.stop();
 });

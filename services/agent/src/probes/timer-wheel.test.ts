@@ -2,7 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { TimerWheel } from './timer-wheel.ts';
 
-/** A clock that counts the timers that are set. */
+/** A clock that counts its timers. */
 class CountingClock extends ManualClock {
   timers = 0;
 

@@ -60,7 +60,7 @@ describe('a container for the runtime', () => {
 
   it.each([
     { user: '1000:3000', groups: {}, processUser: { uid: 1000, gid: 3000, groups: [3000] } },
-    // The image's files decide.
+    // This depends on the image's files.
     { user: '1000:3000', groups: { fsGroup: 2000 } },
     { user: '1000', groups: {} },
     { user: 'www:3000', groups: {} },

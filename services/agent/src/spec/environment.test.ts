@@ -22,7 +22,7 @@ describe('a container’s variables', () => {
           }
         : undefined,
   };
-  /** Files of volumes that were read. */
+  /** The files of volumes that were read. */
   const reads: string[] = [];
   const facts = nodeFacts(4000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
   const resolve = (change: Partial<Container>) =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { imageUser } from './image-user.ts';
 
-/** Files of an image; a text has its bytes in UTF-8. */
+/** Returns the files of an image. A text is encoded in UTF-8. */
 const files = (passwd: string | Buffer, group: string | Buffer) => ({
   passwd: Buffer.from(passwd as string),
   group: Buffer.from(group as string),
@@ -34,12 +34,12 @@ const GROUP = [
 it.each([
   { user: '1000', ids: [1000, 1000], groups: [50_000, 10] },
   { user: 'app', ids: [1000, 1000], groups: [50_000, 10] },
-  // Of several users with one id the engine takes the first.
+  // If several users have the same id, the engine uses the first one.
   { user: '+1000', ids: [1000, 1000], groups: [50_000, 10] },
   { user: 'double', ids: [1000, 1001], groups: [19] },
   { user: '', ids: [0, 0], groups: [10] },
   { user: '00', ids: [0, 0], groups: [10] },
-  // A number is an id, whatever user has it for a name.
+  // A number is always an id, even if a user has this number as its name.
   { user: '1234', ids: [1234, 0], groups: [] },
   { user: '77', ids: [77, 78], groups: [] },
   { user: 'short', ids: [80, 0], groups: [] },
@@ -60,14 +60,14 @@ it('an image without the files has root, and users by their ids', () => {
 });
 
 it.each([
-  // Unicode's white space, which the engine takes off.
+  // Unicode white space that the engine removes.
   ...[...'\t\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000'].flatMap((space) => [
     { lines: `${space}4000:x:0:`, misnamed: [[4000, 0]] },
     { lines: `5000:x:5000${space}`, misnamed: [] },
   ]),
   { lines: ' \u0085\t\u30004000:x:0:', misnamed: [[4000, 0]] },
   { lines: '\n\u0085\n4000:x:0:\n \n', misnamed: [[4000, 0]] },
-  // What looks like white space elsewhere is part of the name or the number.
+  // Other kinds of white space are part of the name or the number.
   { lines: '\ufeff4000:x:0:', misnamed: [] },
   { lines: '\u200b4000:x:0:', misnamed: [] },
   { lines: '\u180e4000:x:0:', misnamed: [] },
@@ -76,7 +76,7 @@ it.each([
   { lines: '4000 :x:0:', misnamed: [] },
   { lines: '#4000:x:0:', misnamed: [] },
   { lines: ' # 4000:x:0:\n4000', misnamed: [[4000, 0]] },
-  // The engine is told numbers as they are written here, and compares texts.
+  // The engine gets numbers in the form in which they are written here, and compares them as texts.
   { lines: '04000:x:0:\n+4000:x:0:\n4000.0:x:0:\n4e3:x:0:\n-4:x:0:\n1.5:x:0:\nNaN:x:0:\nInfinity:x:0:', misnamed: [] },
   { lines: '2147483647:x:0:', misnamed: [[2_147_483_647, 0]] },
   { lines: `2147483648:x:0:\n${'4'.repeat(100_000)}:x:0:`, misnamed: [] },
@@ -87,7 +87,7 @@ it.each([
 });
 
 it.each([
-  // Not the white space U+0085 and U+00A0, but single bytes.
+  // These are single bytes, not the white space U+0085 and U+00A0.
   { bytes: '854000:x:0:', misnamed: [] },
   { bytes: 'a04000:x:0:', misnamed: [] },
   { bytes: 'c2854000:x:0:', misnamed: [[4000, 0]] },

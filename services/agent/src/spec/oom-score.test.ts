@@ -10,7 +10,7 @@ const of = (name: string, memory?: string, restartPolicy?: string) =>
     ...(restartPolicy === undefined ? {} : { restartPolicy }),
   });
 const burstable = (spec: Partial<PodSpec>): Pod => pod(spec, { qosClass: 'Burstable' });
-/** Of all containers, init containers first. */
+/** Returns the scores of all containers, init containers first. */
 const scores = (object: Pod) =>
   [...(object.spec?.initContainers ?? []), ...(object.spec?.containers ?? [])].map((one) =>
     oomScore(object, one, CAPACITY, 'full'),
@@ -36,7 +36,7 @@ describe('the OOM score', () => {
   it.each([
     ['system-node-critical', 2_000_001_000, -997],
     ['system-cluster-critical', 2_000_000_000, 1000],
-    // The name alone is no priority.
+    // The name alone gives no priority.
     ['system-node-critical', 0, 1000],
   ])('of a BestEffort pod of class %s and priority %i is %i', (priorityClassName, priority, score) => {
     const critical = pod({ priorityClassName, priority }, { qosClass: 'BestEffort' });
@@ -53,7 +53,7 @@ describe('the OOM score', () => {
     const initContainers = [of('sidecar', undefined, 'Always')];
     const containers = [of('a', '1Gi'), of('b', '512Mi')];
     const resources = { requests: { memory: '3Gi' } };
-    // 1.5 GiB for three.
+    // 1.5 GiB for three containers.
     const overhead = { memory: '1Gi' };
     expect(scores(burstable({ initContainers, containers, resources, overhead }))).toEqual([750, 625, 750]);
     expect(scores(burstable({ containers: [of('a', '1Gi')], resources: { requests: { cpu: '1' } } }))).toEqual([750]);

@@ -32,7 +32,7 @@ function report(object: Pod, resize: ResizeVerdict = FITS): PodStatus {
   return podStatus({ pod: object, state, memory, plan, ...node, messages: new Map() }, NOW);
 }
 
-/** A running pod, as its node has reported it, which asks for pod-level `resources` by a resize. */
+/** Returns a running pod as its node has reported it. A resize asks for these pod-level `resources`. */
 function asking(spec: Partial<NonNullable<Pod['spec']>>, resources: ResourceRequirements): Pod {
   const started = pod(spec);
   return pod({ ...spec, resources }, report(started));

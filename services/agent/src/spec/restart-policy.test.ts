@@ -16,7 +16,7 @@ interface Case {
   readonly policy: string;
   readonly own?: Partial<Container>;
   readonly role?: ContainerRole;
-  /** The exit codes of 0, 1 and 42 after which the container is started again. */
+  /** Of the exit codes 0, 1 and 42, those after which the container is restarted. */
   readonly restarts: readonly number[];
 }
 

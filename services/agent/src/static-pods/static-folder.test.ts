@@ -34,7 +34,7 @@ async function startFolder(io?: Partial<FolderIo>) {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
   const names = () => pods.map(({ metadata }) => metadata.name);
-  /** Lets time pass by steps until the folder's pods have been read. */
+  /** Advances the clock in steps until the folder's pods have been read. */
   const untilRead = async (stepMs: number, expected: readonly string[]) => {
     const pass = async () => {
       await clock.advance(stepMs);
@@ -85,7 +85,7 @@ it('reports a bad file once, with its path and fault, and the others run', async
 it('reports a file that cannot be opened once, and the others run', async () => {
   const { folder, source, events, write, names } = await startFolder();
   await write('a.yaml', manifest('a'));
-  // Nothing but a connection opens a socket.
+  // A socket can be connected to, but not opened as a file.
   const server = createServer().listen(join(folder, 'b.yaml'));
   await once(server, 'listening');
   onTestFinished(() => void server.close());

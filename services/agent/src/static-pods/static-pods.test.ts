@@ -14,7 +14,7 @@ const file = (uid: string): Pod =>
     { uid, annotations: { 'kubernetes.io/config.hash': uid } },
   );
 
-/** A node with its manager and its mirrors, as an agent has them. */
+/** Starts a node with its manager and its mirrors, like in an agent. */
 async function startAgent(options: NodeOptions = {}) {
   const node = await startNode(options);
   const { services, stop, clock, pods } = node;
@@ -92,7 +92,7 @@ it('runs while the API server is away, and its next agent goes on with it', asyn
   const next = await startNode({ world: first });
   const manager = new PodManager(next.services, ownWorkers(next.services));
   const ended = manager.run(next.stop.signal);
-  // Its files are not read yet: what runs from them stays.
+  // Its files have not been read yet, so the running pods stay.
   await next.clock.advance(5_000);
   expect(await running(next)).toEqual([`${ONE} main 0`]);
   next.pods.replaceFiles([file(ONE)]);
@@ -114,7 +114,7 @@ it('is found by the uid of its mirror, and by no object that only says it mirror
   const annotations = { 'kubernetes.io/config.mirror': ONE, 'kubernetes.io/config.hash': ONE };
   const uidOfLiar = () => node.client.all(PODS).find(({ metadata }) => metadata.name === 'liar')?.metadata.uid;
   const seen = new Map<string, string>();
-  // At each change, before the liar is removed.
+  // Runs at each change before the liar is removed.
   onTestFinished(
     node.pods.subscribe(() => {
       const liar = uidOfLiar();

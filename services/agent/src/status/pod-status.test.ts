@@ -134,7 +134,7 @@ describe('the status of a pod', () => {
     });
     const ended = pod({}, { phase: 'Succeeded' });
     expect(statusOf(ended, undefined, { ...MOUNTED, rejection })).not.toHaveProperty('reason');
-    // kubectl would show what a container waits for in place of the reason.
+    // Otherwise kubectl would show the waiting reason of a container instead of this reason.
     const rejected = statusOf(pod(), undefined, { ...MOUNTED, rejection });
     expect(rejected).not.toHaveProperty('containerStatuses');
     expect(statusOf({ ...pod(), status: rejected }, undefined), 'as a later agent sees it').not.toHaveProperty(

@@ -9,7 +9,7 @@ const { exec } = agent;
 const INPUT = { stdin: true, stdout: true };
 const OUTPUTS = { stdout: true, stderr: true };
 
-/** Opens the streams of a command over SPDY, the error stream first, as kubectl does. */
+/** Opens the streams of a command over SPDY, the error stream first, like kubectl. */
 async function spdyCommand(path: Promise<string>, protocol: string, types: readonly string[]) {
   const client = await openSpdy(agent.target, await path, protocol);
   const ids: Record<string, number> = {};
@@ -18,7 +18,7 @@ async function spdyCommand(path: Promise<string>, protocol: string, types: reado
   return { client, id, text: (type: string) => client.text(id(type)) };
 }
 
-/** Until a number has not changed for many turns of the event loop, each of which reads every socket that has something. */
+/** Waits until a number has not changed for many turns of the event loop. Each turn reads every socket that has data. */
 async function untilStill(count: () => number): Promise<void> {
   for (let before = -1, still = 0; still < 300; still = before === count() ? still + 1 : 0) {
     before = count();

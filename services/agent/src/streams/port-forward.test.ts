@@ -45,7 +45,7 @@ describe('port-forward', () => {
     expect(client.text(bad.error)).toContain('error forwarding port 1 to pod');
     expect(client.stream(bad.data).state).toEqual({ reset: 5 });
     client.reset(two.data);
-    // As kubectl waits for it before it takes the connection as ended.
+    // kubectl waits for this before it treats the connection as ended.
     await client.until(() => client.stream(two.error).state === 'ended');
     client.transport.destroy();
   });

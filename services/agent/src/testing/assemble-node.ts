@@ -42,36 +42,36 @@ import { StorageEvictor } from '../eviction/storage-evictor.ts';
 import { Slots, startSlots, commandLimits } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
-/** What a node stands on: its engine, its disk, and its API server. */
+/** The environment of a node: its engine, its disk and its API server. */
 export interface NodeHost {
   readonly owner: Owner;
   readonly clock: Clock;
   readonly api: FakeObjectClient;
-  /** The agent's way to its API server. */
+  /** The agent's connection to its API server. */
   readonly client: ObjectClient;
-  /** The agent's way to its engine. */
+  /** The agent's connection to its engine. */
   readonly runtime: Runtime;
-  /** Whose events notify workers. */
+  /** The observer whose events notify workers. */
   readonly observer: Pick<RuntimeObserver, 'watch'>;
   readonly mounts: HostMounts;
-  /** Its state folder. */
+  /** The path of its state folder. */
   readonly path: string;
   /** The root of the host's files. */
   readonly root: string;
-  /** Before the API server has one of its name. */
+  /** The Node until the API server has one of its name. */
   readonly node: () => Node;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly sandboxImage: string;
   readonly podNetwork: string;
   readonly podCidr: string;
-  /** How many containers are started, and how many removed, at once. */
+  /** How many containers are started at once, and how many are removed at once. */
   readonly parallelCalls: number;
-  /** What the node is short of. */
+  /** The pressures of the node. */
   readonly pressures: () => readonly NodePressure[];
 }
 
-/** A node, and what a test does with it. */
+/** A node and its operations for tests. */
 export interface AssembledNode {
   readonly owner: Owner;
   readonly mounts: HostMounts;
@@ -85,18 +85,18 @@ export interface AssembledNode {
   readonly evictor: StorageEvictor;
   readonly evictions: Evictions;
   readonly usage: UsageSampler;
-  /** Its state folder. */
+  /** The path of its state folder. */
   readonly path: string;
   readonly stop: AbortController;
   /** Creates the object of a pod that is bound to this node. */
   readonly put: (pod: Pod) => Promise<Pod>;
-  /** Runs a worker for a pod, which each event of the API and the runtime notifies; it may be stopped on its own. */
+  /** Runs a worker for a pod. Each event of the API and the runtime notifies it. It can be stopped separately. */
   readonly work: (uid: string, abort?: AbortSignal) => PodWorker;
-  /** Stops all that the agent does, and waits until it has. The end of the test does it, too. */
+  /** Stops the agent's work, and waits for its end. The end of the test does this too. */
   readonly end: () => Promise<void>;
 }
 
-/** An agent on a host, with the parts that run pods. It ends with the test. */
+/** Assembles an agent on a host, with the parts that run pods. It ends with the test. */
 export function assembleNode(host: NodeHost): AssembledNode {
   const { owner, clock, api, client, runtime, mounts, path } = host;
   const random = () => 0.5;

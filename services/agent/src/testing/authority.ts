@@ -7,7 +7,7 @@ import * as x509 from '@peculiar/x509';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
-/** Issues certificates that serve and ask, for `CN=node-a,O=system:nodes`, of one throw-away authority. */
+/** Issues server and client certificates for `CN=node-a,O=system:nodes` from one temporary authority. */
 export type Issue = (subject: string, name: string) => Promise<TlsMaterial>;
 
 export async function createAuthority(now: Instant): Promise<Issue> {

@@ -10,21 +10,21 @@ import { container, pod } from './pods.ts';
 
 /** An engine with nodes whose agents are killed. */
 export interface CrashWorld<Node extends AssembledNode = AssembledNode> {
-  /** Starts the agent of a new node. It dies as its calls say. */
+  /** Starts the agent of a new node. It dies as its calls decide. */
   readonly start: (node: string, calls: MortalCalls) => Promise<Node>;
-  /** Starts the agent anew, as Docker does with one that was killed. */
+  /** Starts the agent again, like Docker after a kill. */
   readonly restart: (dead: Node) => Promise<Node>;
-  /** What a reading becomes. */
+  /** Polls a reading. */
   readonly soon: (node: Node, read: () => unknown) => ReturnType<typeof expect.poll>;
-  /** What the engine has of the pod, for one who has not asked before. */
+  /** Returns the pod's state in the engine without any earlier knowledge. */
   readonly look: (node: Node) => Promise<PodState | undefined>;
-  /** What the node has left on its host, by other means than the agent's. */
+  /** Returns everything that the node has left on its host, without using the agent. */
   readonly traces: (node: Node) => Promise<readonly string[]>;
-  /** A folder of its host that the end of the test removes, as a pod names it. */
+  /** Returns a folder of its host in the form for a pod. It is removed at the end of the test. */
   readonly hostFolder: (node: Node) => string;
   /** An image with a shell. */
   readonly image: string;
-  /** How many lives go on at once. */
+  /** How many lives run at once. */
   readonly parallel: number;
 }
 
@@ -38,12 +38,12 @@ const RUNS = {
   folders: ['uid-1'],
 };
 
-/** After which calls agents are killed: after each one, or after so many of different kinds, which the seed chooses. */
+/** The calls after which agents are killed: every call, or this number of calls of different kinds, which the seed chooses. */
 export type CrashShare = 'all' | { readonly seed: number; readonly lives: number };
 
 /**
- * A pod's whole life, from its creation to its end, once for each call of its agent, which is killed after that call. However long it
- * lived, its successor brings the pod to the same state: each container is there once and was started once, and in the end nothing is
+ * Runs a pod's whole life, from its creation to its end, once for each call of its agent. The agent is killed after that call. Whenever
+ * that was, its successor brings the pod to the same state: each container exists once and was started once, and in the end nothing is
  * left.
  */
 export function describeCrashMatrix<Node extends AssembledNode>(
@@ -59,13 +59,13 @@ export function describeCrashMatrix<Node extends AssembledNode>(
     const chosen = share === 'all' ? made : chooseCalls(made, share.lives, seededRandom(share.seed));
     const { deaths, failures } = await liveWith(world, chosen);
     expect(failures).toEqual([]);
-    // How often a state is read depends on the time of its changes: of each kind of call, at least one was the last.
+    // How often a state is read depends on the time of its changes. So each kind of call must have been the last one at least once.
     if (share === 'all') expect([...deaths].sort()).toEqual([...new Set(made.map(kindOf))].sort());
     else expect(deaths.size).toBeGreaterThan(share.lives / 2);
   }, 1_200_000);
 }
 
-/** `count` calls of different kinds. */
+/** Chooses `count` calls of different kinds. */
 export function chooseCalls(made: readonly string[], count: number, random: Random): readonly string[] {
   const take = (from: string[]) => from.splice(Math.floor(random() * from.length), 1)[0] ?? '';
   const kinds = [...new Set(made.map(kindOf))];
@@ -73,7 +73,7 @@ export function chooseCalls(made: readonly string[], count: number, random: Rand
   return chosen.map((kind) => take(made.filter((call) => kindOf(call) === kind)));
 }
 
-/** One life for each call; the kinds of those that were the last, and what went wrong. */
+/** Runs one life for each call. Returns the kinds of the last calls, and the failures. */
 async function liveWith<Node extends AssembledNode>(world: CrashWorld<Node>, chosen: readonly string[]) {
   const deaths = new Set<string>();
   const failures: string[] = [];
@@ -95,12 +95,12 @@ async function liveWith<Node extends AssembledNode>(world: CrashWorld<Node>, cho
   return { deaths, failures };
 }
 
-/** The name of a call, without its number. */
+/** Returns the name of a call without its number. */
 function kindOf(call: string): string {
   return call.replace(/ #\d+$/, '');
 }
 
-/** One life of the pod on a node of its own; checks what becomes of it. */
+/** Runs one life of the pod on its own node, and checks the result. */
 async function live<Node extends AssembledNode>(
   world: CrashWorld<Node>,
   name: string,
@@ -108,7 +108,7 @@ async function live<Node extends AssembledNode>(
 ): Promise<MortalCalls> {
   const { signal: death } = calls.death;
   let node = await world.start(name, calls);
-  // An engine has each name once.
+  // An engine allows each name only once.
   const podName = node.owner.cluster;
   let agent: 'first' | 'second' = 'first';
   const isDead = () => agent === 'first' && death.aborted;
@@ -127,7 +127,7 @@ async function live<Node extends AssembledNode>(
   await world.soon(node, () => node.pods.get('uid-1')).toBeDefined();
   calls.begin();
   node.work('uid-1', death);
-  // The engine is asked when the rest has been reached: many lives that ask it again and again would keep it busy.
+  // The engine is asked last, after everything else is reached. Many lives that ask it repeatedly would keep it busy.
   const isRunning = async () =>
     statusOf(node)?.phase === 'Running' && JSON.stringify(await remains(world, node)) === JSON.stringify(RUNS);
   await reach(isRunning);
@@ -147,7 +147,7 @@ async function live<Node extends AssembledNode>(
   return calls;
 }
 
-/** Everything that a life leaves: in the engine, in the API and on the disk. */
+/** Returns everything that a life leaves in the engine, in the API and on the disk. */
 async function remains<Node extends AssembledNode>(world: CrashWorld<Node>, node: Node) {
   const state = await world.look(node);
   const status = statusOf(node);
@@ -166,12 +166,12 @@ function statusOf({ client }: AssembledNode): Pod['status'] {
   return client.all(PODS)[0]?.status;
 }
 
-/** Those of pods; none before the first pod. */
+/** Returns the folders of pods. There are none before the first pod. */
 async function foldersOf({ path }: AssembledNode): Promise<readonly string[]> {
   return await namesIn(join(path, 'pods'));
 }
 
-/** A pod with a container of each kind, hooks, and volumes with mounts. The finalizer keeps its object. */
+/** Returns a pod with a container of each kind, hooks, and volumes with mounts. The finalizer keeps its object. */
 function podOf(name: string, image: string, hostFolder: string): Pod {
   const hook = { exec: { command: ['true'] } };
   const runs = (one: string, change: Partial<Container> = {}) =>

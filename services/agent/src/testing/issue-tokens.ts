@@ -3,7 +3,7 @@ import type { ObjectClient } from '@gantry/client';
 import type { FakeObjectClient } from '@gantry/client/testing';
 import type { TokenRequest } from '@gantry/objects';
 
-/** Issues tokens of service accounts in place of an API server: `token 1`, `token 2` and so on, each for the time that is asked for. */
+/** Issues service account tokens in place of an API server: `token 1`, `token 2` and so on, each for the requested time. */
 export class TokenIssuer {
   #issued = 0;
 
@@ -11,7 +11,7 @@ export class TokenIssuer {
     return this.#issued;
   }
 
-  /** A client whose tokens come from here; `clock` says when they are issued. */
+  /** Returns a client whose tokens are issued here. `clock` gives the time of issue. */
   wrap(client: FakeObjectClient, clock: () => Clock): ObjectClient {
     return new Proxy(client, {
       get: (target, name) => {

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const MIB = 2 ** 20;
 
-/** Block devices of files, by losetup(8). They are gone when it is disposed of. Needs root. */
+/** Block devices from files, with losetup(8). They are removed when this is disposed. Needs root. */
 export class LoopDevices implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
 
-  /** Makes one that begins with `text`, and returns its path. */
+  /** Creates a device that begins with `text`, and returns its path. */
   async make(text = '', sizeBytes = MIB): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'gantry-device-'));
     this.#stack.defer(() => rm(folder, { recursive: true }));

@@ -1,23 +1,23 @@
-/** The calls of an agent to its engine and its API server. After a chosen one it is dead: as if killed at that instant. */
+/** An agent's calls to its engine and its API server. After a chosen call the agent is dead, as if it was killed at that moment. */
 export class MortalCalls {
   readonly death = new AbortController();
-  /** `NAME #1`: which call of that name it was, in the order of their ends. */
+  /** `NAME #1`: the name of a call and its number among the calls of that name, in the order in which they ended. */
   readonly made: string[] = [];
   readonly #counts = new Map<string, number>();
   #last = '';
   #phase: 'starting' | 'counting' = 'starting';
 
-  /** Counts from now on: what an agent asks at its start is no part of a pod's life. */
+  /** Counts from now on, because an agent's calls at its start are not part of a pod's life. */
   begin(): void {
     this.#phase = 'counting';
   }
 
-  /** The call is carried out, and its result is lost. */
+  /** The call is carried out, but its result is lost. */
   dieAfter(call: string): void {
     this.#last = call;
   }
 
-  /** A port whose calls are counted. Streams are not: what they bring is not lost, a restarted agent reads it anew. */
+  /** Returns a port whose calls are counted. Streams are not counted: a restarted agent reads them again, so their data is not lost. */
   wrap<Port extends object>(port: Port, path = ''): Port {
     return new Proxy(port, {
       get: (target, key) => {
@@ -30,7 +30,7 @@ export class MortalCalls {
     });
   }
 
-  /** Counts a call that was carried out. Its result must not reach an agent that is dead. */
+  /** Counts a call that was carried out. Its result must not reach a dead agent. */
   count(name: string): 'alive' | 'dead' {
     if (this.death.signal.aborted) return 'dead';
     if (this.#phase === 'starting') return 'alive';

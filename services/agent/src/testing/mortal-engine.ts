@@ -7,14 +7,15 @@ import type { Duplex } from 'node:stream';
 import type { MortalCalls } from './mortal-agent.ts';
 import { requestName } from '../docker/docker-runtime.ts';
 
-/** A socket that leads to an engine while an agent lives. */
+/** A socket that leads to an engine while the agent lives. */
 export interface MortalEngine extends AsyncDisposable {
   readonly socketPath: string;
 }
 
 /**
- * Counts an agent's requests to an engine as they are answered, those of one call of the port each by itself. All its connections end
- * with its death, as the kernel closes them for a process that was killed: nothing that it would clean up reaches the engine.
+ * Counts an agent's requests to an engine when they are answered. If one call of the port makes several requests, each counts separately.
+ * All connections end at the agent's death, as the kernel closes them for a killed process. So no cleanup of the agent reaches the
+ * engine.
  */
 export async function mortalEngine(engine: string, calls: MortalCalls): Promise<MortalEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'mortal-engine-'));
@@ -26,7 +27,7 @@ export async function mortalEngine(engine: string, calls: MortalCalls): Promise<
     passRaw(engine, asked, socket, head, isLost);
   });
   server.on('connection', (socket) => {
-    // Accepted before the death, and said only now.
+    // The connection was accepted before the death, but is reported only now.
     if (calls.death.signal.aborted) socket.destroy();
     open.add(socket);
     socket.once('close', () => open.delete(socket));
@@ -65,7 +66,7 @@ function pass(socketPath: string, asked: IncomingMessage, answer: ServerResponse
   asked.pipe(passed);
 }
 
-/** For requests whose connection becomes that of a process. */
+/** Handles requests whose connection becomes the connection of a process. */
 function passRaw(path: string, asked: IncomingMessage, socket: Duplex, head: Buffer, isLost: IsLost): void {
   const passed = connect({ path, allowHalfOpen: true });
   const headers = asked.rawHeaders.flatMap((name, index, all) =>

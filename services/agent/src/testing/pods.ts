@@ -11,7 +11,7 @@ import type { SandboxState } from '../runtime/sandboxes.ts';
 /** Pods and the states that an engine reports of them, for tests. */
 export const NOW = Date.parse('2026-01-01T00:10:00Z');
 
-/** An engine with every feature that agents ask for. */
+/** An engine with every feature that agents need. */
 export const ENGINE: EngineInfo = {
   id: 'engine',
   name: 'host',
@@ -38,7 +38,7 @@ export function nodeOf(
   return { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { allocatable: room }, ...change };
 }
 
-/** Of a small node on a large host: pods may request a GiB of its two. */
+/** The facts of a small node on a large host: pods may request one GiB of its two. */
 export function nodeFacts(cpuMillis: number, change: Partial<NodeFacts> = {}): NodeFacts {
   const amounts = { cpuMillis, memoryBytes: 2 ** 30, storageBytes: 2 ** 34 };
   return {
@@ -115,7 +115,7 @@ export function reportedStatus(change: Partial<ContainerStatus> = {}): Container
   return { name: 'main', image: 'nginx:1.27', imageID: 'sha256:1', ready: true, restartCount: 0, ...change };
 }
 
-/** What a node with the usual range of Services knows about names. */
+/** The name settings of a node with the default Service range. */
 export const RESOLVER: NodeResolver = {
   clusterServer: '10.96.0.10',
   engine: { servers: ['127.0.0.11'], searches: ['example.com'], options: ['ndots:0'] },

@@ -12,7 +12,7 @@ export interface RunningContainer {
   readonly containerId: string;
 }
 
-/** A hollow runtime on which one container of the owner's runs: `main` of the pod of `pods.ts`, unless another is given. */
+/** Returns a hollow runtime on which one container of the owner runs. By default it is `main` of the pod in `pods.ts`. */
 export async function runningContainer(
   owner: Owner,
   options: Omit<HollowOptions, 'images'>,

@@ -17,30 +17,30 @@ import { ENGINE, nodeOf } from './pods.ts';
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 export const OWNER = { cluster: 'c', node: 'n' };
 
-/** What a test changes of its node. */
+/** The changes that a test makes to its node. */
 export interface NodeOptions {
-  /** Puts itself between the agent and its runtime. */
+  /** Wraps the agent's runtime. */
   readonly wrap?: (runtime: HollowRuntime) => Runtime;
   readonly mounts?: HostMounts;
   readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
-  /** The node before: its agent is started anew beside what it left behind. */
+  /** The previous node. Its agent is started again beside the previous one's remains. */
   readonly world?: TestNode;
   readonly behaviour?: Partial<HollowBehaviour>;
-  /** The Node that the agent knows; a newer one may be in the API. */
+  /** The Node that the agent knows. The API may have a newer one. */
   readonly node?: () => Node;
-  /** What the node is short of. */
+  /** The pressures of the node. */
   readonly pressures?: () => readonly NodePressure[];
-  /** Images that a pull can get. */
+  /** The images that can be pulled. */
   readonly registry?: HollowOptions['registry'];
 }
 
-/** A node whose containers are simulated, and what a test does with it. */
+/** A node with simulated containers, and its operations for tests. */
 export interface TestNode extends AssembledNode {
   readonly clock: ManualClock;
   readonly hollow: HollowRuntime;
 }
 
-/** A node whose containers are simulated, and its view of an API server. It ends with the test. */
+/** Starts a node with simulated containers, and its view of an API server. It ends with the test. */
 export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const {
     wrap = (runtime) => runtime,
@@ -77,7 +77,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   return { ...node, clock, hollow };
 }
 
-/** What a reading becomes, while time passes a little: the node also does work on real files. */
+/** Polls a reading while a little time passes, because the node also works on real files. */
 export function soon(node: Pick<TestNode, 'clock'>, read: () => unknown): ReturnType<typeof expect.poll> {
   return expect.poll(
     async () => {

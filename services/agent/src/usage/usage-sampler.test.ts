@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 
 let clock: ManualClock;
 let sampler: UsageSampler;
-/** What each container uses, in millicores; those that are absent have ended. */
+/** The usage of each container in millicores. A missing container has ended. */
 let running: Map<string, number>;
 let asked: (readonly string[])[];
 let startedAt: number;

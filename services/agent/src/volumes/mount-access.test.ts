@@ -27,7 +27,7 @@ describe('the access of a mount', () => {
     ['work', { readOnly: true }, 'read-only'],
     ['settings', {}, 'read-only'],
     ['claim', {}, 'read-only'],
-    // Mounted read-only by the agent: the engine would take its other flags away.
+    // The agent mounts it read-only, because the engine would remove its other flags.
     ['image', {}, 'read-write'],
     ['image', { readOnly: true }, 'read-write'],
     ['work', { readOnly: true, recursiveReadOnly: 'Disabled' }, 'read-only'],

@@ -4,7 +4,7 @@ import { NetworkOpens } from './network-opens.ts';
 
 const { signal } = new AbortController();
 
-/** An open that goes on until it is told to end, and what has happened to it. */
+/** Returns an open that continues until the test ends it. Notes what happens to it. */
 function openOf(name: string, seen: string[]) {
   const end = Promise.withResolvers<void>();
   const open = async () => {

@@ -42,12 +42,12 @@ const itsVolume: PersistentVolume = {
   metadata: { name: 'v' },
   spec: { claimRef: { uid: 'uid-c' }, local: { path: localPathOf('v') }, nodeAffinity: affinity('n') },
 };
-/** Where a disk would be mounted. */
+/** The place where a disk would be mounted. */
 const POD_FOLDER = '/nonexistent/pod';
 const DISKS: DiskMounts = { mountDisk: () => Promise.reject(new TypeError('it is no disk')) };
 const mounted: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
 
-/** The claim's volume, of another kind or place, for any node. */
+/** Returns the claim's volume, with another kind or place, for any node. */
 const volumeAt = (source: Partial<PersistentVolumeSpec>): PersistentVolume => ({
   ...itsVolume,
   spec: { claimRef: { uid: 'uid-c' }, ...source },
@@ -57,7 +57,7 @@ function pathOf(place: VolumePlace): string {
   return 'path' in place ? place.path : '';
 }
 
-/** Two groups that this process may give files to: root's are any, another user's are its own. */
+/** Returns two groups to which this process may give files. Root may use any groups, another user only its own. */
 function twoGroups(): readonly [number, number] {
   const own = process.getgid?.() ?? 0;
   if (process.getuid?.() === 0) return [4321, 4322];
@@ -118,7 +118,7 @@ describe('the folder of a persistent volume', () => {
     expect((await stat(path)).gid).toBe(two);
     expect(events).toEqual([]);
     made.release('uid-2');
-    // The pod that has ended may have been deleted by force: its containers may be there still.
+    // The ended pod may have been deleted by force, so its containers may still exist.
     expect(made.isHeld('v')).toBe(true);
   });
 
@@ -332,7 +332,7 @@ describe('a volume at a path of the host', () => {
       persistentVolumeClaim: { claimName: 'c', ...(readOnly === undefined ? {} : { readOnly }) },
     };
     const own = of(volume);
-    // It is not given to the group: the server decides.
+    // It is not given to the group, because the server decides about that.
     const withGroup = pod({ securityContext: { fsGroup: 4321 } });
     const place = await own.make(withGroup, claimed, POD_FOLDER, signal);
     expect(place).toMatchObject({ kind: 'nfs', source: { server: 's', path: '/x', ...wanted } });

@@ -19,7 +19,7 @@ import type { ClaimSource } from '../spec/config-source.ts';
 
 const signal = new AbortController().signal;
 
-/** Claims that are bound to a volume of their own name, of the path that `pathOf` says. Notes what is read. */
+/** Returns claims that are bound to a volume of their own name with the path from `pathOf`. Notes the reads. */
 const boundClaims = (reads: string[], pathOf: (name: string) => string = localPathOf): ClaimSource => ({
   claim: async (namespace, name) => {
     reads.push(`claim ${name}`);
@@ -160,7 +160,7 @@ describe('the volumes of pods', () => {
     });
     const inContainer = (change: Partial<Container>) => container('looker', change);
     const at = (devicePath: string) => inContainer({ volumeDevices: [{ name: 'data', devicePath }] });
-    /** Where a block device is at /dev/disk, and nothing else anywhere. */
+    /** There is a block device at /dev/disk, and nothing anywhere else. */
     const withDisk = (path: string, volumeMode: 'Block' | 'Filesystem' = 'Block', disks = options.mounts.disks) => {
       const kindOf = async (found: string) => (found === '/dev/disk' ? ('block-device' as const) : undefined);
       const hostFiles = { ...options.hostFiles, kindOf };
@@ -202,7 +202,7 @@ describe('the volumes of pods', () => {
       });
     });
 
-    // An ephemeral container comes when the volumes of its pod have been checked.
+    // An ephemeral container is added after the volumes of its pod have been checked.
     it.each<[string, Partial<Container>, () => PodVolumes, string]>([
       [
         'a file system',
@@ -366,7 +366,7 @@ describe('the volumes of pods', () => {
       expect(await mountOf(source, { subPathExpr: 'new/$(WHO)' })).toEqual(part);
       const made = await stat(join(srv, 'new', 'mine'));
       expect(opened[0]).toEqual({ ino: made.ino, namespace: 'host', propagation: 'none' });
-      // As the volume is, where kubelet makes one: for all who may use the volume.
+      // The mode is the volume's mode, as in kubelet: for everyone who may use the volume.
       expect(made.mode & 0o7777).toBe(0o2770);
     });
 

@@ -1,11 +1,11 @@
-/** The token of a service account in a running container. */
+/** Tests a service account's token in a running container. */
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { BUSYBOX, PAUSE, runsAfter, scriptPod, startEngineNode } from '../docker/testing/engine-node.ts';
 import { OwnEngine } from '../docker/testing/own-engine.ts';
 import { TokenIssuer } from '../testing/issue-tokens.ts';
 
-/** The shortest that Kubernetes issues. */
+/** The shortest lifetime of a token in Kubernetes. */
 const LIFE_SECONDS = 600;
 /** A worker reads its volumes again after a minute. */
 const REFRESH_MS = 60_000;

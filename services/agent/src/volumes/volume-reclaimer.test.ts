@@ -81,12 +81,15 @@ describe('the volumes of a node', () => {
       await clock.advance(1000);
       await new Promise((resolve) => setImmediate(resolve));
     };
-    /** Folders are removed for real: how many turns that takes is not known. */
+    /** Folders are really removed, so the number of turns is unknown. */
     const until = async (done: () => boolean) => {
       while (!done()) await turn();
     };
     const isThere = (name = 'v') => client.all(PERSISTENT_VOLUMES).some(({ metadata }) => metadata.name === name);
-    /** Resolves when the volumes so far have been looked at: they are, one after the other, before one that is released now is deleted. */
+    /**
+     * Resolves when all volumes so far have been processed. They are processed one after the other, before a volume that is released now
+     * is deleted.
+     */
     const lookedAt = async () => {
       const { metadata, spec } = released();
       const claimRef = { namespace: 'default', name: 'of-last' };

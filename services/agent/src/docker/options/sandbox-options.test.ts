@@ -32,7 +32,7 @@ it('a sandbox that the engine connects has its network and address', () => {
   expect(options.HostConfig?.NetworkMode).toBe('pods');
   expect(options.NetworkDisabled).toBeUndefined();
   expect(options.NetworkingConfig?.EndpointsConfig?.['pods']).toEqual({ IPAMConfig: { IPv4Address: '10.1.0.9' } });
-  // No label that the image has in its place.
+  // The empty label replaces the image's label of this name.
   expect(options.Labels).toMatchObject({ 'gantry.address': '' });
 });
 

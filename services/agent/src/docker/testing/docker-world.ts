@@ -18,7 +18,7 @@ import { createTestNetwork } from './test-network.ts';
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 const PAUSE = 'registry.k8s.io/pause:3.10';
-/** How many parts of the network nodes take in turns. */
+/** The number of parts of the network that nodes use in turn. */
 const RANGES = 16;
 
 const connect = (socketPath: string) =>
@@ -29,20 +29,20 @@ const connect = (socketPath: string) =>
     () => undefined,
   );
 
-/** A node on the engine, with what its agent's successor needs. */
+/** A node on the engine, with the parts that its agent's successor needs. */
 interface DockerNode extends AssembledNode {
   readonly host: NodeHost;
 }
 
-/** Nodes on the engine of this machine, with a network and a folder for mounts that the end of the test removes. Needs root. */
+/** Runs nodes on this machine's engine, with a network and a folder for mounts. Both are removed at the end of the test. Needs root. */
 export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
   const docker = new Docker({ socketPath: SOCKET });
   const run = `crash-${randomBytes(4).toString('hex')}`;
   const { network, address } = await createTestNetwork(docker, { name: run, labels: { [LABEL]: run } });
-  // Below the engine's folder, whose mounts are shared.
+  // The folder is below the engine's folder, whose mounts are shared.
   await docker.createVolume({ Name: run, Labels: { [LABEL]: run } });
   const volume = await docker.getVolume(run).inspect();
-  /** Of one cluster, or of all that begin with a name. */
+  /** Returns the containers of one cluster, or of all clusters with a common prefix. */
   const containers = async (isOurs: (cluster: string) => boolean) =>
     (await docker.listContainers({ all: true, filters: { label: [LABEL] } })).filter(({ Labels: labels }) =>
       isOurs(labels[LABEL] ?? ''),
@@ -54,7 +54,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
     await linuxMounts().remove(volume.Mountpoint);
     await docker.getVolume(run).remove();
   });
-  // This process is in the namespaces of the host, and enters its mount namespace as an agent in a container does.
+  // This process is in the host's namespaces. It enters the host's mount namespace like an agent in a container.
   const shared = { path: volume.Mountpoint, hostPath: volume.Mountpoint };
   const onHost = {
     findNetwork: async () => '/proc/self/ns/net',
@@ -103,7 +103,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
     traces: async ({ owner, path }) => {
       const left = await containers((cluster) => cluster === owner.cluster);
       const table = await readFile('/proc/self/mountinfo', 'utf8');
-      // The memory for Secrets is the node's.
+      // The memory for Secrets belongs to the node.
       const mounts = table
         .split('\n')
         .filter((line) => line.includes(`${path}/pods`) || line.includes(`${path}/binds`));
@@ -115,7 +115,7 @@ export async function dockerWorld(): Promise<CrashWorld<DockerNode>> {
   };
 }
 
-/** What an agent reaches its engine and its API server by, until it dies. */
+/** Returns the connections of an agent to its engine and its API server. They work until it dies. */
 async function mortalWays(
   calls: MortalCalls,
 ): Promise<Pick<NodeHost, 'api' | 'client'> & { readonly runtime: Runtime }> {

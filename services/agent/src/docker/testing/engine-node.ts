@@ -20,29 +20,29 @@ export const BUSYBOX = 'busybox:1.36';
 const PATIENCE_MS = 60_000;
 const OWNER = { cluster: 'own-engine', node: 'n' };
 
-/** The machine's, on which nothing happens that waits for a minute: a slow relist would hide that an event was missed. */
+/** The machine's clock, but timers of a minute or longer never fire. A slow relist would hide that an event was missed. */
 const CLOCK: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs(),
   setTimer: (delayMs, fire) => (delayMs >= 60_000 ? () => undefined : systemClock.setTimer(delayMs, fire)),
 };
 
-/** A node on an engine of the test's own, whose pods are run by the agent's manager of pods. Dispose of it before the engine. */
+/** A node on the test's own engine. The agent's manager of pods runs its pods. Dispose it before the engine. */
 export interface EngineNode extends AssembledNode, AsyncDisposable {
-  /** The pod as the API has it. */
+  /** Returns the pod in the API. */
   readonly find: (name: string) => Pod | undefined;
-  /** Waits until a pod of the API is so. */
+  /** Waits until a pod in the API meets the condition. */
   readonly until: (name: string, isSo: (pod: Pod) => boolean) => Promise<Pod>;
-  /** `NAME ATTEMPT STATE` of each container of a pod, those of sandboxes too, as the engine has them. */
+  /** Returns `NAME ATTEMPT STATE` of each container of a pod in the engine, including sandboxes. */
   readonly containers: (name: string) => Promise<readonly string[]>;
 }
 
 export interface EngineNodeOptions {
-  /** The agent's; deadlines of requests to the engine are on the machine's. */
+  /** The agent's clock. Deadlines of requests to the engine use the machine's clock. */
   readonly clock?: Clock;
   readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
   readonly pressures?: () => readonly NodePressure[];
-  /** Whether the agent never hears of an event, though its stream of events stands. */
+  /** Whether the agent misses an event although its stream of events works. */
   readonly loses?: (event: RuntimeEvent) => boolean;
 }
 
@@ -118,7 +118,7 @@ function losing(observer: RuntimeObserver, loses: (event: RuntimeEvent) => boole
   };
 }
 
-/** A pod in the network of its host, with one container that runs a script, and is started again without much delay. */
+/** Returns a pod in its host's network with one container. The container runs a script, and is restarted without much delay. */
 export function scriptPod(
   name: string,
   script: string,
@@ -131,7 +131,7 @@ export function scriptPod(
   return pod({ ...common, ...spec, containers: [main] }, {}, { name, annotations });
 }
 
-/** Whether all containers of a pod run, after so many restarts each. */
+/** Returns whether all containers of a pod run after this number of restarts. */
 export function runsAfter(restarts: number): (pod: Pod) => boolean {
   return ({ status }) =>
     status?.phase === 'Running' &&

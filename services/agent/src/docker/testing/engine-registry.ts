@@ -14,7 +14,7 @@ const TYPE = {
   layer: 'application/vnd.docker.image.rootfs.diff.tar',
 };
 
-/** Serves the files of a folder under their paths; those of manifests with their type. */
+/** Serves the files of a folder at their paths. Manifests are served with their type. */
 const SERVER = `
 const { createReadStream, statSync } = require('node:fs');
 require('node:http').createServer((request, response) => {
@@ -30,7 +30,7 @@ require('node:http').createServer((request, response) => {
 
 /** A registry in an engine's network namespace. It ends with the engine. */
 export interface EngineRegistry {
-  /** Makes an image of so many bytes that cannot be compressed. Returns its reference. */
+  /** Creates an image of this size whose content cannot be compressed. Returns its reference. */
   readonly publish: (name: string, sizeMiB: number) => Promise<string>;
 }
 

@@ -11,31 +11,32 @@ import { linuxMounts } from '../../mounts/linux-mounts.ts';
 const run = promisify(execFile);
 
 const POLL = { timeout: 60_000, interval: 50 };
-/** Of the output of a program that fails. */
+/** The maximum length of a failed program's output in an error. */
 const LOG_LENGTH = 4_000;
 /** `npm run engine-matrix` tests another engine than the machine's. */
 const PATH = [process.env['GANTRY_ENGINE_PATH'], process.env['PATH']].filter((path) => path !== undefined).join(':');
-/** A program in a network namespace of its own, of which only the loopback is up. */
+/** Runs a program in its own network namespace with only the loopback interface. */
 const ALONE = 'ip link set lo up && exec "$@"';
 
 export interface OwnEngineOptions {
-  /** How much its disk holds, which is the machine's memory. */
+  /** The size of its disk, which is in the machine's memory. */
   readonly diskMiB: number;
-  /** Whether containers go on while the engine is down. */
+  /** Whether containers continue while the engine is down. */
   readonly containers?: 'end-with-it' | 'outlive-it';
-  /** Names of further low-level runtimes: runc under these names. */
+  /** The names of additional low-level runtimes. Each is runc under this name. */
   readonly runtimes?: readonly string[];
 }
 
 /**
- * A Docker engine of the test's own, beside the machine's, with a disk and a network namespace of its own: a test may stop it, kill it, let it
- * hang, and fill its disk. Its containers use the network of the host, which is the namespace. Needs root. Dispose of it to remove all of it.
+ * A test's own Docker engine beside the machine's engine, with its own disk and network namespace. A test may stop it, kill it, let it
+ * hang and fill its disk. Its containers use the network of the host, which is this namespace. Needs root. Disposing it removes
+ * everything.
  */
 export class OwnEngine implements AsyncDisposable {
-  /** Where all of it is. */
+  /** The folder that contains everything. */
   readonly home: string;
   readonly socket: string;
-  /** A folder on its disk that is none of the engine's. */
+  /** A folder on its disk that does not belong to the engine. */
   readonly folder: string;
   readonly #containers: OwnEngineOptions['containers'];
   readonly #flags: readonly string[];
@@ -55,7 +56,7 @@ export class OwnEngine implements AsyncDisposable {
     const home = await mkdtemp(join(tmpdir(), 'gantry-engine-'));
     const [disk, config] = [join(home, 'disk'), join(home, 'daemon.json')];
     const { stdout: version } = await run('dockerd', ['--version'], { env: { ...process.env, PATH } });
-    // Older engines have their id of a file that all engines of a machine share.
+    // Older engines read their id from a file that all engines of a machine share.
     const isOld = Number(/version (\d+)/.exec(version)?.[1]) < 23;
     await writeFile(config, JSON.stringify(isOld ? { 'deprecated-key-path': join(home, 'key.json') } : {}));
     const engine = new OwnEngine(home, containers, [
@@ -69,7 +70,7 @@ export class OwnEngine implements AsyncDisposable {
     try {
       await mkdir(disk);
       await run('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m`, nameOf(home), disk]);
-      // As an engine's folder is: containers see what is mounted in it.
+      // Like in an engine's usual folder, containers see mounts in it.
       await run('mount', ['--make-rshared', disk]);
       await mkdir(engine.folder);
       await engine.begin();
@@ -99,7 +100,7 @@ export class OwnEngine implements AsyncDisposable {
     await expect.poll(answers, POLL).toBe(true);
   }
 
-  /** `SIGTERM`: as when it is stopped; `SIGKILL`: as when it crashes. Returns when it has ended. */
+  /** `SIGTERM` stops the engine, `SIGKILL` crashes it. Returns when the engine has ended. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const engine = this.#process;
     if (engine === undefined || engine.exitCode !== null || engine.signalCode !== null) return;
@@ -107,34 +108,34 @@ export class OwnEngine implements AsyncDisposable {
     engine.kill('SIGCONT');
     engine.kill(signal);
     await ended;
-    // The next engine would wait for a containerd that is no more, but has not been reaped yet.
+    // The next engine would wait for a containerd that has ended but has not been reaped yet.
     const containerd = await readIfThere(join(this.home, 'exec/containerd/containerd.pid'));
     if (containerd !== undefined) await expect.poll(() => exists(Number(containerd)), POLL).toBe(false);
   }
 
-  /** From now on it takes connections and answers nothing; its containers run. */
+  /** From now on the engine accepts connections but does not answer. Its containers keep running. */
   hang(): void {
     this.#process?.kill('SIGSTOP');
   }
 
-  /** It answers again, also what it was asked meanwhile. */
+  /** The engine answers again, including the requests that it got meanwhile. */
   wake(): void {
     this.#process?.kill('SIGCONT');
   }
 
-  /** The output of a `docker` of this engine that must succeed. */
+  /** Returns the output of a `docker` command on this engine. The command must succeed. */
   async docker(...args: readonly string[]): Promise<string> {
     const { stdout } = await run('docker', args, { env: { ...process.env, DOCKER_HOST: `unix://${this.socket}` } });
     return stdout.trim();
   }
 
-  /** Gives it images of the machine's engine. */
+  /** Copies images from the machine's engine to this engine. */
   async load(...images: readonly string[]): Promise<void> {
     const copy = 'docker save "$@" | docker -H "$ENGINE" load -q';
     await run('sh', ['-c', copy, 'copy', ...images], { env: { ...process.env, ENGINE: `unix://${this.socket}` } });
   }
 
-  /** Starts a program in the engine's network namespace. It ends with the engine's disposal. */
+  /** Starts a program in the engine's network namespace. The program ends when the engine is disposed. */
   spawn(program: string, args: readonly string[]): ChildProcess {
     const inside = [`--net=/proc/${this.#process?.pid}/ns/net`, program, ...args];
     const child = spawn('nsenter', inside, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -155,12 +156,12 @@ export class OwnEngine implements AsyncDisposable {
   }
 }
 
-/** The name of its mount, and of its part of a containerd that engines share. */
+/** The name of its mount and of its part of a containerd that engines share. */
 function nameOf(home: string): string {
   return basename(home);
 }
 
-/** Whether there is a process of this id. */
+/** Whether a process with this id exists. */
 function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 
-/** Subnets of tests: 10.212.0.0/24 to 10.215.255.0/24. */
+/** The first of the blocks for tests: 10.212.0.0/24 to 10.215.255.0/24. */
 const FIRST_BLOCK = 212;
 const SUBNETS = 4 * 256;
 
@@ -10,24 +10,24 @@ export interface TestNetworkOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Options of Docker's bridge driver, such as its MTU. */
   readonly driver?: Readonly<Record<string, string>>;
-  /** The engine assigns addresses of the first part of the subnet only: how many bits of an address are that part's. */
+  /** The engine assigns addresses only from the first part of the subnet. This is the number of address bits of that part. */
   readonly engineBits?: number;
-  /** From 0 to 1023: which subnet is tried first. A random one, unless told. */
+  /** The number (0 to 1023) of the subnet that is tried first. Random by default. */
   readonly first?: number;
 }
 
-/** A network of the engine, with a subnet that no other one has. */
+/** A network of the engine with a subnet that no other network has. */
 export interface TestNetwork {
   readonly network: Docker.Network;
-  /** Such as `10.213.7.0/24`. */
+  /** For example `10.213.7.0/24`. */
   readonly subnet: string;
-  /** The address of the subnet with this last number, from 0 to 255; the gateway's is 1. */
+  /** Returns the address of the subnet with this last number (0 to 255). The gateway has 1. */
   address(last: number): string;
 }
 
 /**
- * Makes a network with a subnet of 256 addresses. The engine says which subnets are free: of two tests that try the same one,
- * the later one goes on with the next. Throws the engine's error when it is another one, and when all subnets are taken.
+ * Creates a network with a subnet of 256 addresses. The engine decides which subnets are free. If two tests try the same subnet, the
+ * later one continues with the next. Throws any other error of the engine, and also throws if all subnets are taken.
  */
 export async function createTestNetwork(docker: Docker, options: TestNetworkOptions): Promise<TestNetwork> {
   const { name, labels = {}, driver = {}, engineBits, first = randomInt(SUBNETS) } = options;

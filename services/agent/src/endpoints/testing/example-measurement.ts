@@ -1,6 +1,6 @@
 import type { MeasuredContainer, MeasuredPod, Measurement } from '../measurement.ts';
 
-/** A container with a limit on CPU time and memory, of which everything is known. */
+/** A container with limits on CPU time and memory. All of its values are known. */
 export const MEASURED_CONTAINER: MeasuredContainer = {
   state: {
     id: 'c1',
@@ -49,7 +49,7 @@ const POD: MeasuredPod = {
   },
 };
 
-/** A node with one pod, changed as said. */
+/** A node with one pod. `change` replaces its fields. */
 export function measurement(change: Partial<MeasuredPod> = {}): Measurement {
   return {
     at: 12_000,

@@ -10,7 +10,7 @@ const forever = () => new Promise<never>(() => undefined);
 
 async function* none(): AsyncIterable<never> {}
 
-/** What the scripts of the contract do. */
+/** The behaviour of the contract's scripts. */
 const PROGRAMS: Readonly<Record<string, Program>> = {
   [SCRIPTS.copy]: async function* ({ options: { stdin = none() } }) {
     for await (const data of stdin) yield { kind: 'stdout', data };
@@ -38,7 +38,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 };
 
-/** The behaviour of containers that run the contract's scripts; other commands print a line and fail. */
+/** The behaviour of containers that run the contract's scripts. Other commands print a line and fail. */
 export const SCRIPT_BEHAVIOUR: HollowStreamBehaviour = {
   exec: () => ({ exitCode: 3, output: 'out\n' }),
   run: (process) => {

@@ -1,6 +1,6 @@
 /**
- * Binds parts of a folder of the engine's host, as an agent in a container does. Arguments: what to do, the state folder here and on the
- * host, and the folder of the host. Run in a container with an agent's rights.
+ * Binds parts of a folder of the engine's host, like an agent in a container. Arguments: the step, the state folder here and on the host,
+ * and the host's folder. Run it in a container with an agent's rights.
  */
 import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict';
 import { execSync, spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ const shared = { path: state, hostPath: stateOnHost };
 const mounts = linuxMounts({ findNetwork: hostNetwork, mounts: { find: hostMountNamespace, shared } });
 const binds = join(state, 'the #1\\binds');
 
-/** Paths of the host's mount namespace, as this process may open them. */
+/** Returns a path of the host's mount namespace as this process may open it. */
 const seenByHost = async (path: string) => `${await hostRoot()}${path}`;
 const mountsOfHost = async () => readFileSync(join(await hostRoot(), '..', 'mountinfo'), 'utf8');
 
@@ -31,7 +31,7 @@ async function openPart(subPath: string): Promise<OpenedPath> {
   return await openBeneath(root, subPath, 'create');
 }
 
-/** What lies on the host beside what is the agent's, in any order, also in namespaces that do not see each other's mounts. */
+/** Binds host paths beside the agent's own paths in any order, also in namespaces that do not see each other's mounts. */
 async function bindsBoth(): Promise<void> {
   writeFileSync(join(state, 'own'), "of the agent's");
   const onHost = await seenByHost(folder);
@@ -62,7 +62,10 @@ async function clean(): Promise<void> {
   equal(readFileSync('/proc/self/mountinfo', 'utf8').includes(`${state}/the`), false);
 }
 
-/** Who may write to the volume exchanges a folder for a link that leads out of it, before, after and while it is opened and bound. */
+/**
+ * A program that may write to the volume exchanges a folder for a link out of the volume, before, after and while the folder is opened
+ * and bound.
+ */
 async function staysInVolume(): Promise<void> {
   const onHost = await seenByHost(folder);
   const [volume, outside] = [join(onHost, 'volume'), join(onHost, 'outside')];
@@ -71,7 +74,7 @@ async function staysInVolume(): Promise<void> {
     writeFileSync(join(at, 'part', 'whose'), text);
   }
   symlinkSync('../outside', join(volume, 'y'));
-  // In one step: at any moment, each name is one of the two.
+  // The exchange is one step, so each name is always one of the two.
   const exchange = `mv --exchange --no-target-directory ${volume}/x ${volume}/y`;
   const shown = async (opened: OpenedPath) => {
     const [bound = ''] = await mounts.bind([bindable(opened)], binds);

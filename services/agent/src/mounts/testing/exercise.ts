@@ -1,4 +1,4 @@
-/** Tries real mounts in the folder that is its argument. Run in a container that may mount. */
+/** Tries real mounts in the folder of its argument. Run it in a container that may mount. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exerciseHostMounts } from '../../runtime/testing/mounts-contract.ts';
@@ -11,7 +11,7 @@ const state = process.argv[2] ?? '';
 await exerciseHostMounts(linuxMounts(), state);
 await usageWithoutMounts(join(state, 'usage'));
 
-/** What is mounted in a folder belongs to another place, even if it is of the same disk. */
+/** A mount in a folder belongs to another place, even if it is on the same disk. */
 async function usageWithoutMounts(base: string): Promise<void> {
   const [source, folder] = [join(base, 'source'), join(base, 'folder')];
   await mkdir(source, { recursive: true });

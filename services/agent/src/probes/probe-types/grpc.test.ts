@@ -9,7 +9,7 @@ import { grpcProbe } from './grpc.ts';
 
 type Reply = Parameters<Client['waitForReady']>[1] & ((error: null, response: unknown) => void);
 
-/** A server whose services have these statuses; without any, it has no health service. */
+/** Starts a server with these services and statuses. Without any, it has no health service. */
 async function serve(statuses: Readonly<Record<string, number>> | undefined): Promise<number> {
   const server = new Server();
   const check = ({ request }: { request: HealthCheckRequest }, reply: Reply) =>

@@ -3,18 +3,18 @@ import type { ContainerSecurity, DeviceSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ContainerChange } from './plain-specs.ts';
 
-/** What the contract of devices needs of a runtime under test. */
+/** The parts of a runtime under test that the contract of devices needs. */
 interface DevicesUnderTest {
   readonly runtime: () => Runtime;
   readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
-  /** Makes a block device that begins with `DEVICE_TEXT`, and returns its path on the host. */
+  /** Creates a block device that begins with `DEVICE_TEXT`, and returns its path on the host. */
   readonly makeDevice: () => Promise<string>;
   readonly run: (script: string, change: ContainerChange) => Promise<{ readonly id: string }>;
 }
 
 export const DEVICE_TEXT = 'text of the device\n';
 
-/** Shows what is on the device, and whether it can be written to. */
+/** Shows the content of the device, and whether it can be written to. */
 export const DEVICE_SCRIPT = `head -n 1 /dev/given; if (echo new > /dev/given); then echo written; else echo refused; fi`;
 
 const signal = new AbortController().signal;

@@ -4,18 +4,18 @@ import { isAgentError } from '../agent-error.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ImageFilesSpec } from '../images.ts';
 
-/** What the contract of files of images needs of a runtime under test. */
+/** The parts of a runtime under test that the contract of image files needs. */
 interface ImageFilesUnderTest {
   readonly runtime: () => Runtime;
   readonly cluster: () => string;
   readonly image: () => string;
-  /** The path and the text of a file of that image. */
+  /** The path and the text of a file in that image. */
   readonly file: () => readonly [string, string];
 }
 
 const signal = new AbortController().signal;
 
-/** The contract of reading files of images. */
+/** The contract of reading the files of images. */
 export function describeImageFiles({ runtime, cluster, image, file }: ImageFilesUnderTest): void {
   const spec = async (change: Partial<ImageFilesSpec> = {}): Promise<ImageFilesSpec> => {
     const found = must(await runtime().images.inspectImage(image(), signal), 'an image');

@@ -5,11 +5,11 @@ import type { Runtime } from '../runtime.ts';
 import { plainImageVolume } from './plain-specs.ts';
 import type { ImageVolumeSpec } from '../images.ts';
 
-/** What the contract of image volumes needs of a runtime under test. */
+/** The parts of a runtime under test that the contract of image volumes needs. */
 interface ImageVolumesUnderTest {
   readonly runtime: () => Runtime;
   readonly cluster: () => string;
-  /** An image, and another one, which is that of sandboxes. */
+  /** An image, and a second one, which sandboxes use. */
   readonly images: () => readonly [string, string];
   readonly makeFolder: () => Promise<string>;
 }

@@ -4,14 +4,14 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import { SCRIPTS } from './streams-contract.ts';
 
-/** What the contract of images needs of a runtime under test. */
+/** The parts of a runtime under test that the contract of images needs. */
 interface ImagesUnderTest {
   readonly runtime: () => Runtime;
-  /** One that the runtime has. */
+  /** An image that the runtime has. */
   readonly image: () => string;
-  /** Makes another image like it, with this name. */
+  /** Creates another image like it, with this name. */
   readonly makeImage: (reference: string) => Promise<void>;
-  /** Runs a container with a script of the shell. */
+  /** Runs a container with a shell script. */
   readonly run: (script: string, change?: Partial<ContainerSpec>) => Promise<{ readonly id: string }>;
 }
 

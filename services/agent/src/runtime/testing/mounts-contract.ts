@@ -6,7 +6,7 @@ import type { BindSource, HostMounts } from '../host-mounts.ts';
 import type { OpenedPath } from '../host-files.ts';
 
 /**
- * The contract of `HostMounts`, tried in a new folder of `base`; rejects where it is broken. It needs no test runner: real
+ * The contract of `HostMounts`. Tries it in a new folder of `base`, and rejects if it is broken. It needs no test runner, because real
  * mounts are tried in a container that may mount.
  */
 export async function exerciseHostMounts(mounts: HostMounts, base: string): Promise<void> {
@@ -86,7 +86,7 @@ async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
   await rejects(mounts.checkMemory(folder));
 }
 
-/** The contract of `DiskMounts`, tried in a new folder of `base` with a device; rejects where it is broken. */
+/** The contract of `DiskMounts`. Tries it in a new folder of `base` with a device, and rejects if it is broken. */
 export async function exerciseDiskMounts(
   mounts: HostMounts,
   open: () => Promise<OpenedPath>,

@@ -2,7 +2,7 @@ import type { ContainerSpec } from '../containers.ts';
 import type { SandboxSpec } from '../sandboxes.ts';
 import type { ImageVolumeSpec } from '../images.ts';
 
-/** A sandbox in the network of the host, with nothing that a pod may ask for. */
+/** A sandbox in the host's network, without any optional settings of a pod. */
 export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'> & Partial<SandboxSpec>): SandboxSpec {
   return {
     attempt: 0,
@@ -20,12 +20,12 @@ export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'
   };
 }
 
-/** What is other than in a plain container; `security` is changed field by field. */
+/** The differences from a plain container. `security` is changed field by field. */
 export type ContainerChange = Partial<Omit<ContainerSpec, 'security'>> & {
   readonly security?: Partial<ContainerSpec['security']>;
 };
 
-/** A container without privileges, with nothing that a pod may ask for. */
+/** A container without privileges and without any optional settings of a pod. */
 export function plainContainer({
   security,
   ...change
@@ -64,7 +64,7 @@ export function plainContainer({
   };
 }
 
-/** A volume `data` of an image. */
+/** A volume `data` from an image. */
 export function plainImageVolume(
   change: Pick<ImageVolumeSpec, 'owner' | 'pod'> & Partial<ImageVolumeSpec>,
 ): ImageVolumeSpec {

@@ -16,34 +16,34 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly cluster: string;
   readonly network: string;
-  /** Whose names its sandboxes find. */
+  /** The name server of its sandboxes. */
   readonly nameServer: NameServer;
   /** Two free addresses on that network. */
   readonly addresses: readonly [string, string];
   readonly sandboxImage: string;
   /** An image with a shell. */
   readonly image: string;
-  /** The path and the text of a file in it. */
+  /** The path and the text of a file in the image. */
   readonly imageFile: readonly [string, string];
-  /** Makes another image like it, with this name; it is gone after the test. */
+  /** Creates another image like it, with this name. It is removed after the test. */
   readonly makeImage: (name: string) => Promise<void>;
-  /** Makes an empty folder where the runtime can mount, and returns its path; it is gone after the test. */
+  /** Creates an empty folder where the runtime can mount, and returns its path. It is removed after the test. */
   readonly makeFolder: () => Promise<string>;
-  /** Makes a block device that begins with `DEVICE_TEXT`, and returns its path on the host; it is gone after the test. */
+  /** Creates a block device that begins with `DEVICE_TEXT`, and returns its path on the host. It is removed after the test. */
   readonly makeDevice: () => Promise<string>;
-  /** Ends a container's process from outside, as a crash would. */
+  /** Ends a container's process from outside, like a crash. */
   readonly kill: (id: string) => Promise<void>;
   /** Freezes a container's processes from outside. */
   readonly pause: (id: string) => Promise<void>;
-  /** What runs in a container, as its processes list shows it. */
+  /** Returns the processes in a container, as its process list shows them. */
   readonly processes: (id: string) => Promise<readonly string[]>;
-  /** Resolves when `check` holds; polls it. */
+  /** Polls `check`, and resolves when it holds. */
   readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
 }
 
 const signal = new AbortController().signal;
 
-/** The contract of a container runtime; the in-memory runtime and a real engine must both pass it. */
+/** The contract of a container runtime. The in-memory runtime and a real engine must both pass it. */
 export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTest>): void {
   describe(name, () => {
     let test: RuntimeUnderTest;
@@ -87,7 +87,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.runtime.containers.startContainer(id, signal);
       return { sandboxId, id };
     };
-    /** Puts pod-2 on the address. */
+    /** Tries whether pod-2 can use the address. */
     const isFree = async (address: string) => {
       const network = { kind: 'pod', name: test.network, address, nameServer: test.nameServer } as const;
       try {
@@ -98,7 +98,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
         return false;
       }
     };
-    /** Until a container has written its greeting: its traps are set then. */
+    /** Waits until a container has written its greeting. By then its traps are set. */
     const greeted = (id: string) =>
       test.eventually(async () => {
         const parts: Uint8Array[] = [];
@@ -348,7 +348,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       const { podGroups, sandboxes, observer, stats, engine } = test.runtime;
       const grouped = { owner: owner(), uid: 'pod-1' };
       expect(await podGroups.listPodGroups(owner())).toEqual([]);
-      // The smallest and the largest share are the same in both versions of control groups.
+      // The smallest share and the largest share are the same in both versions of control groups.
       const limits = { cpuShares: 2, cpuQuotaMicros: 50_000, memoryBytes: 128 * 2 ** 20 };
       if ((await engine.info(signal)).podGroups !== 'supported') {
         await expect(sandboxes.createSandbox(sandbox({ resources: limits }), signal)).rejects.toBeDefined();

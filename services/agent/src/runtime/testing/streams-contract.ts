@@ -6,13 +6,13 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { PodConnection, ProcessOutput, StreamOptions } from '../streams.ts';
 
-/** What the contract of streams needs of a runtime under test. */
+/** The parts of a runtime under test that the contract of streams needs. */
 interface StreamsUnderTest {
   readonly runtime: () => Runtime;
   readonly processes: (id: string) => Promise<readonly string[]>;
   readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
   readonly kill: (id: string) => Promise<void>;
-  /** Runs a container with a script of the shell. */
+  /** Runs a container with a shell script. */
   readonly run: (
     script: string,
     change?: Partial<ContainerSpec>,
@@ -22,7 +22,7 @@ interface StreamsUnderTest {
 const signal = new AbortController().signal;
 const PLAIN: StreamOptions = { stdout: true, stderr: true, terminal: 'none' };
 
-/** Scripts that a runtime in memory plays, too. */
+/** Scripts that an in-memory runtime also supports. */
 export const SCRIPTS = {
   idle: 'trap "exit 0" TERM; while true; do sleep 0.1; done',
   copy: 'cat; echo done >&2; exit 3',
@@ -49,7 +49,7 @@ export function describeStreams({ runtime, processes, eventually, kill, run }: S
     const iterator = outputs[Symbol.asyncIterator]();
     let text = '';
     return {
-      /** All that has come when `wanted` has. */
+      /** Returns everything that was received up to `wanted`. */
       until: async (wanted: string) => {
         while (!text.includes(wanted)) {
           const next = await iterator.next();
@@ -115,7 +115,7 @@ export function describeStreams({ runtime, processes, eventually, kill, run }: S
     const output = reading(exec(id, SCRIPTS.family, PLAIN));
     await output.until('begun');
     await kill(id);
-    // Its exit code is the engine's choice.
+    // The engine chooses the exit code.
     for (let next = await output.next(); next.done !== true; next = await output.next());
   });
 
@@ -161,7 +161,7 @@ export function describeStreams({ runtime, processes, eventually, kill, run }: S
     const { id } = await run(SCRIPTS.idle);
     const stdin = new PassThrough();
     const ended = collect(runtime().streams.attach(id, { ...PLAIN, stdin }, signal));
-    // More than is held anywhere: what has no reader is dropped.
+    // This is more than any buffer holds. Without a reader, the data is dropped.
     for (let left = 64; left > 0; left--) if (!stdin.write(Buffer.alloc(64 * 1024))) await once(stdin, 'drain');
     await kill(id);
     // The engine may have been faster than the client.

@@ -23,39 +23,39 @@ export const API_SERVER = {
   organizations: ['gantry:apiservers'],
   organizationalUnits: [],
 };
-/** Subprotocols of kubectl's streams over WebSockets. */
+/** The subprotocols of kubectl's streams over WebSockets. */
 export const V4 = 'v4.channel.k8s.io';
 export const V5 = 'v5.channel.k8s.io';
-/** What the error stream of a command says that has ended well. */
+/** The content of the error stream of a successful command. */
 export const SUCCESS = '{"metadata":{},"status":"Success"}';
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 
 type Script = (process: HollowProcess) => AsyncIterable<ProcessOutput>;
 
-/** What became of the processes and ports. */
+/** Notes about the processes and ports. */
 export interface AgentNotes {
   readonly processes: HollowProcess[];
-  /** Bytes that `flood` has sent. */
+  /** The number of bytes that `flood` has sent. */
   flooded: number;
-  /** What came for a port that had closed its side, `end` at last. */
+  /** The data that arrived for a port after it closed its side. `end` is the last. */
   readonly late: string[];
-  /** The commands that have seen the end of their input. */
+  /** The commands that have reached the end of their input. */
   readonly ended: (readonly string[])[];
 }
 
-/** An agent of one pod, which speaks the protocols of clients over TLS on 127.0.0.1. */
+/** An agent with one pod. It speaks the clients' protocols over TLS on 127.0.0.1. */
 export interface StreamAgent {
-  /** As API servers call it. */
+  /** The target as API servers call it. */
   readonly target: StreamTarget;
   readonly notes: AgentNotes;
-  /** The commands that run. */
+  /** Returns the running commands. */
   commands(): readonly (readonly string[])[];
-  /** The path of a stream that the agent has accepted; `call` is that of its API server. */
+  /** Returns the path of a stream that the agent has accepted. `call` is the call of its API server. */
   accept(target: StreamStart['target'], call?: Partial<GrpcCall>): Promise<string>;
   exec(command: readonly string[], asked?: MessageInitShape<typeof ContainerStreamsSchema>): Promise<string>;
 }
 
-/** For all tests of a file. */
+/** Starts an agent for all tests of a file. */
 export function streamAgent(): StreamAgent {
   let started: Awaited<ReturnType<typeof startAgent>>;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ async function startAgent(): Promise<StreamAgent & Disposable> {
     const tickets = streams.tickets.open(start, { signal, identity: API_SERVER, ...call } as GrpcCall);
     const iterator = tickets[Symbol.asyncIterator]();
     const { value } = await iterator.next();
-    // The call goes on to the end of the stream.
+    // The call continues to the end of the stream.
     iterator.next().catch(() => undefined);
     return `/streams/${value.ticket}`;
   };
@@ -119,9 +119,7 @@ async function startAgent(): Promise<StreamAgent & Disposable> {
   };
 }
 
-/**
- * The command says what its process does. Ports of 1000 and above echo in capitals; 2000 closes its side at once.
- */
+/** The command decides the behaviour of its process. Ports from 1000 on echo in capitals. Port 2000 closes its side immediately. */
 function behaviour(notes: AgentNotes): HollowStreamBehaviour {
   const print = (text: string): ProcessOutput => ({ kind: 'stdout', data: Buffer.from(text) });
   const exit = (exitCode: number): ProcessOutput => ({ kind: 'exit', exitCode });
@@ -158,7 +156,7 @@ function behaviour(notes: AgentNotes): HollowStreamBehaviour {
     },
     flood: async function* () {
       for (;;) {
-        // The output of a process comes in turns of the event loop.
+        // The output of a process arrives in several turns of the event loop.
         await new Promise((resolve) => setImmediate(resolve));
         notes.flooded += CHUNK.length;
         yield { kind: 'stdout', data: CHUNK };
@@ -191,7 +189,7 @@ function closeAtOnce(notes: AgentNotes, input: AsyncIterable<Uint8Array>): Async
     for await (const data of input) notes.late.push(Buffer.from(data).toString());
     notes.late.push('end');
   };
-  // Its client may reset the connection.
+  // The client may reset the connection.
   read().catch(() => undefined);
   return (async function* () {})();
 }
