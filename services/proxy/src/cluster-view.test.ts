@@ -183,7 +183,7 @@ test('another host is reported with its rules, and goes with its last Node', () 
   const found = text();
   expect(found.host?.others.hosts).toEqual([{ address: '192.0.2.2', cidr: '10.128.16.0/20' }]);
   expect(found.text).toContain('add element ip t tunnel-sources { 192.0.2.2 : goto tunnel-from/192.0.2.2 }');
-  // It says that it has an address of this host: it gets none.
+  // The Node reports an address of this host, but it gets none.
   expect(found.host?.addresses).toEqual(new Set());
   take(NODES, undefined, other);
   const gone = text();

@@ -8,7 +8,7 @@ const DNS = new Map([['udp 10.96.0.10:53', new Set(['10.128.4.1'])]]);
 const WEB = new Map([['tcp 10.96.0.12:80', new Set(['10.128.4.3'])]]);
 const NTP = new Map([['udp 10.96.0.11:123', new Set(['10.128.4.2'])]]);
 
-/** A cleaner whose rounds are written down; each of them ends as the test says. */
+/** Starts a cleaner whose rounds are recorded. The test decides how each round ends. */
 function start() {
   const clock = new ManualClock();
   const rounds: { readonly addresses: readonly string[]; readonly end: PromiseWithResolvers<number> }[] = [];
@@ -30,7 +30,7 @@ function start() {
   return { clock, cleaner, rounds, addresses };
 }
 
-/** Lets all that is ready run. */
+/** Runs everything that is ready. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what changes during a round is looked at in the next one, a second later', async () => {

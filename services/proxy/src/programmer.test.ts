@@ -10,8 +10,8 @@ import type { FlowTargets } from './rules/stale-flows.ts';
 import { endpoint, service, slice, topology } from './testing/services.ts';
 
 /**
- * A programmer whose transactions are written down; `refuse` makes the next one fail. Policies need `waiting` more rounds than one, and
- * those that are known at first are worked off when `known` resolves. `listing` are the kernel's sets.
+ * Starts a programmer whose transactions are recorded. `refuse` makes the next transaction fail. Policies need `waiting` rounds more than
+ * one. The policies that are known at first are processed when `known` resolves. `listing` returns the kernel's sets.
  */
 function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const clock = new ManualClock();
@@ -20,7 +20,7 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const transactions: string[] = [];
   const flows: FlowTargets[] = [];
   const kept: string[][] = [];
-  /** Of each round of policies, whether it was complete. */
+  /** Whether each round of policies was complete. */
   const rounds: boolean[] = [];
   let isRefusing = false;
   const metrics = createMetrics();
@@ -68,7 +68,7 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   return { clock, programmer, transactions, flows, kept, rounds, take, run, refuse: () => (isRefusing = true) };
 }
 
-/** Lets all that is ready run. */
+/** Runs everything that is ready. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('the first transaction is the whole table, later ones are changes; chains that are gone are deleted a second later', async () => {
@@ -200,7 +200,7 @@ test('a replacement keeps the clients with affinity; without such Services the s
   expect(transactions.at(-1)).toMatch(/^add table ip t\n/);
   expect(transactions.at(-1)).toContain(`add element ip t ${set} { 10.128.4.7 expires 5s }\n`);
 
-  // Rules go before: what a kernel refuses of the clients is left out.
+  // Rules are more important: clients that the kernel refuses are omitted.
   refuse();
   programmer.replaceAll();
   await settle();

@@ -8,9 +8,9 @@ import { scriptProgram } from '../testing/scripted-program.ts';
 import { BridgeAddresses, podPortsOf, removeBridgeAddresses, removePodPorts } from './bridge-addresses.ts';
 
 const range = hostRange('10.128.0.0/20') ?? { first: 0, last: 0 };
-/** For programs on a busy machine. */
+/** Long enough for programs on a busy machine. */
 const WAIT = { timeout: 30_000 };
-/** Lists what `addresses` has, and writes down what is asked of `ip -batch`. */
+/** Lists the content of `addresses`, and records the input of `ip -batch`. */
 const SCRIPT = `
 if [ "$1" = -batch ]; then cat >> "$FOLDER/batch"; exit; fi
 [ -e "$FOLDER/addresses" ] || { echo 'Device "gtp-test" does not exist.' >&2; exit 1; }
@@ -56,7 +56,7 @@ describe('pod ports', () => {
     line(11, 'gp0a800738@if2', 'gtp-test-2'),
   ].join('');
 
-  /** Prints `links`, and writes down what is asked of `ip -batch`; with a file `after`, that becomes `links`, and the batch fails. */
+  /** Prints `links`, and records the input of `ip -batch`. If there is a file `after`, it becomes `links`, and the batch fails. */
   const SCRIPT = `
 if [ "$1" = -o ]; then cat "$FOLDER/links"; exit; fi
 cat >> "$FOLDER/batch"

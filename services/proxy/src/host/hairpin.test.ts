@@ -19,7 +19,7 @@ test('each port of the bridge is found once, and again when its number is given 
   expect(ports.take(line(7, 'veth9', ' master gtp-a'))).toBe('veth9');
 });
 
-/** An `ip` whose `monitor` never ends by itself, and says its process id once the ports are listed; `listed` is what that does. */
+/** Writes an `ip` whose `monitor` never ends by itself. The listing writes the monitor's process id, and then runs `listed`. */
 const scriptIp = (listed: string) =>
   scriptProgram(
     'ip',

@@ -14,7 +14,7 @@ async function takePort() {
   return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, close };
 }
 
-/** For sockets on a busy machine. */
+/** Long enough for sockets on a busy machine. */
 const WAIT = { timeout: 30_000 };
 
 test('a port that others have is served when they leave it, answers by what is known last, and is closed when it is not wanted', async () => {

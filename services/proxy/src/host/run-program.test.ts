@@ -23,7 +23,7 @@ test('lines are given as they come, until the program ends', async () => {
   expect(lines).toEqual(['one', 'two']);
 });
 
-/** In a process of its own, which may have few files: what the functions reject with when it has no more. */
+/** Runs in its own process, which may have few open files. Prints the functions' errors when no more files can be opened. */
 const WITHOUT_FILES = `
 const { closeSync, openSync } = await import('node:fs');
 const { followProgram, runProgram } = await import(process.argv[1]);

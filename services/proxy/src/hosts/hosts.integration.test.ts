@@ -19,11 +19,11 @@ import { endpoint, service, slice } from '../testing/services.ts';
 import { vxlanPayload } from '../testing/vxlan-packets.ts';
 import { tunnelNumber } from './tunnel.ts';
 
-/** Real rules, devices and packets: hosts, pods and others are network namespaces. */
+/** Tests real rules, devices and packets. Hosts, pods and other machines are network namespaces. */
 
 const WAIT = { timeout: 60_000 };
 const VNI = tunnelNumber('gantry-lab');
-/** The place of a host's first pod, and of its Node's address. */
+/** The numbers of a host's first pod address and of its Node's address. */
 const POD = 1100;
 const NODE = 3075;
 
@@ -42,7 +42,7 @@ function nodeOf({ address, cidr, at }: LabHost, n: number): Node {
   };
 }
 
-/** Three hosts that know each other, each with a pod that listens at 8080. The tests use them in their order. */
+/** Three hosts that know each other, each with a pod that listens at port 8080. The tests run in their order. */
 const lab = new Lab();
 let hostA: LabHost, hostB: LabHost, hostC: LabHost;
 let first: Place, second: Place, third: Place, neighbour: Place, outsider: Place;
@@ -79,7 +79,7 @@ async function reaches(from: Place, to: string, port = 8080): Promise<void> {
   await expect.poll(() => from.try(to, port), WAIT).not.toBe('failed');
 }
 
-/** A pod of the Node of a host, as its agent reports it. */
+/** Returns a pod of a host's Node, as its agent reports it. */
 function podOf(name: string, { address }: Place, n: number, labels: Record<string, string>): Pod {
   const one = pod(name, address, labels);
   return { ...one, spec: { containers: [], nodeName: `node-${n}` } };
@@ -95,7 +95,7 @@ test('pods of three hosts reach each other with their own addresses, over a path
     }
   }
   expect(await hostA.ip('link', 'show', TUNNEL)).toContain(' mtu 1350 ');
-  // A datagram that does not fit is known to be too long after the first try, and is sent in parts then.
+  // A datagram that does not fit is recognized as too long after the first try. Then it is sent in parts.
   const long = Buffer.from('x'.repeat(1400));
   await expect
     .poll(async () => {
@@ -103,7 +103,7 @@ test('pods of three hosts reach each other with their own addresses, over a path
       return await second.received();
     }, WAIT)
     .toContain(`${first.address} ${long.toString()}`);
-  // Programs of a host come from its address on the bridge.
+  // Packets of a host's programs have its address on the bridge.
   const program = await hostA.run(
     process.execPath,
     '-e',
@@ -114,20 +114,20 @@ test('pods of three hosts reach each other with their own addresses, over a path
 
 test('Services lead to endpoints of other hosts: clients keep their addresses, and those from outside get replies', async () => {
   const ports = [{ name: 'http', port: 80, protocol: 'TCP', nodePort: 30_080 }];
-  // With affinity, since the oldest packet filter that this runs on does not know the maps of Services without.
+  // The Service has session affinity, because the oldest supported packet filter lacks the maps of Services without affinity.
   const web = service({ type: 'NodePort', sessionAffinity: 'ClientIP', ports });
   take(SERVICES, web);
   take(ENDPOINT_SLICES, slice([endpoint(second.address, { nodeName: 'node-2' })]));
   for (const client of [first, second, third]) await reaches(client, '10.96.0.10', 80);
   expect(await first.reach('10.96.0.10', 80)).toBe(first.address);
   expect(await third.reach('10.96.0.10', 80)).toBe(third.address);
-  // A pod that reaches itself.
+  // A pod reaches itself.
   expect(await second.reach('10.96.0.10', 80)).toBe(hostB.at(1));
-  // The NodePort of another host's Node, whose host translates.
+  // The NodePort is at another host's Node, and that host translates.
   await hostB.ip('address', 'add', `${hostB.at(NODE)}/32`, 'dev', 'gtp-lab');
   await reaches(first, hostB.at(NODE), 30_080);
   expect(await first.reach(hostB.at(NODE), 30_080)).toBe(first.address);
-  // From another network: the packets go on to the other host, and come back the same way.
+  // The client is in another network. The packets continue to the other host, and the replies take the same way back.
   await reaches(outsider, hostA.address, 30_080);
   expect(await outsider.reach(hostA.address, 30_080)).toBe(hostA.at(1));
   const local = service({ ...web.spec, externalTrafficPolicy: 'Local' });
@@ -215,7 +215,7 @@ test('packets of the tunnel are taken from known hosts alone, and from each with
   await attempt(hostile, inner(hostA.at(POD + 1), 'as a pod of the same host'));
   await attempt(hostile, inner('192.0.2.99', 'as another machine'));
   await attempt(hostile, inner(third.address, 'to another network', '192.0.2.99'));
-  // What is refused is known to have been when what was sent after it has come.
+  // A packet counts as refused when a later packet has arrived.
   const arrives = async (text: string) =>
     await expect
       .poll(async () => {
@@ -226,7 +226,7 @@ test('packets of the tunnel are taken from known hosts alone, and from each with
   await arrives('as its own pod');
   expect((await first.received()).filter((line) => !line.endsWith('as its own pod'))).toEqual([]);
   expect(await outsider.received()).toEqual([]);
-  // A host that goes is no known host any more.
+  // A host that leaves is no known host any more.
   for (const host of [hostA, hostB]) host.take(NODES, undefined, nodes[2]);
   await expect.poll(() => hostA.run('bridge', 'fdb', 'show', 'dev', TUNNEL), WAIT).not.toContain(hostC.address);
   expect(await hostA.ip('route', 'show', 'dev', TUNNEL)).not.toContain(hostC.cidr);

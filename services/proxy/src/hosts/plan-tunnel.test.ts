@@ -15,7 +15,7 @@ const routes = tunnelRoutes([{ address: '192.0.2.2', cidr: '10.128.16.0/20' }]);
 const wanted = { tunnel, mtu: 1450, routes };
 const LINK = '02:67:0a:80:10:00';
 
-/** What the kernel has when all has been written. */
+/** The kernel's state after everything has been written. */
 const complete: ObservedTunnel = {
   link: {
     vni: tunnel.vni,

@@ -9,9 +9,9 @@ import { scriptProgram } from '../testing/scripted-program.ts';
 import { TunnelKeeper } from './tunnel-keeper.ts';
 import { type Tunnel, tunnelOf } from './tunnel.ts';
 
-/** For programs on a busy machine. */
+/** Long enough for programs on a busy machine. */
 const WAIT = { timeout: 30_000 };
-/** Writes down what is asked of it; `monitor` reports the lines of a file, and goes on. */
+/** Records its arguments and input. `monitor` prints the lines of a file and keeps running. */
 const SCRIPT = `
 echo "$*" >> "$FOLDER/calls"
 case "$*" in
@@ -45,7 +45,7 @@ function keep(tunnel: Tunnel | undefined, changes = '') {
   const looks = () => calls().filter((call) => call.includes('link show type vxlan')).length;
   const begin = () => {
     void keeper.run(stop.signal);
-    // What is wanted while it waits is looked at once.
+    // A plan that arrives while the keeper waits is processed immediately.
     setImmediate(() => keeper.keep({ hosts: [], refused: [] }));
   };
   return { keeper, stop, calls, looks, begin };
@@ -66,7 +66,7 @@ test('no program follows changes on a host without a tunnel', async () => {
   const { keeper, stop, calls, looks, begin } = keep(undefined);
   const following = keeper.follow(stop.signal);
   begin();
-  // What an earlier start has left is removed once.
+  // The remains of an earlier start are removed once.
   await vi.waitFor(() => expect(looks()).toBe(1), WAIT);
   expect(calls().filter((call) => call.includes('monitor'))).toEqual([]);
   stop.abort();

@@ -3,20 +3,20 @@ import { expect, test } from 'vitest';
 import { namespace, networkPolicy, node, pod } from '../testing/policies.ts';
 import { startPolicyView } from '../testing/policy-view.ts';
 
-/** Addresses of pods and Nodes are what agents report. What one of them reports opens no pod of another Node. */
+/** Agents report the addresses of pods and Nodes. No report of one agent opens a pod of another Node. */
 
 const NODE_A = node('node-a', '10.128.12.3');
 const NODE_B = node('node-b', '10.128.12.4');
 const DENY: NetworkPolicySpec = { podSelector: {}, policyTypes: ['Ingress', 'Egress'] };
 const victim = pod('db', '10.128.4.1');
 
-/** A pod of the namespace `evil`, whose name sorts first, on node-b. */
+/** Returns a pod of the namespace `evil` on node-b. Its name sorts first. */
 function claiming(address: string, status: Pod['status'] = {}): Pod {
   const one = pod('a', address, {}, 'evil');
   return { ...one, spec: { ...one.spec, containers: [], nodeName: 'node-b' }, status: { ...one.status, ...status } };
 }
 
-/** Who reaches an address whatever policies say. */
+/** Returns who reaches an address regardless of policies. */
 function openTo(text: string, address: string): readonly string[] {
   const [, list = ''] = /add element ip t always-open \{ (.*) \}/.exec(text) ?? [];
   return list.split(', ').flatMap((pair) => {

@@ -9,12 +9,12 @@ function subject(name: string): Subject {
   return { member, selection: NO_POLICIES, groups: new Set() };
 }
 
-/** All pods of the namespace `crowd`, under a name of its own. */
+/** Returns a group with all pods of the namespace `crowd`, under its own name. */
 function group(id: string, terms = 1): PeerGroup {
   return { id, peers: [{ namespace: 'crowd', pods: labelSelectorFrom({}), terms }], terms };
 }
 
-/** Does all of a generator's work; gives what it returns, and how much it was. */
+/** Does all work of a generator. Returns its result and the amount of work. */
 function finish<T>(work: Work<T>): { readonly value: T; readonly terms: number } {
   for (let terms = 0; ; ) {
     const next = work.next();
@@ -44,7 +44,7 @@ test('a namespace whose policies name too many pods leaves room for those of oth
   expect(groups.countShort()).toBe(1);
   acquire(group('d'), 'modest');
   expect(size('d')).toBe(20);
-  // Room is used as soon as there is some.
+  // Free room is used immediately.
   expect(finish(groups.release(group('a'), 'greedy')).value).toBe(true);
   expect(['a', 'b', 'c'].map(size)).toEqual([0, 20, 20]);
   expect(groups.countShort()).toBe(0);
@@ -59,7 +59,7 @@ test('a set that several namespaces use is counted to one that has room', () => 
   finish(groups.release(group('a'), 'greedy'));
   acquire(group('e'), 'greedy');
   expect(['b', 'c', 'e'].map(size)).toEqual([20, 20, 10]);
-  // The last namespace that uses a set keeps it, and it is counted to that.
+  // The last namespace that uses a set keeps it, and the set counts for that namespace.
   expect(finish(groups.release(group('c'), 'greedy')).value).toBe(false);
   expect(size('c')).toBe(20);
   acquire(group('f'), 'greedy');

@@ -5,10 +5,10 @@ import { startPolicyView } from '../testing/policy-view.ts';
 import { NAMESPACE_BOUNDS, POLICY_BOUNDS } from './bounds.ts';
 import { MAX_ALLOWING } from './policy-chains.ts';
 
-/** What one namespace's policies may use, and what happens beyond: there, and nowhere else. */
+/** The bounds of one namespace's policies, and the effects beyond them. Only that namespace is affected. */
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => i);
-/** Selects no pod, by as many values as the number says. */
+/** Returns a selector that selects no pod and has this number of values. */
 const selecting = (values: number) => ({
   matchExpressions: [{ key: 'app', operator: 'In', values: many(values).map((i) => `none-${i}`) }],
 });
@@ -34,7 +34,7 @@ test.each<readonly [string, number, NetworkPolicySpec]>([
   expect(closed).toContain('add rule ip t ingress-of/# drop');
   expect(closed).not.toContain('10.128.4.2');
   expect(reports).toEqual(['default is closed by default/last']);
-  // A pod that comes now is isolated, too.
+  // A pod that is added now is isolated too.
   take(PODS, pod('late', '10.128.4.3', { app: 'late' }));
   expect(await text()).toContain('add element ip t ingress-isolated { 10.128.4.3 : goto ingress-of/# }');
   take(NETWORK_POLICIES, undefined, policies[0] ?? last);

@@ -10,7 +10,7 @@ function parse(spec: NetworkPolicySpec, name?: string, namespace?: string) {
   return must(parsePolicy(networkPolicy(spec, name, namespace)), 'room for the policy');
 }
 
-/** The rules of a chain; digests of peers are shortened to `#`. */
+/** Returns the rules of a chain. Digests of peers are shortened to `#`. */
 function rules(spec: NetworkPolicySpec, direction: 'ingress' | 'egress'): readonly string[] | undefined {
   const policy = parse(spec);
   return planPolicy(policy)
@@ -123,7 +123,7 @@ test('rules with the same peers, in whatever order, have the same set; others ha
   };
   expect(setOf([CLIENTS, SYSTEM])).toBe(setOf([SYSTEM, CLIENTS, SYSTEM]));
   expect(setOf([SYSTEM], 'other')).toBe(setOf([SYSTEM]));
-  // Without a selector of namespaces, pods are those of the policy's own.
+  // Without a namespace selector, the pods are those of the policy's own namespace.
   expect(setOf([CLIENTS], 'other')).not.toBe(setOf([CLIENTS]));
   expect(setOf([{ ...CLIENTS, ...SYSTEM }])).not.toBe(setOf([SYSTEM]));
 });

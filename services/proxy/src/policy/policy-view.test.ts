@@ -25,7 +25,7 @@ const FROM_TEAM: NetworkPolicySpec = {
   ],
 };
 
-/** Members of the sets of peers that a text adds or deletes. */
+/** Returns the members of peer sets that a text adds or deletes. */
 function peers(text: string, verb: 'add' | 'delete'): readonly string[] {
   return [...text.matchAll(new RegExp(`^${verb} element ip t peers/# \\{ (.*) \\}$`, 'gm'))].flatMap(([, list = '']) =>
     list.split(', '),
@@ -200,7 +200,7 @@ test('a change of one pod or of one policy writes what concerns it, among 1,000 
     const ns = `ns-${i}`;
     take(NAMESPACES, namespace(ns));
     take(NETWORK_POLICIES, networkPolicy({ podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }] }, 'own', ns));
-    // The pods of one namespace are this host's.
+    // The pods of one namespace are on this host.
     for (let j = 0; j < 10; j++) {
       const number = i * 10 + j;
       take(PODS, pod(`p-${j}`, i === 7 ? `10.128.4.${j}` : `10.201.${number >> 8}.${number % 256}`, {}, ns));
@@ -211,7 +211,7 @@ test('a change of one pod or of one policy writes what concerns it, among 1,000 
   take(PODS, added);
   expect((await text()).split('\n')).toHaveLength(4);
   take(NETWORK_POLICIES, networkPolicy({ podSelector: {} }, 'second', 'ns-7'));
-  // Its eleven pods get another chain, in one command each way.
+  // Its eleven pods get another chain, with one command that removes elements and one that adds them.
   expect((await text()).split('\n').length).toBeLessThan(10);
 });
 
@@ -255,7 +255,7 @@ test.each<readonly [string, Resource, KubeObject]>([
     return now++;
   };
   const { take, round, book } = start({ monotonicMs });
-  // To look at one pod takes longer than from one change to the next.
+  // Processing one pod takes longer than the time between two changes.
   const values = Array.from({ length: 300 }, (_, i) => `other-${i}`);
   take(
     NETWORK_POLICIES,

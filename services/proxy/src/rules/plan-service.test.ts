@@ -18,7 +18,7 @@ function plan(object: Service, endpoints: readonly Endpoint[], ...nodes: readonl
   return planService(object, [slice(endpoints)], topology(...nodes));
 }
 
-/** Elements of a map or set as nft writes them. */
+/** Returns the elements of a map or set as nft writes them. */
 function elements({ elements: all }: Fragment, container: string): readonly string[] {
   return all
     .filter((element) => element.container === container)
@@ -105,7 +105,7 @@ test.each<readonly [string, readonly Endpoint[], readonly string[]]>([
   expect(targetsOf(plan(service(), endpoints))).toEqual(addresses);
 });
 
-/** The addresses that a ClusterIP leads to. */
+/** Returns the addresses that a ClusterIP leads to. */
 function targetsOf(fragment: Fragment): readonly string[] {
   return elements(fragment, 'endpoints').map((element) => element.split(' : ')[1]?.split(' . ')[0] ?? '');
 }
@@ -204,7 +204,7 @@ test('the internal policy Local: pods reach what is on their Node, the host what
     `goto local/${WEB}`,
   ]);
   expect(fragment.chains.get(`local/${WEB}`)).toEqual([TO_A]);
-  // What is left is for a Node without an endpoint.
+  // The remaining packets are for a Node without an endpoint.
   expect(elements(fragment, 'no-endpoints')).toEqual(['10.96.0.10 . tcp . 80 : drop']);
 });
 

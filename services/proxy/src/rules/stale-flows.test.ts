@@ -58,7 +58,7 @@ test.each<readonly [string, readonly string[] | undefined, readonly string[], re
   expect([...changed.keys()].map((target) => target.split(' ')[0])).toEqual(protocols);
 });
 
-/** As nft 1.1.3 prints it. */
+/** The output of nft 1.1.3. */
 const LISTING = `table ip other {
 	set clients-10800/default/web/tcp/http/10.128.4.1/8080 {
 		type ipv4_addr

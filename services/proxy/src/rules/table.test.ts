@@ -6,7 +6,7 @@ import { tableSkeleton } from './table.ts';
 
 const TUNNEL = { device: 'gtv-test', vni: 77, gateway: '10.128.0.1' };
 
-/** The lines of a chain, without its name. */
+/** Returns the lines of a chain, without its name. */
 function chain(name: string, tunnel?: typeof TUNNEL): string {
   return (
     new RegExp(`^  chain ${name} \\{([^}]*(?:\\{[^}]*\\}[^}]*)*)\\}$`, 'm').exec(

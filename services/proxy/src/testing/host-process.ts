@@ -1,8 +1,8 @@
 /**
- * A proxy without an API server, in a network namespace that stands for a host: takes objects as lines of JSON on its standard input, and keeps
- * the rules, the chain behind DOCKER-USER and the tunnel until that ends. An empty line says that all that was there has been given: rules are
- * written from then on. Each transaction is reported as a line of JSON (RulesWritten). Its settings are in the environment, as a proxy's are.
- * With the argument `remove` it takes all away.
+ * A proxy without an API server, in a network namespace that stands for a host. It takes objects as lines of JSON from its standard
+ * input, and keeps the rules, the chain behind DOCKER-USER and the tunnel until the input ends. An empty line ends the initial objects;
+ * rules are written after it. Each transaction is reported as a line of JSON (RulesWritten). Its settings are in the environment, like a
+ * proxy's. With the argument `remove` it removes everything.
  */
 import { createInterface } from 'node:readline';
 import { systemClock, systemRandom } from '@gantry/base';
@@ -24,9 +24,9 @@ import { removeRules } from '../run-proxy.ts';
 
 /** A transaction that the kernel has accepted. */
 export interface RulesWritten {
-  /** Of nft alone. */
+  /** The time of nft only. */
   readonly nftMs: number;
-  /** From the first object that had not been planned. */
+  /** The time since the first object that had not been planned. */
   readonly tookMs: number;
 }
 

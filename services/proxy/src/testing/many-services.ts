@@ -1,7 +1,8 @@
 /**
- * What thousands of Services cost one host, for `npm run bench -- network`: real rules and packets in network namespaces, objects from this
- * process instead of an API server. Two hosts stand side by side, one with a single Service, so that rounds alternate. Writes ManyServices as
- * JSON: `node --conditions=gantry-source services/proxy/src/testing/many-services.ts SERVICES ENDPOINTS_OF_EACH`.
+ * Measures the cost of thousands of Services on one host, for `npm run bench -- network`. It uses real rules and packets in network
+ * namespaces, and objects from this process instead of an API server. A second host with a single Service runs beside it, so that rounds
+ * alternate. It writes ManyServices as JSON. Run it with `node --conditions=gantry-source services/proxy/src/testing/many-services.ts
+ * SERVICES ENDPOINTS_OF_EACH`.
  */
 import { must } from '@gantry/base';
 import { ENDPOINT_SLICES, type EndpointSlice, formatIpv4, parseIpv4, SERVICES, type Service } from '@gantry/objects';
@@ -9,11 +10,13 @@ import { type Given, Lab, type LabHost, type Place } from './network-lab.ts';
 import { endpoint, service, slice } from './services.ts';
 
 interface ManyServices {
-  /** From the first object to the accepted transaction, and how much of it was nft's. */
+  /** The time from the first object to the accepted transaction, and nft's part of it. */
   readonly load: { readonly tookMs: number; readonly nftMs: number };
-  /** Of one slice that loses or gains an endpoint, from the object to the accepted transaction; in milliseconds. */
+  /** The milliseconds from the object to the accepted transaction, for changes of one slice that loses or gains an endpoint. */
   readonly changesMs: readonly number[];
-  /** Milliseconds of new connections through a Service: where it is the only one, through the last of all, and without a Service. */
+  /**
+   * The milliseconds of new connections: through the only Service of a host, through the last of many Services, and without a Service.
+   */
   readonly connectsMs: Readonly<Record<'alone' | 'amongAll' | 'direct', readonly number[]>>;
 }
 
@@ -23,7 +26,7 @@ const ROUND_MS = 2000;
 const POD = 1100;
 const PORT = 8080;
 const FIRST_CLUSTER_ADDRESS = must(parseIpv4('10.96.0.10'), 'an address');
-/** From here on, all addresses of the range of pods are endpoints without a pod. */
+/** From here on, all addresses of the pod range are endpoints without a pod. */
 const FIRST_ENDPOINT = must(parseIpv4('10.128.1.0'), 'an address');
 
 function objectsOf(index: number, addresses: readonly string[]): readonly [Service, EndpointSlice] {
@@ -44,7 +47,7 @@ function given([one, its]: readonly [Service, EndpointSlice]): readonly Given[] 
   ];
 }
 
-/** The milliseconds of changes of one Service, each written before the next one comes. */
+/** Returns the milliseconds of changes of one Service. Each change is written before the next one starts. */
 async function change(host: LabHost, index: number, addresses: readonly string[]): Promise<readonly number[]> {
   const times: number[] = [];
   let [, before] = objectsOf(index, addresses);
@@ -92,7 +95,7 @@ async function measure(lab: Lab, services: number, endpoints: number): Promise<M
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [name, client, address, port] of ways) {
       const times = await client.connectAgain(address, port, ROUND_MS);
-      // The first round is without compiled code.
+      // In the first round the code is not compiled yet.
       if (round > 0) connectsMs[name].push(...times);
     }
   }

@@ -14,58 +14,58 @@ const run = promisify(execFile);
 const CLUSTER_ID = 'gantry-lab';
 const POD_BRIDGE = 'gtp-lab';
 export const TUNNEL = 'gtv-lab';
-/** Of the network between the hosts. */
+/** The MTU of the network between the hosts. */
 const UNDERLAY_MTU = 1400;
-/** For what cannot succeed: time for a packet to come and be answered, where it did come. */
+/** The wait for connections that must fail. It is long enough for a packet and its reply. */
 const REFUSED_MS = 1000;
-/** For what has to succeed, on a machine that is busy. */
+/** The wait for connections that must succeed, on a busy machine. */
 const REACHED_MS = 20_000;
 
-/** A namespace with a process in it that sends and receives. */
+/** A namespace with a process that sends and receives. */
 export interface Place {
   readonly address: string;
   listen(port: number): Promise<void>;
-  /** The address that the server saw; `failed` where it was not reached. */
+  /** Returns the address that the server saw, or `failed` if the server was not reached. */
   reach(address: string, port: number, bytes?: number): Promise<string>;
-  /** Connects one after another for so long, and gives the milliseconds that each took. Throws for one that fails. */
+  /** Connects repeatedly for this time, and returns the milliseconds of each connection. Throws if a connection fails. */
   connectAgain(address: string, port: number, durationMs: number): Promise<readonly number[]>;
-  /** `failed` as soon as it is not reached within a second. */
+  /** Returns `failed` if the server is not reached within a second. */
   try(address: string, port: number): Promise<string>;
   send(address: string, port: number, payload: Buffer, source?: string): Promise<string>;
-  /** The datagrams that have come, each with the address of its sender. */
+  /** Returns the received datagrams, each with its sender's address. */
   received(): Promise<readonly string[]>;
 }
 
-/** A namespace that stands for a host, with the rules of an engine and a bridge of pods. */
+/** A namespace that stands for a host. It has an engine's rules and a pod bridge. */
 export interface LabHost {
   readonly address: string;
   readonly cidr: string;
-  /** The n-th address of its range. */
+  /** Returns the n-th address of its range. */
   at(n: number): string;
   ip(...args: readonly string[]): Promise<string>;
   run(...command: readonly string[]): Promise<string>;
-  /** Its links, routes and neighbours, and the names of its tables of rules, in lines that are sorted. */
+  /** Returns its links, routes and neighbours and the names of its rule tables, in sorted lines. */
   state(): Promise<string>;
-  /** All of its rules. */
+  /** Returns all of its rules. */
   rules(): Promise<string>;
-  /** A pod with the n-th address. */
+  /** Returns a pod with the n-th address. */
   pod(n: number, mtu?: number): Promise<Place>;
-  /** Starts its proxy, with objects that are there already. */
+  /** Starts its proxy with initial objects. */
   start(given?: readonly Given[]): void;
   take(resource: Resource, object: KubeObject | undefined, old?: KubeObject): void;
-  /** The next transaction of its proxy that no call has returned. */
+  /** Returns the proxy's next transaction that no earlier call has returned. */
   written(): Promise<RulesWritten>;
-  /** Ends its proxy, and takes all of it away. */
+  /** Ends its proxy and removes everything of it. */
   remove(): Promise<void>;
 }
 
-/** An object as a proxy's cache lists it. */
+/** An object in the form of a proxy's cache. */
 export interface Given {
   readonly resource: Resource;
   readonly object: KubeObject;
 }
 
-/** Hosts, pods and others on one network, each in a network namespace of its own. All is gone when it is closed. */
+/** Hosts, pods and other machines on one network, each in its own network namespace. Closing it removes everything. */
 export class Lab {
   readonly #prefix = `gtlab${randomBytes(3).toString('hex')}`;
   readonly #namespaces: string[] = [];
@@ -87,18 +87,18 @@ export class Lab {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** A machine on the network between the hosts. */
+  /** Returns a machine on the network between the hosts. */
   async outsider(n: number): Promise<Place> {
     const name = await this.#onWire(n);
     return this.#place(name, underlay(n));
   }
 
-  /** A program on a host itself. */
+  /** Returns a program on the host itself. */
   on(host: LabHost): Place {
     return this.#place(`${this.#prefix}h${host.address.split('.')[3] ?? ''}`, host.address);
   }
 
-  /** Gives a pod one more address, of which its host knows nothing. */
+  /** Gives a pod an additional address that its host does not know. */
   async addAddress({ address }: Place, more: string): Promise<void> {
     await inside(this.#podNamespace(address), 'ip', 'address', 'add', `${more}/32`, 'dev', 'eth0');
   }
@@ -107,7 +107,7 @@ export class Lab {
     return `${this.#prefix}p${address.replaceAll('.', '-')}`;
   }
 
-  /** The n-th host, whose pods have a range of their own. */
+  /** Returns the n-th host. Its pods have their own range. */
   async host(n: number): Promise<LabHost> {
     const name = await this.#onWire(n);
     const first = must(parseIpv4Range(`10.128.${16 * (n - 1)}.0/20`), 'a range').first;
@@ -253,7 +253,7 @@ function hostEnvironment(podCidr: string, address: string, runDir: string): Node
   };
 }
 
-/** What an engine makes of a network: its bridge, and rules that drop what it has not published and masquerade what leaves. */
+/** Sets up a network like an engine: a bridge, and rules that drop unpublished ports and masquerade outgoing packets. */
 function engineScript(cidr: string, gateway: string): string {
   return `set -e
 echo 1 > /proc/sys/net/ipv4/ip_forward

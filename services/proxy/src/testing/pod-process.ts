@@ -1,7 +1,7 @@
 /**
- * A process in a network namespace of a test: takes commands as lines of JSON, and answers each with a line. `connect` sends bytes over TCP and
- * gives the address that the server has seen; `connectAgain` connects one after another for a time; `listen` serves that, and keeps the datagrams that come to the same port; `send` sends a
- * datagram; `received` gives the texts of those that came.
+ * A process in a test's network namespace. It takes commands as lines of JSON, and answers each with a line. `connect` sends bytes over
+ * TCP and returns the address that the server has seen. `connectAgain` connects repeatedly for a time. `listen` serves these connections
+ * and keeps the datagrams at the same port. `send` sends a datagram. `received` returns the texts of the received datagrams.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,11 +13,11 @@ interface Command {
   readonly kind: 'connect' | 'connectAgain' | 'listen' | 'send' | 'received';
   readonly address: string;
   readonly port: number;
-  /** Of a datagram, in hexadecimal digits. */
+  /** The payload of a datagram in hexadecimal digits. */
   readonly payload: string;
-  /** From which a datagram is sent; '' for the usual one. */
+  /** The address from which a datagram is sent. Empty for the default. */
   readonly source: string;
-  /** How many are sent over a connection, and come back. */
+  /** How many bytes are sent over a connection and returned. */
   readonly bytes: number;
   readonly timeoutMs: number;
 }
@@ -38,7 +38,7 @@ async function listen({ port }: Command): Promise<string> {
   return '';
 }
 
-/** The address that the server saw; `failed` where there was no connection, or not all bytes came back, within the time. */
+/** Returns the address that the server saw. Returns `failed` if there was no connection or not all bytes came back in time. */
 async function reach({ address, port, bytes, timeoutMs }: Command): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect({ host: address, port });
@@ -57,7 +57,7 @@ async function reach({ address, port, bytes, timeoutMs }: Command): Promise<stri
   return seen;
 }
 
-/** The milliseconds of each connection; an error's code for one that fails. */
+/** Returns the milliseconds of each connection, or an error's code if one fails. */
 async function connectAgain({ address, port, timeoutMs }: Command): Promise<readonly number[] | string> {
   const times: number[] = [];
   const end = performance.now() + timeoutMs;

@@ -1,11 +1,11 @@
 import type { KubeObject, NetworkPolicy, NetworkPolicySpec, Node, Pod } from '@gantry/objects';
 
-/** The policy default/guard. */
+/** The policy default/guard, unless given otherwise. */
 export function networkPolicy(spec: NetworkPolicySpec, name = 'guard', namespace = 'default'): NetworkPolicy {
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name }, spec };
 }
 
-/** A running pod on node-a, whose agent is at 10.128.0.3, with the port web at 8080/TCP. */
+/** A running pod on node-a with the port web at 8080/TCP. Its agent is at 10.128.0.3. */
 export function pod(
   name: string,
   address: string,

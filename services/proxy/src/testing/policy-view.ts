@@ -5,7 +5,7 @@ import { RuleBook } from '../rules/rule-book.ts';
 import { formatChange } from '../rules/transaction.ts';
 import { topology } from './services.ts';
 
-/** A view of policies with a book of its own, and what it reports. */
+/** Starts a view of policies with its own book, and records its reports. */
 export function startPolicyView(
   clock: PolicyViewOptions['clock'] = new ManualClock(),
   reach: PolicyViewOptions['reach'] = 'other-hosts',
@@ -26,10 +26,10 @@ export function startPolicyView(
   const take = (resource: Resource, object: KubeObject | undefined, old?: KubeObject) =>
     view.take({ kind: 'changed', resource, changes: [{ object, old }] });
   const { signal } = new AbortController();
-  /** One round; false when policies wait for the next one. */
+  /** Runs one round. Returns false if policies wait for the next one. */
   const round = async () => await view.synchronize(signal);
   const catchUp = async () => await view.catchUp(signal);
-  /** What nft is given after all rounds; digests are shortened to `#`. */
+  /** Returns nft's input after all rounds. Digests are shortened to `#`. */
   const text = async () => {
     while (!(await round()));
     return written();

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * Lets a shell script stand for a program of the host until the test has finished; no other program is found meanwhile. Returns the
- * folder of the script, which the script finds in `$FOLDER`.
+ * Replaces a program of the host by a shell script until the test has finished. No other program is found meanwhile. Returns the script's
+ * folder, which the script finds in `$FOLDER`.
  */
 export function scriptProgram(name: string, script: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-program-'));

@@ -10,7 +10,7 @@ import {
 import type { LocalNode, Topology } from '../rules/topology.ts';
 import { CLOSED_ADDRESS_RANGES } from '../rules/transaction.ts';
 
-/** A host with the pods 10.128.0.0/20, and the control network 10.128.240.0/24. */
+/** A host with the pod range 10.128.0.0/20 and the control network 10.128.240.0/24. */
 export function topology(...nodes: readonly LocalNode[]): Topology {
   return {
     podCidr: '10.128.0.0/20',
@@ -26,7 +26,7 @@ export function topology(...nodes: readonly LocalNode[]): Topology {
 export const NODE_A: LocalNode = { name: 'node-a', address: '10.128.0.3', zone: 'east' };
 export const NODE_B: LocalNode = { name: 'node-b', address: '10.128.0.4', zone: 'west' };
 
-/** The Service default/web with the ClusterIP 10.96.0.10 and, unless others are given, the port 80/TCP. */
+/** The Service default/web with the ClusterIP 10.96.0.10. Its port is 80/TCP unless given otherwise. */
 export function service(spec: Partial<ServiceSpec> = {}, ingress: readonly string[] = []): Service {
   const ports: ServicePort[] = [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 8080 }];
   return {
@@ -38,7 +38,7 @@ export function service(spec: Partial<ServiceSpec> = {}, ingress: readonly strin
   };
 }
 
-/** A slice of default/web with the port http at 8080/TCP unless others are given. */
+/** A slice of default/web. Its port is http at 8080/TCP unless given otherwise. */
 export function slice(endpoints: readonly Endpoint[], ports: EndpointSlice['ports'] = HTTP): EndpointSlice {
   return {
     apiVersion: 'discovery.k8s.io/v1',

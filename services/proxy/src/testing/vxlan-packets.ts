@@ -8,7 +8,7 @@ export interface InnerPacket {
   readonly text: string;
 }
 
-/** The payload of a packet of VXLAN with a datagram in it, as a host would send it that may write what it likes. */
+/** Returns the payload of a VXLAN packet with a datagram, as a hostile host could send it. */
 export function vxlanPayload(vni: number, linkAddress: string, inner: InnerPacket, type = 0x0800): Buffer {
   const header = Buffer.alloc(8);
   header[0] = 0x08;
@@ -20,7 +20,7 @@ export function vxlanPayload(vni: number, linkAddress: string, inner: InnerPacke
   return Buffer.concat([header, ethernet, ipv4Packet(inner)]);
 }
 
-/** A datagram in IPv4, without a checksum of UDP. */
+/** Returns a datagram in IPv4 without a UDP checksum. */
 function ipv4Packet({ source, destination, port, text }: InnerPacket): Buffer {
   const data = Buffer.from(text);
   const packet = Buffer.alloc(28 + data.length);
