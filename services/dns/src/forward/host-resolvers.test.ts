@@ -33,7 +33,7 @@ test("the host's servers are those of its file, again two seconds after a change
   void resolvers.member().run(signal);
   await expect.poll(() => resolvers.servers()).toEqual(['192.0.2.1']);
   await writeFile(file('host'), 'nameserver 192.0.2.2\nnameserver 192.0.2.3\n');
-  // The file is read while no time passes: the clock moves once the loop waits for it.
+  // The file is read while no time passes. The clock moves when the loop waits for it.
   await expect
     .poll(async () => {
       await clock.advance(2000);
@@ -47,7 +47,7 @@ test('a file that was replaced by another one ends the process, which then mount
   await writeFile(file('host'), 'nameserver 192.0.2.1\n');
   await using handle = await open(file('host'));
   await unlink(file('host'));
-  // As a mount does, this leads to the file that has no name any more.
+  // Like a mount, this path refers to the file that has no name any more.
   const resolvers = resolversOf(`/proc/self/fd/${handle.fd}`);
   await resolvers.member().run(signal);
   expect(resolvers.servers()).toEqual(['192.0.2.1']);

@@ -59,7 +59,7 @@ describe('the published servers', () => {
       .member()
       .run(stop.signal);
     await looks(1);
-    // The next look has just begun.
+    // The next look has just started.
     await cluster.clock.advance(1);
     answering.clear();
     for (let waited = 0; waited < 1600; waited += 50) await cluster.clock.advance(50);

@@ -18,7 +18,7 @@ describe('kept responses', () => {
     const kept = new KeptResponses(100, 4000);
     const rotation = (records: number) => ({ count: 4, records, encode: () => Buffer.alloc(200) });
     kept.find(questionPacket('a'), 1);
-    // Each takes 800 bytes for its orders, and 400 for its records.
+    // Each entry takes 800 bytes for its orders and 400 bytes for its records.
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) kept.keep(questionPacket(name), rotation(2));
     expect(kept.size).toBe(3);
     expect(kept.find(questionPacket('c'), 1)).toBeUndefined();

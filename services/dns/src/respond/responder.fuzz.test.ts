@@ -13,7 +13,7 @@ import { ZONE_CASES } from './zone-cases.ts';
 
 const RUNS = { numRuns: 3000 };
 
-/** Bytes of any kind, with the header of a question in front of most, and questions with some bytes changed. */
+/** Arbitrary bytes, most of them after the header of a question, and questions with some changed bytes. */
 const hostile = fc.oneof(
   fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
   fc
@@ -86,7 +86,7 @@ describe('whatever arrives', () => {
         try {
           receivedAnswers(received, 3);
         } catch (error) {
-          // What the library cannot read: the forwarder answers with a failure.
+          // The library cannot read this. The forwarder answers with a failure.
           if (!(error instanceof Error)) throw error;
         }
         return relay(received, query, 'udp', 3).length <= 512;

@@ -25,7 +25,7 @@ describe('the responder', () => {
   let cluster: ExampleCluster;
   let responder: Responder;
   let isSynced: boolean;
-  /** Names that were left to the resolvers of the host. */
+  /** Names that the host's resolvers have to answer. */
   let outside: string[];
 
   beforeEach(async () => {
@@ -259,7 +259,7 @@ function withByte(bytes: Buffer, at: number, value: number): Buffer {
   return bytes;
 }
 
-/** The name is a pointer to the fourth byte, where a zero stands. */
+/** The name is a pointer to the fourth byte, which is zero. */
 function compressed(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 12), Buffer.from([0xc0, 0x04, 0, 1, 0, 1])]);
 }

@@ -9,7 +9,7 @@ import { exchange } from '../forward/exchange.ts';
 import { tcpServer } from './tcp-server.ts';
 import { udpServer } from './udp-server.ts';
 
-/** Repeats a packet; at once, later where it begins with 1, and not where it begins with 2. */
+/** Repeats a packet immediately. If the packet begins with 1, repeats it later. If it begins with 2, does not repeat it. */
 const responder = {
   respond: (packet: Buffer) => (packet[0] === 2 ? undefined : packet[0] === 1 ? Promise.resolve(packet) : packet),
 };
@@ -110,7 +110,7 @@ describe('the server over TCP', () => {
     for (let count = 1; count < 64; count++) last.push(await open());
     expect(last).not.toContain(undefined);
     expect(await open()).toBeUndefined();
-    // The server ends its side: its place is free then.
+    // The server ends its side. Then its place is free.
     last[0]?.end();
     await once(last[0] ?? client, 'close');
     expect(await open()).toBeDefined();

@@ -7,7 +7,7 @@ export interface Asked {
   readonly edns?: number;
 }
 
-/** A packet that asks for a name. */
+/** Returns a packet that asks for a name. */
 export function questionPacket(name: string, { type = 'A', id = 7, edns }: Asked = {}): Buffer {
   const additionals: Answer[] =
     edns === undefined
@@ -42,7 +42,7 @@ export interface ReadResponse {
   readonly additionals: readonly string[];
 }
 
-/** A response as text, for comparisons. */
+/** Formats a response as text for comparisons. */
 export function readResponse(bytes: Buffer): ReadResponse {
   const decoded = packet.decode(bytes) as DecodedPacket & { readonly rcode: string };
   return {

@@ -11,8 +11,8 @@ import { CachedState, ZONE_RESOURCES } from '../zone/cached-state.ts';
 import { ReverseZone } from '../zone/reverse-zone.ts';
 
 /**
- * A DNS server over UDP without a cluster, for `npm run bench -- dns`. Reads `NAME ADDRESS` lines of Services in the namespace `default`
- * from its input, and writes its port: `node --conditions=gantry-source services/dns/src/testing/dev-dns.ts`.
+ * A DNS server over UDP without a cluster, for `npm run bench -- dns`. It reads `NAME ADDRESS` lines of Services in the namespace
+ * `default` from its input, and writes its port. Run it with `node --conditions=gantry-source services/dns/src/testing/dev-dns.ts`.
  */
 const base = { clock: systemClock, random: systemRandom };
 const log = createLogger({ service: 'dns', level: 'warn' });

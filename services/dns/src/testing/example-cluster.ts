@@ -22,11 +22,11 @@ export interface ExampleCluster {
   readonly informers: Informers;
   readonly zone: CachedState;
   readonly clock: ManualClock;
-  /** Lets the caches take what was written. */
+  /** Lets the caches take the written objects. */
   settle(): Promise<void>;
 }
 
-/** `start: 'unsynced'` leaves the caches empty. Ends with the signal. */
+/** `start: 'unsynced'` leaves the caches empty. The cluster ends with the signal. */
 export async function exampleCluster(
   objects: readonly KubeObject[],
   signal: AbortSignal,
@@ -61,7 +61,7 @@ export function pod(namespaceName: string, name: string, podIP: string, phase = 
   return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: namespaceName, name }, status: { podIP, phase } };
 }
 
-/** `10.128.4.1`, `10.128.4.2=hostname`, `10.128.4.3!` for one that is not ready. */
+/** Formats: `10.128.4.1`, `10.128.4.2=hostname`, and `10.128.4.3!` for an endpoint that is not ready. */
 export function slice(
   namespaceName: string,
   serviceName: string,

@@ -2,7 +2,7 @@ import { namespace, pod, service, slice } from './example-cluster.ts';
 
 const HTTP = { name: 'http', port: 80, protocol: 'TCP' };
 
-/** One of everything that the specification names. */
+/** One object for each case of the specification. */
 export const EXAMPLE_OBJECTS = [
   namespace('default'),
   namespace('kube-system'),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import packet, { type Answer, type Question } from 'dns-packet';
 
-/** What a resolver answers; undefined for silence. */
+/** Returns a resolver's answer, or undefined for no answer. */
 export type Answering = (
   question: Question,
   transport: 'udp' | 'tcp',
@@ -17,10 +17,10 @@ export type Answering = (
     }
   | undefined;
 
-/** A resolver of a host on the loopback interface. */
+/** A host's resolver on the loopback interface. */
 export interface UpstreamServer extends AsyncDisposable {
   readonly upstream: { readonly address: string; readonly port: number };
-  /** The names that it was asked for. */
+  /** The names in the questions that it got. */
   readonly asked: string[];
 }
 
@@ -61,7 +61,7 @@ export async function startUpstream(answering: Answering): Promise<UpstreamServe
   };
 }
 
-/** One port for UDP and TCP: the kernel chooses one that is free for TCP, which may be taken for UDP. */
+/** Listens at one port for UDP and TCP. The kernel chooses a port that is free for TCP, but it may be in use for UDP. */
 async function listenOnBoth(socket: Socket, server: Server): Promise<number> {
   for (;;) {
     server.listen(0, '127.0.0.1');
