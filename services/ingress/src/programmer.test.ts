@@ -37,7 +37,7 @@ function secret(key: string, { certificate: cert, key: privateKey }: KeyPair): S
   return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name }, data };
 }
 
-/** Takes states, as HAProxy would. */
+/** Takes states like HAProxy. */
 class RecordedProxy implements Programmed {
   readonly states: ProxyState[] = [];
   readonly refusedCertificates = new Map<string, string>();
@@ -58,7 +58,7 @@ class RecordedProxy implements Programmed {
     return last;
   }
 
-  /** The endpoints that a prefix leads to. */
+  /** Returns the endpoints of a prefix. */
   targets(key: string): readonly string[] {
     const [backend = ''] = (this.last.prefix.get(key) ?? '').split('.');
     return [...(this.last.servers.get(backend)?.values() ?? [])].map(({ target }) => target);
@@ -72,7 +72,7 @@ describe('the programmer', () => {
   let proxy: RecordedProxy;
   let programmer: Programmer;
   let events: string[];
-  /** Owners of hosts that were given to be stored. */
+  /** The owners of hosts that were stored. */
   let stored: HostOwners[];
 
   const put = async <T extends KubeObject>(resource: Resource<T>, object: T) => {
@@ -97,7 +97,7 @@ describe('the programmer', () => {
     metadata: { ...of.metadata, generation: number },
   });
 
-  /** A process, which knows these owners of hosts from an earlier one. */
+  /** Starts a process with these owners of hosts from an earlier process. */
   const start = async (owners: HostOwners) => {
     stop.abort = new AbortController();
     const { signal } = stop.abort;
@@ -208,7 +208,7 @@ describe('the programmer', () => {
     }
     await clock.advance(1000);
     expect(proxy.last.prefix.size).toBe(101);
-    // The first at once, and all others after a rest.
+    // The first change is immediate, and all others follow after a rest.
     expect(proxy.states.length - count).toBe(2);
   });
 

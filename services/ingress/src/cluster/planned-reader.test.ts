@@ -46,7 +46,7 @@ const large = (name: string, paths = 40, age = 0) => {
   return ingress(name, { rules: [rule(`${name.replace('/', '-')}.example`, ...backends)] }, age);
 };
 
-/** The client with lists in pages, as the apiserver has them. */
+/** Returns the client with lists in pages, like the API server. */
 const inPages = (asked: (limit: number | undefined) => void = () => {}): ObjectReader => ({
   get: client.get.bind(client),
   watch: client.watch.bind(client),

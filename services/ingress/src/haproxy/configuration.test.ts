@@ -41,7 +41,7 @@ it('has descriptors for all connections and requests that it takes', () => {
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1]);
   const [descriptors, connections] = [number(/^  ulimit-n (\d+)$/m), number(/^  maxconn (\d+)$/m)];
   const [requests, ofOne] = [number(/sc1_conn_cur\(requests\) gt (\d+)/), number(/sc2_conn_cur\(requests\) gt (\d+)/)];
-  // Connections to servers that are kept for later requests are at most as many as those in use.
+  // The connections to servers that are kept for later requests are at most as many as those in use.
   expect(connections + 2 * requests).toBeLessThan(descriptors);
   expect(ofOne).toBeLessThanOrEqual(requests / 3);
   expect(number(/sc0_conn_cur\(sources\) gt (\d+)/)).toBeLessThanOrEqual(connections / 2);

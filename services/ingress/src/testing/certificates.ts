@@ -4,13 +4,13 @@ import * as x509 from '@peculiar/x509';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** PEM. */
+/** A certificate and its key in PEM. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** A certificate that its own key has signed. */
+/** Creates a self-signed certificate. */
 export async function certificateFor(host: string): Promise<KeyPair> {
   x509.cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -9,7 +9,7 @@ export const OURS: IngressClass = {
   spec: { controller: 'gantry.dev/ingress' },
 };
 
-/** Ingresses are older the smaller `age` is. */
+/** An Ingress with a smaller `age` is older. */
 export function ingress(key: string, spec: Ingress['spec'] & object, age = 0): Ingress {
   const [namespace = '', name = ''] = key.split('/');
   const creationTimestamp = `2030-01-02T03:04:${String(age).padStart(2, '0')}Z`;
@@ -21,13 +21,13 @@ export function ingress(key: string, spec: Ingress['spec'] & object, age = 0): I
   };
 }
 
-/** `web:80` by number, `web:http` by name. */
+/** `web:80` uses a port number, `web:http` a port name. */
 export function backend(text: string): IngressBackend {
   const [name = '', port = ''] = text.split(':');
   return { service: { name, port: /^\d+$/.test(port) ? { number: Number(port) } : { name: port } } };
 }
 
-/** `Exact /a web:80`. */
+/** Parses for example `Exact /a web:80`. */
 export function path(text: string): {
   readonly path: string;
   readonly pathType: string;
@@ -52,7 +52,7 @@ export function service(key: string, ports: ServicePort[], more: Service['spec']
   return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name }, spec: { ports, ...more } };
 }
 
-/** Endpoints as `10.128.4.1`, with `!` not ready, with `~` serving while it terminates. */
+/** Endpoints have the form `10.128.4.1`. With `!` an endpoint is not ready, with `~` it serves while it terminates. */
 export function slice(key: string, endpoints: readonly string[], port = 8080, portName = 'http'): EndpointSlice {
   const [namespace = '', name = ''] = key.split('/');
   return {

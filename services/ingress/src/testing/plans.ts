@@ -22,12 +22,12 @@ const SECRETS: Readonly<Record<string, SecretContent>> = {
   'a/unread': { kind: 'unknown' },
 };
 
-/** The plan of these Ingresses, where two namespaces `a` and `b` have a Service `web`. */
+/** Returns the plan of these Ingresses. The namespaces `a` and `b` both have a Service `web`. */
 export function plan(...ingresses: readonly Ingress[]): IngressPlan {
   return planAfter(new Map(), ...ingresses);
 }
 
-/** The plan where namespaces have hosts already. */
+/** Returns the plan if namespaces already have hosts. */
 export function planAfter(owners: HostOwners, ...ingresses: readonly Ingress[]): IngressPlan {
   return planIngresses({
     ingresses,
@@ -39,14 +39,14 @@ export function planAfter(owners: HostOwners, ...ingresses: readonly Ingress[]):
   });
 }
 
-/** Routes as lines, `exact a.example/ -> a/web/http/http`. */
+/** Formats routes as lines, such as `exact a.example/ -> a/web/http/http`. */
 export function routes({ exact, prefix }: IngressPlan): readonly string[] {
   const lines = (kind: string, map: IngressPlan['exact']) =>
     [...map].map(([key, to]) => `${kind} ${key} -> ${to === undefined ? 'nothing' : backendId(to)}`);
   return [...lines('exact', exact), ...lines('prefix', prefix)];
 }
 
-/** Refusals as lines, `a/web: HostTaken: spec...`. */
+/** Formats refusals as lines, such as `a/web: HostTaken: spec...`. */
 export function refusals(of: IngressPlan): readonly string[] {
   return of.refusals.map(
     ({ ingress: { metadata }, refusal: { reason, message } }) => `${metadata.uid}: ${reason}: ${message}`,
