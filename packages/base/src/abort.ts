@@ -6,7 +6,10 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** Calls `listener` once when the signal is aborted: now if it is. Dispose of it when the signal no longer matters, for it may live on. */
+/**
+ * Calls `listener` once when the signal is aborted, or at once if it is aborted already. Dispose of the result to remove the listener: the
+ * signal may live longer than the work.
+ */
 export function onAbort(signal: AbortSignal, listener: () => void): Disposable {
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener, { once: true });
@@ -26,8 +29,8 @@ export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): Abo
 }
 
 /**
- * A signal that is aborted with the first of `parents`. Unlike one of `AbortSignal.any`, it does not live as long as its parents
- * when a listener is left on it: dispose of it when the work is done.
+ * A signal that is aborted as soon as one of `parents` is. Dispose of it when the work is done. Listeners left on a signal of
+ * `AbortSignal.any` keep it alive as long as its parents; a disposed signal of `anySignal` can be collected.
  */
 export function anySignal(...parents: readonly AbortSignal[]): AbortSignal & Disposable {
   const controller = new AbortController();
@@ -57,13 +60,17 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
  */
 export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
-  // Removed before it settles: a listener that is removed after the next was added goes on pointing to it (Node.js links them). In a
-  // loop they would be one chain, with what each has waited for, that only a collection of the whole heap takes apart.
+  // The listener is removed before the promise settles. Node.js links listeners, so a listener removed after the next one was added still
+  // points to that one. In a loop, these would form one chain that also keeps the results alive, and only a collection of the whole heap
+  // frees it.
   using _ = onAbort(signal, () => aborted.reject(signal.reason));
   return await Promise.race([aborted.promise, work]);
 }
 
-/** Resolves with whether `work` has ended or failed after `ms` at most. It goes on, and its failure is for the caller that waits for it. */
+/**
+ * Waits at most `ms` for `work`. Resolves with true if it has ended or failed by then. `work` continues otherwise; the caller still has to
+ * handle its failure.
+ */
 export async function settlesWithin(clock: Clock, work: Promise<unknown>, ms: number): Promise<boolean> {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -72,7 +79,7 @@ export async function settlesWithin(clock: Clock, work: Promise<unknown>, ms: nu
   return ended.signal.aborted;
 }
 
-/** Waits until all work has ended or failed; rejects then as the first in order that failed. */
+/** Waits until all work has ended or failed. Then rejects with the error of the first failed item, in the order of the list. */
 export async function allEnded(work: readonly Promise<unknown>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

@@ -1,7 +1,7 @@
 /** Something that a process does for a while: a request, a reconcile, a scheduling round. */
 export interface Activity {
   readonly kind: string;
-  /** What it is about. Put together only when it is reported. */
+  /** Describes the subject, such as an object's key. Called only for a report. */
   readonly about: () => string;
   readonly startedMs: number;
 }
@@ -9,7 +9,7 @@ export interface Activity {
 const RECENT = 32;
 const REPORTED = 8;
 
-/** What a process does at present and did last, so that a stall of its event loop can be reported with what ran. */
+/** The activities of a process that are running now or ended lately. Reports of event loop stalls list them. */
 export class Activities {
   readonly #clock: { monotonicMs(): number };
   readonly #running = new Set<Activity>();
@@ -41,7 +41,7 @@ export class Activities {
     }
   }
 
-  /** Texts of what ran at some time since `sinceMs`; what began last comes first. */
+  /** Descriptions of up to 8 activities that ran after `sinceMs`, latest start first. */
   since(sinceMs: number): readonly string[] {
     const ended = this.#ended.filter(({ atMs }) => atMs >= sinceMs).map(({ activity }) => activity);
     return [...this.#running, ...ended]

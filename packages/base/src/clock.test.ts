@@ -7,7 +7,7 @@ afterEach(() => {
   for (const cancel of cancels.splice(0)) cancel();
 });
 
-/** Milliseconds further ahead than a timer of the platform can be set. */
+/** Delays longer than the platform's timers support. */
 it.each([2 ** 31, 30 * 86_400_000, 100 * 365 * 86_400_000, Infinity])(
   'a timer %d ms ahead does not fire before a near one',
   async (delayMs) => {

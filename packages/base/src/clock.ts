@@ -1,4 +1,4 @@
-/** Milliseconds since the Unix epoch, from a wall clock. For times in objects and logs, never for deciding leadership. */
+/** Milliseconds since the Unix epoch, from a wall clock. For times in objects and logs. Leadership must not depend on it. */
 export type Instant = number;
 
 /** Cancels a timer; calling it twice is harmless. */
@@ -10,11 +10,11 @@ export interface Clock {
   now(): Instant;
   /** Monotonic clock, milliseconds from an arbitrary origin. */
   monotonicMs(): number;
-  /** Calls `fire` once after `delayMs`, however long that is; never at `Infinity`. */
+  /** Calls `fire` once after `delayMs`. Any length is possible; `Infinity` never fires. */
   setTimer(delayMs: number, fire: () => void): CancelTimer;
 }
 
-/** A timer of the platform fires at once when it is set further ahead than this (24.8 days). */
+/** The longest delay of a platform timer in milliseconds (24.8 days). A timer with a longer delay fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** The machine's clock. */
@@ -57,7 +57,7 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Caches the last formatted second: most seconds are formatted many times. */
+/** Caches the last formatted second: the same second is usually formatted many times. */
 const written = { second: Number.NaN, text: '' };
 
 /** RFC 3339 with seconds: the format of Kubernetes' `metav1.Time`. */
@@ -75,10 +75,10 @@ export function formatDay(at: Instant): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** The beginning of a day that is written `2006-01-02`; undefined for other texts. */
+/** The start of a UTC day in the form `2006-01-02`; undefined for other texts. */
 export function parseDay(text: string): Instant | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // Date.parse takes a thirtieth of February for one of March.
+  // Date.parse reads 30 February as a day in March.
   return Number.isNaN(at) || formatDay(at) !== text ? undefined : at;
 }
 

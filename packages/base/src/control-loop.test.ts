@@ -9,7 +9,7 @@ type Round = ControlLoopOptions['round'];
 const broken: Round = () => Promise.reject(new BrokenError());
 const done: Round = () => Promise.resolve();
 
-/** A loop under a clock that the test moves. Its rounds are those given, then the last one again; `rounds` holds when they began. */
+/** Starts a loop with a manual clock. It runs the given rounds in order and repeats the last one. `rounds` holds their start times. */
 function start(options: Partial<ControlLoopOptions>, ...steps: readonly Round[]) {
   const clock = new ManualClock();
   const startMs = clock.monotonicMs();

@@ -4,35 +4,54 @@ import type { Random } from './random.ts';
 import { Signal } from './signal.ts';
 
 export interface ControlLoopOptions {
-  /** Of the loop as a member of a process. */
+  /** Names the loop as a member of a process; `loop` when absent. */
   readonly name?: string;
   /**
-   * One round: observes, decides, acts. Rounds never overlap. Returns after how many milliseconds the next one is due; after
-   * `intervalMs` when it returns nothing.
+   * One round: observes, decides, acts. Rounds never overlap. Returns the delay until the next round in milliseconds; `intervalMs` applies
+   * when it returns nothing.
    */
   readonly round: (signal: AbortSignal) => Promise<number | void>;
-  /** Between rounds that nothing else asks for; `Infinity`, for rounds on a notification only, when absent. */
+  /** Milliseconds between rounds without a notification; `Infinity`, which means no rounds without one, when absent. */
   readonly intervalMs?: number;
-  /** Delays after failures that follow each other; `intervalMs` when absent. */
+  /** Delays after consecutive failures; `intervalMs` when absent. */
   readonly retry?: BackoffOptions;
-  /** For the jitter of these delays, which have none when it is absent. */
+  /** For the jitter of retry delays; without it there is no jitter. */
   readonly random?: Random;
-  /** What ends such a delay: `time` alone, for work that costs too much to fail at each change, or a `notification` too. */
+  /**
+   * What ends a retry delay: `time` alone, or a `notification` too. `time` is for work that is too expensive to fail at every change.
+   * `notification` when absent.
+   */
   readonly retryOn?: 'time' | 'notification';
-  /** A round that fails after this time is a first failure again: for rounds that last. */
+  /**
+   * A failure of a round that ran at least this long counts as the first failure: for rounds that normally run for long. `Infinity` when
+   * absent.
+   */
   readonly lastingMs?: number;
-  /** Reports a round that failed; `failures` counts those in a row. What it throws ends the loop. */
+  /** Reports a failed round; `failures` counts consecutive failures. An error that it throws ends the loop. */
   readonly onError: (error: unknown, failures: number) => void;
-  /** Subscribes `notify` to the changes that need a round. The returned functions end the subscriptions. */
+  /** Subscribes `notify` to changes that need a round. `run` calls the returned functions at its end, to unsubscribe. */
   readonly subscribe?: (notify: () => void) => readonly (() => void)[];
-  /** Asks for a round when it is notified, as `notify` of the loop does. */
+  /** A shared signal: notifying it requests a round, as the loop's `notify` does. */
   readonly work?: Signal;
   readonly clock: Clock;
 }
 
 /**
- * Runs rounds until it is aborted: at its start, when it is notified, when the next one is due, and again after failures. A round that
- * fails because of the abort is no failure.
+ * Runs rounds until aborted: at the start, after a notification, when the next round is due, and again after a failure. An error caused by
+ * the abort does not count as a failure.
+ *
+ * @example
+ * ```ts
+ * const loop = new ControlLoop({
+ *   name: 'expiry',
+ *   round: async (signal) => await removeExpired(signal), // returns the milliseconds until the next expiry
+ *   retry: { initialMs: 100, maxMs: 10_000 },
+ *   onError: (error, failures) => log.warn({ err: error, failures }, 'expiry failed'),
+ *   subscribe: (notify) => [informers.subscribe(notify)],
+ *   clock,
+ * });
+ * await loop.run(signal);
+ * ```
  */
 export class ControlLoop {
   readonly name: string;
@@ -45,7 +64,7 @@ export class ControlLoop {
     this.#work = options.work ?? new Signal();
   }
 
-  /** Asks for a round: at once, or after the one that runs now. Bound, so that it can be passed as a listener. */
+  /** Requests a round: at once, or after the current one. Bound, so that it can be passed as a listener. */
   readonly notify = (): void => this.#work.notify();
 
   readonly run = async (signal: AbortSignal): Promise<void> => {

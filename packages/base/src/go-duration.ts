@@ -10,10 +10,10 @@ const UNITS: Readonly<Record<string, bigint>> = {
 };
 
 const MAX = (1n << 63n) - 1n;
-/** Longer texts are no durations: no sum of so many parts means anything. */
+/** Longer texts are rejected: no real duration has so many parts. */
 const MAX_LENGTH = 10_000;
 
-/** Nanoseconds of a duration in Go's form (`1h30m`, `-1.5s`); undefined when it is invalid, or more than 64 bits can hold. */
+/** Nanoseconds of a duration in Go's form (`1h30m`, `-1.5s`). Undefined when the text is invalid or the value exceeds 64 bits. */
 export function parseGoDuration(text: string): bigint | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const body = text.replace(/^[+-]/, '');
@@ -34,7 +34,7 @@ export function parseGoDuration(text: string): bigint | undefined {
   return total > MAX ? undefined : total;
 }
 
-/** Milliseconds of a duration in Go's form, with fractions; undefined as with `parseGoDuration`. */
+/** Milliseconds of a duration in Go's form, with fractions. Undefined in the same cases as `parseGoDuration`. */
 export function parseGoDurationMs(text: string): number | undefined {
   const nanoseconds = parseGoDuration(text);
   return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1e6;

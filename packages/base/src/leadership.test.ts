@@ -12,7 +12,7 @@ describe('a candidate', () => {
   let clock: ManualClock;
   let startMs: number;
   let stop: AbortController;
-  /** What happened, with the milliseconds since the start. */
+  /** Log of events, each with milliseconds since the start. */
   let history: string[];
   let running: Promise<void>;
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe('a candidate', () => {
 
   const note = (what: string) => void history.push(`${clock.monotonicMs() - startMs} ${what}`);
 
-  /** Runs a candidate whose campaigns have these events, a second apart, and take a while to end. */
+  /** Runs a candidate. Its campaigns yield these events at intervals of a second, and take a while to end. */
   function start(events: readonly ElectionEvent[], act: LeadOptions['act'] = acts): void {
     const campaign = async function* (signal: AbortSignal) {
       note('campaign');

@@ -3,10 +3,13 @@ import type { Clock } from './clock.ts';
 import { ControlLoop } from './control-loop.ts';
 import type { Random } from './random.ts';
 
-/** One term of a leader: (incarnation, epoch) never recurs. Every write of a leader carries it; writes of older terms are rejected. */
+/**
+ * One term of a leader. A pair of incarnation and epoch is never reused. Each write of a leader carries its term; writes of older terms are
+ * rejected.
+ */
 export interface Term {
   readonly electionKey: string;
-  /** Create revision of the election key: a leader acts only when its caches have reached it. */
+  /** Create revision of the election key. A leader acts only when its caches have reached this revision. */
   readonly epoch: number;
   readonly incarnation: string;
 }
@@ -22,8 +25,8 @@ export type ElectionEvent<T = Term> =
 /** An election to take part in. */
 export interface Election<T = Term> {
   /**
-   * Campaigns until aborted, then resigns. The term is renewed independently of how long an event is handled; the next event comes after
-   * that.
+   * Campaigns until aborted, then resigns. The term is renewed in the background, even while the consumer handles an event. The next event
+   * is delivered after the consumer has handled the previous one.
    */
   campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<T>>;
 }
@@ -31,9 +34,14 @@ export interface Election<T = Term> {
 export interface LeadOptions<T = Term> {
   readonly election: Election<T>;
   /**
-   * Acts as the leader, and has dropped everything when it ends; never twice at a time, again with the same term after a suspension. It
-   * ends in one of three ways. The signal is aborted: the term has ended. It fails: that is logged, and it is called again after a delay.
-   * It returns before the signal is aborted: this process resigns, so that another one can lead.
+   * Acts as the leader; all work has stopped when the promise settles. Calls never overlap. After a suspension, it is called again with the
+   * same term. It ends in one of three ways:
+   *
+   * - The signal is aborted: the term has ended or is suspended.
+   *
+   * - It rejects: the error is logged, and `act` is called again after a delay.
+   *
+   * - It resolves before the signal is aborted: this process resigns, so that another one can lead.
    */
   readonly act: (term: T, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -46,9 +54,9 @@ export interface LeadOptions<T = Term> {
 }
 
 const RETRY = { initialMs: 200, maxMs: 2000 };
-/** Who has acted or campaigned for this long without a failure has succeeded: the next failure is a first one. */
+/** A failure after this many milliseconds of acting or campaigning counts as the first failure. */
 const LASTING_MS = 10_000;
-/** Between a resignation and the next campaign of this process. */
+/** Milliseconds between a resignation and the next campaign of this process. */
 const REST_MS = 2000;
 
 const MESSAGES = {
@@ -58,7 +66,27 @@ const MESSAGES = {
   lost: 'leadership lost',
 };
 
-/** Campaigns and acts while elected, until the signal is aborted. An election that fails is tried again. */
+/**
+ * Campaigns, and acts while elected, until the signal is aborted. A failed campaign is repeated with back-off. Resolves when `act` has
+ * ended.
+ *
+ * @example
+ * ```ts
+ * await lead(
+ *   {
+ *     election,
+ *     act: async (term, signal) => {
+ *       await caches.reach(term.epoch, signal);
+ *       await runControllers(term, signal); // until the signal is aborted
+ *     },
+ *     clock: systemClock,
+ *     random: systemRandom,
+ *     log,
+ *   },
+ *   shutdown,
+ * );
+ * ```
+ */
 export async function lead<T>(options: LeadOptions<T>, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
   await new ControlLoop({

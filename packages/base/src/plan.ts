@@ -1,8 +1,8 @@
 import type { Instant } from './clock.ts';
 
 /**
- * What a pure plan decides: actions, in the order in which they are to be carried out, and when to plan again even though
- * nothing changes until then.
+ * The result of a pure decision. `actions` are in the order of execution. `requeueAt` is the time to plan again even if nothing changes
+ * before.
  */
 export interface Plan<Action> {
   readonly actions: readonly Action[];

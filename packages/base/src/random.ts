@@ -8,7 +8,7 @@ export type NewUid = () => string;
 
 const BYTES = 6;
 
-/** Cryptographic randomness. Many numbers are drawn at once: a draw costs as much as hundreds of bytes. */
+/** Cryptographic randomness. Draws bytes for 256 numbers at once, because one draw costs as much as hundreds of bytes. */
 export const systemRandom: Random = createSystemRandom();
 /** Random uids. */
 export const systemUid: NewUid = () => randomUUID();
@@ -36,7 +36,7 @@ export function randomSuffix(random: Random, length = 5): string {
   return out;
 }
 
-/** Encodes a number in the same alphabet, like Kubernetes' `rand.SafeEncodeString` for template hashes. */
+/** Replaces each character with one of the same alphabet, like Kubernetes' `rand.SafeEncodeString` for template hashes. */
 export function safeEncode(text: string): string {
   let out = '';
   for (const character of text) out += ALPHABET[character.charCodeAt(0) % ALPHABET.length];

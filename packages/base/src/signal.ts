@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Lets one loop sleep until there is work or its time has come. Level-triggered: a `notify` during the work makes the next
- * `wait` return at once, and any number of them count as one. The loop checks for work after each `wait`, whatever ended it.
+ * Lets one loop sleep until it is notified or a delay has passed. Level-triggered: a `notify` during the work makes the next `wait` return
+ * at once, and several notifications count as one. The loop must check for work after each `wait`, whatever ended it.
  */
 export class Signal {
   #notified = false;

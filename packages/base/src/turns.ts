@@ -1,14 +1,14 @@
-/** A share of the event loop's time. Long computations look whether it is over, and let others run when it is. */
+/** A share of the event loop's time. Long computations check whether it is over, and then yield to other work. */
 export interface Turn {
   /** Monotonic, in milliseconds. */
   now(): number;
   isOver(): boolean;
 }
 
-/** Pieces of a computation whose result is a T. */
+/** The pieces of a computation with a result of type T. */
 export type Pieces<T> = Generator<undefined, T, undefined>;
 
-/** A computation in pieces: each `yield` is a place where others may run. It goes on in the same turn, or in a later one. */
+/** A computation in pieces. Each `yield` allows other work to run; the computation then continues in the same turn or in a later one. */
 export type InTurns<T> = (turn: Turn) => Pieces<T>;
 
 /** A turn that does not end. */

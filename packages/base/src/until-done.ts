@@ -3,13 +3,13 @@ import { type Clock, sleep } from './clock.ts';
 
 export interface UntilDoneOptions {
   readonly clock: Clock;
-  /** Between a failure and the next attempt. */
+  /** Milliseconds between a failure and the next attempt. */
   readonly everyMs: number;
-  /** Reports why the work failed, once for failures with the same reason that follow each other. */
+  /** Reports why the work failed. Consecutive failures with the same reason are reported once. */
   readonly onReason: (reason: string) => void;
 }
 
-/** Tries work until it succeeds. Rejects only when the signal is aborted. */
+/** Repeats `work` until it succeeds, and resolves with its result. Rejects only when the signal is aborted. */
 export async function untilDone<T>(
   { clock, everyMs, onReason }: UntilDoneOptions,
   work: () => Promise<T>,

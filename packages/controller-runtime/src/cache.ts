@@ -1,43 +1,43 @@
 import type { KubeObject, ObjectKey, Resource, ResourceRef } from '@gantry/objects';
 
 /**
- * Objects, kept up to date by a reflector for each resource. They are shared: never change them. Of custom and aggregated
- * resources (see `ServedResources`) it holds the metadata without annotations, under any of their versions.
+ * Cached objects, kept up to date by one reflector per resource. The objects are shared: never change them. For custom and aggregated
+ * resources (see `ServedResources`) the cache holds only metadata without annotations, and finds it under any version.
  */
 export interface Cache {
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): T | undefined;
-  /** Those of a namespace, or of all namespaces when it is absent. */
+  /** The objects of a namespace, or of all namespaces when it is absent. */
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[];
   /**
-   * Objects of a namespace whose controlling owner (`ownerReferences[].controller`) has this uid. Only those of the owner's own
-   * namespace are its: in another one, any user can write its uid.
+   * Objects of a namespace whose controlling owner (`ownerReferences[].controller`) has this uid. Pass the owner's own namespace: in
+   * another namespace, any user can write the uid of a foreign owner.
    */
   controlledBy<T extends KubeObject>(resource: Resource<T>, namespace: string, ownerUid: string): readonly T[];
   /** Objects of a namespace without a controlling owner: those that an owner may adopt. */
   withoutController<T extends KubeObject>(resource: Resource<T>, namespace: string): readonly T[];
-  /** Pods by `spec.nodeName`; '' for unassigned ones. Only for resources indexed so. */
+  /** Pods by `spec.nodeName`; '' for unassigned pods. Only for resources with this index. */
   onNode<T extends KubeObject>(resource: Resource<T>, nodeName: string): readonly T[];
   /**
-   * Objects of a namespace that may have all these labels: from the index of the rarest one, so the caller still applies its
-   * selector. All objects of the namespace when no label is given.
+   * Objects of a namespace that may have all these labels. They come from the index of the rarest label, so the caller must still apply its
+   * selector. Without labels, all objects of the namespace.
    */
   labelled<T extends KubeObject>(
     resource: Resource<T>,
     namespace: string,
     labels: Readonly<Record<string, string>>,
   ): readonly T[];
-  /** Objects of a namespace whose `spec.selector` may match these labels: the caller still applies it. By index. */
+  /** Objects of a namespace whose `spec.selector` may match these labels, from an index. The caller must still apply the selector. */
   selecting<T extends KubeObject>(
     resource: Resource<T>,
     namespace: string,
     labels: Readonly<Record<string, string>>,
   ): readonly T[];
-  /** Revision (resourceVersion / 256) that every watched built-in resource has reached; part of a leader's fence. */
+  /** The revision (resourceVersion / 256) that all watched built-in resources have reached. Part of a leader's fence. */
   revision(): number;
   /** Objects of all watched resources that name this uid among their owners. */
   dependentsOf(ownerUid: string): readonly KubeObject[];
   /** The object of a watched resource that has this uid. */
   withUid(uid: string): KubeObject | undefined;
-  /** resourceVersion that this resource has reached; undefined when it is not watched. */
+  /** The resourceVersion that this resource has reached; undefined when it is not watched. */
   reached(resource: ResourceRef): number | undefined;
 }

@@ -13,7 +13,7 @@ const KEY = { namespace: 'a', name: 'one' };
 const away = StatusError.unavailable('away');
 const configMap: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY, data: {} };
 
-/** A leader of one controller of ConfigMaps; `seen` has the times of its reconciles, in milliseconds since the start. */
+/** Starts a leader with one controller of ConfigMaps. `seen` holds the times of its reconciles, in milliseconds since the start. */
 function lead(spec: Partial<ControllerSpec>) {
   const clock = new ManualClock();
   const client = new FakeObjectClient(clock);

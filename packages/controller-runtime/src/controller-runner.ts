@@ -22,14 +22,14 @@ import type { QueueMeter } from './queue-meter.ts';
 import type { ServedResources } from './served-resources.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** What became of one reconcile, for metrics. */
+/** The outcome of one reconcile, for metrics. */
 export interface ReconcileReport {
   readonly controller: string;
   readonly result: 'done' | 'requeued' | 'conflict' | 'failed';
   readonly seconds: number;
 }
 
-/** A key was queued again, and is not reconciled before the cache shows what its last reconcile wrote to the resource. */
+/** A key was queued again, but its reconcile waits until the cache shows the writes of the last one to this resource. */
 export interface StaleReport {
   readonly controller: string;
   readonly resource: ResourceRef;
@@ -45,19 +45,19 @@ export interface ControllerRunnerOptions {
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
   readonly onStale?: (report: StaleReport) => void;
-  /** Takes note of reconciles, for reports of stalls. */
+  /** Records reconciles for reports of stalls. */
   readonly activities?: Activities;
   /** Measures the queue. */
   readonly meter?: QueueMeter;
 }
 
 const DEFAULT_WORKERS = 5;
-/** How long the cache may take to show our own writes before we look again all the same: Kubernetes' ExpectationsTimeout. */
+/** Milliseconds to wait until the cache shows our own writes; then the key is reconciled anyway. Kubernetes' ExpectationsTimeout. */
 const EXPECTED_WRITES_MS = 300_000;
-/** Between two attempts to read what became of a write. */
+/** Delays between attempts to read the outcome of a write. */
 const SETTLE_BACKOFF = { initialMs: 100, maxMs: 10_000 };
 
-/** Runs one controller: its queue is fed by changes while it acts, and by everything there is when it begins to. */
+/** Runs one controller. When it starts to act, it queues all cached objects; after that, it queues changes. */
 export class ControllerRunner {
   readonly spec: ControllerSpec;
   readonly #options: ControllerRunnerOptions;
@@ -74,8 +74,8 @@ export class ControllerRunner {
   }
 
   /**
-   * Reconciles until `stop` is aborted; then takes nothing new and resolves when what is under way has ended. `act` is the
-   * signal that reconciles are given: aborted, they drop their work.
+   * Reconciles until `stop` is aborted. Then it starts no new reconcile and resolves when the running ones have ended. Reconciles receive
+   * the signal `act`: when it is aborted, they stop their work.
    */
   async run(stop: AbortSignal, act: AbortSignal): Promise<void> {
     this.#queue.clear();
@@ -91,7 +91,7 @@ export class ControllerRunner {
     }
   }
 
-  /** Queues keys for every change from now on, and for every object that is cached already. */
+  /** Queues the keys of all cached objects, and of each change from now on. */
   #subscribe(): () => void {
     const { informers } = this.#options;
     const { cache } = informers;
@@ -133,7 +133,7 @@ export class ControllerRunner {
       try {
         key = await this.#queue.take(stop);
       } catch {
-        // Only the signal ends the waiting.
+        // Rejected only because the signal was aborted.
         return;
       }
       const writes = new ExpectedWrites(this.#options.client, this.#options.random);
@@ -151,7 +151,7 @@ export class ControllerRunner {
     this.#queue.done(key);
   }
 
-  /** Whether the outcome of the writes is known, and the cache shows them, within a while. */
+  /** Waits up to 5 minutes until the outcome of the writes is known and the cache shows them. Returns whether that is so. */
   async #areSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<boolean> {
     const { informers, clock, log, onStale } = this.#options;
     let isReported = false;
@@ -176,7 +176,7 @@ export class ControllerRunner {
     }
   }
 
-  /** Reads what became of the writes whose response was lost, until it is known. */
+  /** Reads the outcome of writes whose response was lost, until it is known. */
   async #settle(key: ReconcileKey, writes: ExpectedWrites, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     for (let failures = 1; ; failures++) {
@@ -224,7 +224,7 @@ export class ControllerRunner {
   #failed(key: ReconcileKey, error: unknown): void {
     const delayMs = Math.round(this.#queue.addRateLimited(key));
     const fields = { controller: this.spec.name, key: formatReconcileKey(key), delayMs };
-    // Someone else was faster: the rule between optimistic writers, not a fault.
+    // Another writer was faster: normal with optimistic concurrency, not an error.
     if (isReason(error, 'Conflict')) {
       this.#options.log.debug({ ...fields, reason: errorMessage(error) }, 'reconcile met a conflict');
     } else this.#options.log.warn({ ...fields, err: error }, 'reconcile failed');

@@ -7,12 +7,12 @@ import type { ReconcileKey } from './reconcile-key.ts';
 import type { ServedResource } from './served-resource.ts';
 import type { ServedResources } from './served-resources.ts';
 
-/** What a reconcile returns: nothing more to do, or look again after a delay. */
+/** The result of a reconcile. Without `requeueAfterMs`, the key is not reconciled before its next change. */
 export interface Result {
   readonly requeueAfterMs?: number;
 }
 
-/** What a reconcile may use. Reads go to the cache; writes carry the leader's fence. */
+/** What a reconcile may use. Reads come from the cache; writes carry the leader's fence. */
 export interface ControllerContext {
   readonly cache: Cache;
   readonly served: ServedResources;
@@ -27,35 +27,52 @@ export interface ControllerContext {
 /** Which keys to queue when an object changes. */
 export interface WatchSpec<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>;
-  /** Keys to queue for a change from `old` (undefined when it is new) to `object` (undefined when it is gone). */
+  /** Keys to queue for a change from `old` to `object`. `old` is undefined for a new object, `object` for a deleted one. */
   keys(object: T | undefined, old: T | undefined, cache: Cache): readonly ReconcileKey[];
   /**
-   * How long to wait before these keys are reconciled, in milliseconds, so that one reconcile sees several changes; 0 when
-   * absent. A key that waits already keeps the earlier time. Keys of a beginning term do not wait.
+   * Milliseconds before these keys are reconciled, so that one reconcile covers several changes; 0 when absent. A key that already waits
+   * keeps the earlier time. There is no delay for the keys queued at the start of a term.
    */
   delayMs?(object: T | undefined, old: T | undefined, now: Instant, cache: Cache): number;
 }
 
-/** Which keys to queue when objects of custom and aggregated resources change. All controllers share one cache of them. */
+/** Which keys to queue when objects of custom and aggregated resources change. All controllers share one cache of these objects. */
 export interface ServedWatch {
-  /** Which resources to follow, of those that can be listed and watched. */
+  /** Whether to follow a resource. Called only for resources that support list and watch. */
   readonly wants: (resource: ServedResource) => boolean;
-  /** As in `WatchSpec`, of the metadata alone. */
+  /** As in `WatchSpec`, but the objects have only metadata. */
   readonly keys: (
     resource: ServedResource,
     object: KubeObject | undefined,
     old: KubeObject | undefined,
     cache: Cache,
   ) => readonly ReconcileKey[];
-  /** Keys to queue when all objects of a resource have become known, or when none are known any longer. */
+  /** Keys to queue when all objects of a resource have become known, or when the resource is no longer followed. */
   readonly onSync: (resource: ServedResource, cache: Cache) => readonly ReconcileKey[];
-  /** Called after each attempt to list a resource that has failed, while none of its objects are known. */
+  /** Called after each failed attempt to list a resource, while none of its objects are known. */
   readonly onUnlisted?: (resource: ServedResource) => void;
 }
 
 /**
- * A control loop, the shell of a plan. `reconcile` is given a key and nothing else: it reads the world again, calls a pure plan and carries out
- * its actions. It is called for one key at a time, again with backoff when it throws, and must be idempotent.
+ * A control loop, the shell of a plan. `reconcile` receives a key and nothing else. It reads the current state, calls a pure plan and
+ * executes its actions. A key never has two reconciles at a time. When `reconcile` throws, it is called again with back-off. It must be
+ * idempotent.
+ *
+ * @example
+ * ```ts
+ * export const replicaSetController: ControllerSpec = {
+ *   name: 'replica-set',
+ *   eventSource: 'replicaset-controller',
+ *   watches: [watchSelf(REPLICA_SETS), watchOwners(PODS, REPLICA_SETS)],
+ *   reconcile: async (key, { cache, client, clock }, signal) => {
+ *     const replicaSet = cache.get(REPLICA_SETS, key);
+ *     if (replicaSet === undefined) return {};
+ *     const pods = cache.controlledBy(PODS, key.namespace, replicaSet.metadata.uid ?? '');
+ *     const plan = planReplicaSet({ replicaSet, pods }, clock.now());
+ *     return await carryOut(plan, (action) => execute(action, client, signal), clock);
+ *   },
+ * };
+ * ```
  */
 export interface ControllerSpec {
   /** Kebab-case: used in logs, metrics and as the event source where Kubernetes has one (`eventSource`). */
@@ -64,16 +81,16 @@ export interface ControllerSpec {
   readonly watches: readonly WatchSpec[];
   /** Custom and aggregated resources to follow. Readiness does not wait for them. */
   readonly served?: ServedWatch;
-  /** How many keys are reconciled at once; 5 when absent. */
+  /** The number of keys that are reconciled in parallel; 5 when absent. */
   readonly workers?: number;
   /**
-   * A key is reconciled again when the cache shows what its last reconcile wrote: `soon` waits up to 5 minutes for that, `always` as
-   * long as the term lasts. `always` is for controllers that must never act twice on the same state. `soon` when absent.
+   * A key is reconciled again only when the cache shows the writes of its last reconcile. `soon` waits up to 5 minutes for that, `always`
+   * until the term ends. Use `always` for a controller that must never act twice on the same state. `soon` when absent.
    */
   readonly awaitOwnWrites?: 'soon' | 'always';
-  /** Called when a term begins, before its first reconcile: memory of an earlier term is out of date. */
+  /** Called when a term begins, before its first reconcile. Clears state that is left from an earlier term. */
   readonly begin?: () => void;
-  /** Called when a term has ended, after its last reconcile. Clears gauges, which the next leader reports from then on. */
+  /** Called when a term has ended, after its last reconcile. Clears gauges, which the next leader then reports. */
   readonly end?: () => void;
   readonly reconcile: (key: ReconcileKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
 }

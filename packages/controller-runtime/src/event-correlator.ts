@@ -1,7 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { ObjectReference } from '@gantry/objects';
 
-/** Something that happened to an object, as it was reported. */
+/** An occurrence at an object, as a component reported it. */
 export interface ReportedEvent {
   readonly about: ObjectReference;
   readonly type: 'Normal' | 'Warning';
@@ -9,9 +9,9 @@ export interface ReportedEvent {
   readonly message: string;
 }
 
-/** The Event that a report becomes: a new one, or one that exists and is counted up. */
+/** The Event to write for a report: a new one, or an existing one with a higher count. */
 export interface CorrelatedEvent {
-  /** `(combined from similar events): …` where many differ by their message alone. */
+  /** `(combined from similar events): …` if many reports differ only in their message. */
   readonly message: string;
   readonly count: number;
   readonly first: Instant;
@@ -35,18 +35,21 @@ interface Bucket {
   at: Instant;
 }
 
-/** Per object and type of Event: a burst of 25, then one in five minutes. */
+/** Limits per object and type: a burst of 25 Events, then one per five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** Different messages of one reason about one object, none more than ten minutes after the one before, that are combined. */
+/**
+ * Reports with the same reason about one object are combined from the tenth different message on. A gap of more than ten minutes starts a
+ * new count.
+ */
 const SIMILAR_LIMIT = 10;
 const SIMILAR_MS = 600_000;
 const MAX_REMEMBERED = 4096;
 
 /**
- * Combines, counts and limits the Events of one source, with the rules and numbers of Kubernetes' EventCorrelator: similar ones
- * are combined into one Event, equal ones are counted in one, and what is too much about one object is dropped. What is dropped
- * counts all the same, so the next Event that passes tells how often it happened.
+ * Combines, counts and limits the Events of one source, with the rules and numbers of Kubernetes' EventCorrelator. Similar reports are
+ * combined into one Event, equal reports increase its count, and reports beyond the rate limit of an object are dropped. Dropped reports
+ * are counted too, so the next written Event has the full count.
  */
 export class EventCorrelator {
   readonly #newName: (about: ObjectReference, at: Instant) => string;
@@ -70,7 +73,7 @@ export class EventCorrelator {
     return this.#passes(event, at) ? { ...logged, message } : undefined;
   }
 
-  /** Combined Events share a key, so that each replaces the message of the one before. */
+  /** Combined reports share a key, so that each one replaces the message of the previous one. */
   #aggregate(event: ReportedEvent, at: Instant): { readonly key: string; readonly message: string } {
     const { about, reason, message } = event;
     const group = [...objectKey(event), reason].join('\n');
@@ -103,7 +106,7 @@ function objectKey({ about, type }: ReportedEvent): string[] {
   return [kind, namespace, name, uid, apiVersion, type];
 }
 
-/** Sets, forgetting what was not used for longest of too many. */
+/** Sets an entry. Removes the least recently set entry when the map is full. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

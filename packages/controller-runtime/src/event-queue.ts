@@ -10,28 +10,28 @@ export interface EventQueueOptions {
   readonly log: Log;
 }
 
-/** An Event to create, or one that exists and the strategic merge patch of what has changed in it. */
+/** An Event to create. With `change`: an existing Event and the strategic merge patch of its changes. */
 export interface EventWrite {
   readonly event: Event;
   readonly change?: object;
 }
 
 const MAX_QUEUE = 1000;
-/** Events that are written at a time: an API server commits what comes together as one. */
+/** The number of Events written at a time: an API server commits simultaneous writes together. */
 const MAX_BATCH = 16;
-/** How often an Event is tried while the API cannot be reached, and the pause between, as in Kubernetes; the first is shorter. */
+/** Attempts per Event while the API is unreachable, and the pause between them, as in Kubernetes. The first pause is shorter. */
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 const UNREACHABLE: readonly string[] = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests'];
 
 /**
- * Writes Events in the background, those that are there together, but what is written to one Event in its order. What the API refuses is
- * dropped, and so is what is too much.
+ * Writes Events in the background, several at a time. Writes to the same Event keep their order. Drops Events that the API rejects, and new
+ * Events while the queue is full.
  */
 export class EventQueue {
   readonly #options: EventQueueOptions;
   readonly #abort = new AbortController();
-  /** Ends pauses between tries: what cannot be written now is dropped. */
+  /** Aborted to end pauses between attempts: Events that cannot be written now are dropped. */
   #hurry = new AbortController();
   #queue: EventWrite[] = [];
   #lastNanos = 0n;
@@ -52,7 +52,7 @@ export class EventQueue {
     this.#running ??= this.#drain();
   }
 
-  /** The name of a new Event, as Kubernetes makes it from the object and the time. Never the same twice. */
+  /** The name of a new Event, made from the object's name and the time as in Kubernetes. Never returns a name twice. */
   newName(about: ObjectReference, at: Instant): string {
     const nanos = BigInt(at) * 1_000_000n + BigInt(Math.floor(this.#options.random() * 1_000_000));
     this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
@@ -77,7 +77,7 @@ export class EventQueue {
 
   async #drain(): Promise<void> {
     for (let tries = 0; this.#queue.length > 0; ) {
-      // While the API cannot be reached, one at a time is tried: an outage costs the others none of their tries.
+      // While the API is unreachable, only one Event is attempted, so an outage does not use up the attempts of the others.
       const batch = tries === 0 ? this.#batch() : this.#queue.slice(0, 1);
       const left = await this.#attempt(batch);
       if (left.length === 0) tries = 0;
@@ -104,14 +104,14 @@ export class EventQueue {
     return [...batch.values()];
   }
 
-  /** Takes from the queue what is written now or refused, and returns what the API may take later, in its order. Never rejects. */
+  /** Removes written and rejected Events from the queue. Returns the others in order: the API may accept them later. Never rejects. */
   async #attempt(batch: readonly EventWrite[]): Promise<readonly EventWrite[]> {
     const results = await Promise.all(batch.map((write) => this.#isTaken(write)));
     this.#remove(batch.filter((_, index) => results[index]));
     return batch.filter((_, index) => !results[index]);
   }
 
-  /** Whether an Event is written or refused: there is nothing left to do about it. */
+  /** Whether an Event is finished: written, or rejected by the API. */
   async #isTaken(write: EventWrite): Promise<boolean> {
     try {
       await this.#write(write);
@@ -127,7 +127,7 @@ export class EventQueue {
     this.#queue = this.#queue.filter((write) => !writes.includes(write));
   }
 
-  /** Waits before another try of an Event that the API may take later. */
+  /** Waits before the next attempt. Returns false when there are no attempts left. */
   async #mayTryAgain(tries: number): Promise<boolean> {
     const { clock, random } = this.#options;
     const { signal } = this.#hurry;
@@ -136,7 +136,7 @@ export class EventQueue {
     return true;
   }
 
-  /** An Event that has expired since it was made is made again as it is now. */
+  /** Creates the Event again if it has expired since it was first written. */
   async #write({ event, change }: EventWrite): Promise<void> {
     const { client } = this.#options;
     const { signal } = this.#abort;

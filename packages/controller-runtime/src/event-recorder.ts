@@ -1,7 +1,7 @@
 import type { KubeObject } from '@gantry/objects';
 
-/** Writes Events about objects: aggregated by count as Kubernetes does, rate-bounded per object, never blocking, never failing the caller. */
+/** Writes Events about objects. Counts equal Events as Kubernetes does, limits the rate per object, never blocks and never throws. */
 export interface EventRecorder {
-  /** `fieldPath` names the part of the object that it is about: `spec.containers{web}`. */
+  /** `fieldPath` names the part of the object that the Event is about: `spec.containers{web}`. */
   event(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
 }

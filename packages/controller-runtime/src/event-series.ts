@@ -8,7 +8,7 @@ export interface EventSeriesOptions extends EventQueueOptions {
   readonly component: string;
   /** `reportingInstance`: the process of that component. */
   readonly instance: string;
-  /** `action` of the Events by their reason: what was done, or tried, about the object. */
+  /** The `action` of Events by reason: what the component did, or tried to do. */
   readonly actions: Readonly<Record<string, string>>;
 }
 
@@ -18,18 +18,18 @@ interface Series {
   written: Instant;
 }
 
-/** A series is over when nothing was added for this time, and its Event is written at least this often so that it does not expire. */
+/** A series ends when nothing was added for FINISH_MS. Its Event is written at least every REFRESH_MS so that it does not expire. */
 const FINISH_MS = 6 * 60_000;
 const REFRESH_MS = 30 * 60_000;
 const MAX_REMEMBERED = 4096;
-/** The API takes no longer message in this form; Kubernetes' scheduler cuts it in the same way. */
+/** The API's limit for messages in this form. Kubernetes' scheduler shortens messages in the same way. */
 const MAX_MESSAGE = 1024;
 const CUT = ' ...';
 
 /**
- * Writes Events the way Kubernetes' scheduler does, in the form of `events.k8s.io`: with an action, and as a series when the same
- * happens to the same version of an object again, whatever the messages. The second one begins the series; further ones are
- * counted and written when the series ends, or after half an hour.
+ * Writes Events as Kubernetes' scheduler does, in the form of `events.k8s.io`: with an action, and as a series when the same reason repeats
+ * for the same version of an object, whatever the messages. The second occurrence begins the series. Further ones are counted, and written
+ * when the series ends or after half an hour.
  */
 export function createEventSeriesRecorder(options: EventSeriesOptions): EventWriter {
   return new SeriesWriter(options);

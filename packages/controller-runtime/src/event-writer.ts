@@ -14,7 +14,7 @@ export interface EventRecorderOptions extends EventQueueOptions {
 /** A recorder that queues Events and writes them in the background. */
 export interface EventWriter extends EventRecorder {
   /**
-   * Resolves when everything recorded so far has been written or has failed; what the API cannot take now is not tried again.
+   * Resolves when everything recorded so far has been written or dropped. Events that the API cannot accept now are not attempted again.
    */
   flush(signal: AbortSignal): Promise<void>;
   /** Drops queued Events and accepts no more. */

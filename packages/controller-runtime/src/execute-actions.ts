@@ -1,9 +1,9 @@
 export interface ExecuteOptions {
-  /** How many actions run at once at most; 16 when absent. */
+  /** The maximum number of actions in parallel; 16 when absent. */
   readonly parallel?: number;
   /**
-   * `slow-start` runs one action, then two, four and so on, and stops at the first group with a failure: a creation that is
-   * refused is then tried once and not a thousand times. `full` runs all and fails at the end. `slow-start` when absent.
+   * `slow-start` runs one action, then two, four and so on, and stops after the first group with a failure. So a create that the API
+   * rejects is attempted once, not a thousand times. `full` runs all actions and fails at the end. `slow-start` when absent.
    */
   readonly pace?: 'slow-start' | 'full';
 }
@@ -11,8 +11,8 @@ export interface ExecuteOptions {
 const DEFAULT_PARALLEL = 16;
 
 /**
- * Carries out independent actions. Rejects with the first error, after every action that was begun has ended; those that were
- * not begun are left out.
+ * Executes independent actions. Rejects with the first error, after every started action has ended. In `slow-start`, the remaining actions
+ * are then skipped.
  */
 export async function executeActions<A>(
   actions: readonly A[],

@@ -17,16 +17,16 @@ type Expectation =
   | { readonly kind: 'deleted'; readonly resource: Resource; readonly key: ObjectKey; readonly uid: string };
 
 /**
- * Remembers what a reconcile wrote, so that the next one for the same key does not act on a cache that has not seen it
- * (Kubernetes' "expectations", by version instead of by count).
+ * Remembers the writes of a reconcile, so that the next reconcile of the same key does not use a cache that is older than them. Like
+ * Kubernetes' "expectations", but by version instead of by count.
  */
 export class ExpectedWrites {
   readonly #inner: ObjectClient;
   readonly #random: Random;
-  /** Made when it is first asked for: most reconciles write nothing. */
+  /** Created on first use: most reconciles write nothing. */
   #client: ObjectClient | undefined;
   #expected: Expectation[] = [];
-  /** Writes whose response was lost, and of which nothing could be read since. */
+  /** Writes whose response was lost and whose outcome has not been read yet. */
   #unknown: ObjectWrite[] = [];
 
   /** `random` chooses generated names. */
@@ -41,19 +41,17 @@ export class ExpectedWrites {
     return this.#client;
   }
 
-  /** Whether anything was written. */
+  /** The number of remembered writes. `unseenBy` removes those that the cache shows. */
   get count(): number {
     return this.#expected.length;
   }
 
-  /**
-   * Whether the cache shows all of them, and the outcome of each is known. Writes to resources that are not cached do not count.
-   */
+  /** Whether the cache shows all writes and the outcome of each is known. Writes to resources that are not cached do not count. */
   areSeenBy(cache: Cache): boolean {
     return this.unseenBy(cache) === undefined;
   }
 
-  /** A resource of which the cache does not show all of them. */
+  /** A resource with a write that the cache does not show yet; undefined when there is none. */
   unseenBy(cache: Cache): Resource | undefined {
     const unknown = this.#unknown.find(({ resource }) => cache.reached(resource) !== undefined);
     if (unknown !== undefined) return unknown.resource;
@@ -61,10 +59,7 @@ export class ExpectedWrites {
     return this.#expected[0]?.resource;
   }
 
-  /**
-   * Reads what became of the writes whose response was lost. Rejects with the first error of a read; may be called again then, and
-   * after it has resolved.
-   */
+  /** Reads the outcome of writes whose response was lost. Rejects with the first error of a read. May be called again. */
   async settle(signal: AbortSignal): Promise<void> {
     for (const write of [...this.#unknown]) {
       await this.#read(write, signal);

@@ -3,8 +3,8 @@ import type { KubeObject, ObjectKey, Resource } from '@gantry/objects';
 import type { Cache } from './cache.ts';
 
 /**
- * The object of the cache, else of the store. The cache may be behind: an object that it does not have is absent only when the
- * store does not have it either. Use this before an absence leads to a deletion.
+ * The object from the cache, else from the store. The cache may be behind, so an object that is missing there may still exist. Use this
+ * before a missing object leads to a deletion.
  */
 export async function findObject<T extends KubeObject>(
   resource: Resource<T>,

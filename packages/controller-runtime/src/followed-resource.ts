@@ -10,25 +10,25 @@ import { groupResource } from './served-resource.ts';
 export interface FollowedResourceOptions<R extends Resource> {
   readonly resource: R;
   readonly client: Pick<ObjectReader, 'list' | 'watch'>;
-  /** What of its objects is followed; all of them and whole when absent. */
+  /** Which objects are followed, and whether only their metadata; all objects in full when absent. */
   readonly selection?: Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** The objects of all resources by their uid. */
   readonly byUid?: Map<string, KubeObject>;
-  /** Another version of the same objects, whose contents are kept. */
+  /** The same resource in another version; its cached objects are kept. */
   readonly before?: FollowedResource;
 }
 
-/** What came of one event of the reflector. */
+/** The result of one event of the reflector. */
 export interface Progress {
   readonly changes: readonly ObjectChange[];
-  /** `first` for the list that makes all objects known. */
+  /** `first` for the first successful list. */
   readonly sync: 'first' | 'later' | 'failed';
 }
 
-/** One resource and its cached objects. It is followed on its own: one that cannot be listed is tried again without end. */
+/** One resource and its cached objects. It is followed independently of other resources; a failed list is repeated without limit. */
 export class FollowedResource<R extends Resource = Resource> {
   readonly resource: R;
   readonly informer: Informer;
@@ -51,7 +51,7 @@ export class FollowedResource<R extends Resource = Resource> {
     return this.#state;
   }
 
-  /** Lists again now, instead of waiting for its watch. */
+  /** Lists again now, without waiting for the watch. */
   relist(): void {
     this.#reflector.relist();
   }
@@ -82,7 +82,7 @@ export class FollowedResource<R extends Resource = Resource> {
   }
 }
 
-/** Logs a row of failures once for each reason. */
+/** Logs consecutive failures once per reason. */
 class FailureLog {
   readonly #resource: Resource;
   readonly #log: Log;
@@ -99,7 +99,7 @@ class FailureLog {
     this.#count = 0;
   }
 
-  /** One broken watch is not logged: it is opened again, or its resource is gone. */
+  /** A single broken watch is not logged: it is opened again, or the resource no longer exists. */
   failed(phase: 'listing' | 'watching', reason: string): void {
     this.#count += 1;
     if (reason === this.#reported || (phase === 'watching' && this.#count === 1)) return;

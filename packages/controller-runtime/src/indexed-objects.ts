@@ -5,8 +5,8 @@ import { parseVersion } from './revision.ts';
 type Indexes<T, Name extends string> = Readonly<Record<Name, (object: T) => readonly string[]>>;
 
 /**
- * Objects of one resource in their newest known version: what the cache reports, and the responses to own writes, which it may
- * not show yet. Found by key and by groups.
+ * Objects of one resource in their newest known version: from the cache, and from responses to own writes that the cache may not show yet.
+ * They are found by key and by groups.
  */
 export class IndexedObjects<T extends KubeObject, Name extends string> {
   readonly #indexes: Indexes<T, Name>;
@@ -33,7 +33,7 @@ export class IndexedObjects<T extends KubeObject, Name extends string> {
     else if (old !== undefined && this.#known(old)?.metadata.uid === old.metadata.uid) this.#drop(old);
   }
 
-  /** Takes the response to an own write. One about an object that is gone meanwhile is ignored. */
+  /** Takes the response to an own write. Ignored if the object has been deleted since. */
   written(object: T): void {
     if (this.#known(object)?.metadata.uid === object.metadata.uid) this.#put(object);
   }

@@ -6,7 +6,7 @@ import { parseVersion } from './revision.ts';
 /** The cached objects of one resource, fed by the events of a reflector. */
 export class Informer {
   readonly index: ResourceIndex;
-  /** resourceVersion up to which everything is in the index; 0 before the first list. */
+  /** The resourceVersion that the index has reached; 0 before the first list. */
   reached = 0;
 
   /** `byUid` is shared by all informers. */

@@ -80,7 +80,7 @@ describe('informers', () => {
     await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'one' }, { merge: { data: { v: '2' } } }, stop.signal);
     await clock.advance(0);
     expect(found()).toMatchObject({ data: { v: '2' } });
-    // Another object of the name is another one, also after a list.
+    // A new object with the same name is a different object, also after a list.
     client.breakWatches();
     await remove('one');
     const other = await client.put(CONFIG_MAPS, configMap('one'));

@@ -11,12 +11,12 @@ import { resourceId, storeRevision } from './revision.ts';
 import { groupResource, type ServedResource } from './served-resource.ts';
 import { Waiters } from './waiters.ts';
 
-/** What happens to cached objects. It is reported after the cache shows it. */
+/** A change of cached objects. Reported after the cache shows it. */
 export type InformerEvent =
   | { readonly kind: 'changed'; readonly resource: Resource; readonly changes: readonly ObjectChange[] }
-  /** As `changed`, of a custom or aggregated resource. */
+  /** As `changed`, for a custom or aggregated resource. */
   | { readonly kind: 'servedChanged'; readonly resource: ServedResource; readonly changes: readonly ObjectChange[] }
-  /** From now on all objects of a custom or aggregated resource are known, or none. */
+  /** `served`: all objects of a custom or aggregated resource are known from now on. `unserved`: none are known any more. */
   | { readonly kind: 'served' | 'unserved'; readonly resource: ServedResource }
   /** An attempt to list a custom or aggregated resource has failed; none of its objects are known. */
   | { readonly kind: 'unlisted'; readonly resource: ServedResource };
@@ -38,27 +38,27 @@ export interface InformersOptions {
 
 interface Subscription {
   readonly listener: (event: InformerEvent) => void;
-  /** Ids of the built-in resources whose changes it is called for; all when undefined. */
+  /** Ids of the built-in resources whose changes are reported to it; all when undefined. */
   readonly resources: ReadonlySet<string> | undefined;
 }
 
-/** How long a cache may take to hear by itself of a revision that exists, before it lists again. */
+/** Milliseconds in which a watch should report an existing revision; after that, the resource is listed again. */
 const CATCH_UP_MS = 30;
 
 /**
- * Keeps a `Cache` of several resources up to date and reports what changes. The built-in ones are fixed and readiness waits
- * for them; custom and aggregated ones can be replaced at run time (`follow`), and readiness does not wait for them.
+ * Keeps a `Cache` of several resources up to date and reports what changes. Built-in resources are fixed, and readiness waits for them.
+ * Custom and aggregated resources can be replaced at run time (`follow`); readiness does not wait for them.
  */
 export class Informers {
   readonly cache: Cache;
   readonly #options: InformersOptions;
   /** By group, version and resource. */
   readonly #builtIn = new Map<string, FollowedResource>();
-  /** By group and resource: all versions of a resource are the same objects. */
+  /** By group and resource: all versions of a resource show the same objects. */
   readonly #served = new Map<string, FollowedResource<ServedResource>>();
   readonly #byUid = new Map<string, KubeObject>();
   readonly #listeners = new Set<Subscription>();
-  /** Who is to be called for changes of a built-in resource, by its id; made anew after a change of the listeners. */
+  /** Listeners of a built-in resource by its id. Rebuilt after the set of listeners has changed. */
   readonly #interested = new Map<string, readonly Subscription[]>();
   readonly #waiters = new Waiters();
   readonly #runs = new Set<Promise<void>>();
@@ -67,7 +67,7 @@ export class Informers {
 
   constructor(options: InformersOptions) {
     this.#options = options;
-    // Awaited by `run`; before that nothing runs that could fail.
+    // `run` awaits it. Nothing can fail before `run` is called.
     this.#failed.promise.catch(() => undefined);
     for (const resource of options.resources) {
       const id = resourceId(resource);
@@ -92,8 +92,8 @@ export class Informers {
   }
 
   /**
-   * Reports events from now on, of the built-in resources with these ids, or of all of them; ends when the returned function is called.
-   * Listeners are called in the order in which they subscribed.
+   * Reports events from now on. `resources` holds ids of built-in resources and limits their events; absent, all are reported. Listeners
+   * are called in the order of subscription. The returned function unsubscribes.
    */
   subscribe(listener: (event: InformerEvent) => void, resources?: ReadonlySet<string>): () => void {
     const subscription = { listener, resources };
@@ -110,14 +110,14 @@ export class Informers {
     return this.missing().length === 0;
   }
 
-  /** Names of the built-in resources that were never listed yet. */
+  /** Names of built-in resources that have not been listed yet. */
   missing(): readonly string[] {
     return [...this.#builtIn.values()]
       .filter(({ informer }) => informer.reached === 0)
       .map(({ resource }) => resource.resource);
   }
 
-  /** Follows these custom and aggregated resources from now on, and no others: the metadata of their objects. */
+  /** From now on, follows the metadata of exactly these custom and aggregated resources. */
   follow(resources: readonly ServedResource[]): void {
     const wanted = new Map(resources.map((resource) => [groupResource(resource), resource]));
     for (const [id, followed] of this.#served) {
@@ -125,12 +125,12 @@ export class Informers {
       if (now !== undefined && isSame(now, followed.resource)) continue;
       followed.stop();
       this.#served.delete(id);
-      // Another version has the same objects: they are kept.
+      // Another version has the same objects, so they are kept.
       if (now?.kind === followed.resource.kind) {
         this.#add(id, now, followed);
         continue;
       }
-      // Its objects are not found by their uid any more.
+      // Removes its objects from the index by uid.
       followed.informer.index.replace([]);
       if (followed.state === 'synced') this.#emit({ kind: 'unserved', resource: followed.resource });
     }
@@ -148,12 +148,15 @@ export class Informers {
     return this.#served.get(groupResource(resource))?.state === 'synced';
   }
 
-  /** Whether listing each custom and aggregated resource has at least been tried. */
+  /** Whether each custom and aggregated resource has been listed or has failed to be listed at least once. */
   isSettled(): boolean {
     return [...this.#served.values()].every(({ state }) => state !== 'unknown');
   }
 
-  /** Drops the objects of a custom resource that are known to be gone, though its watch may not have reported the last. */
+  /**
+   * Drops the cached objects of a custom resource whose objects are known to be deleted. Its watch may not have reported the last
+   * deletions.
+   */
   empty(of: { readonly group: string; readonly resource: string }): void {
     const followed = this.#served.get(groupResource(of));
     if (followed === undefined || followed.resource.origin !== 'custom') return;
@@ -167,8 +170,8 @@ export class Informers {
   }
 
   /**
-   * Resolves when the cache has reached a revision in all built-in resources. A linearizable read makes the server learn of
-   * it; a resource whose watch does not report it is listed again.
+   * Resolves when all built-in resources in the cache have reached a revision. A linearizable read makes the server learn of the revision.
+   * A resource whose watch does not report it is listed again.
    */
   async reach(revision: number, signal: AbortSignal): Promise<void> {
     await this.when(() => this.synced(), signal);
@@ -273,7 +276,7 @@ export class Informers {
 
   #emit(event: InformerEvent): void {
     const called = event.kind === 'changed' ? this.#listenersFor(resourceId(event.resource)) : [...this.#listeners];
-    // One that has unsubscribed meanwhile is not called.
+    // A listener may have unsubscribed another one during this loop.
     for (const subscription of called) if (this.#listeners.has(subscription)) subscription.listener(event);
   }
 

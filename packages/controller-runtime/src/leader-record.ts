@@ -8,7 +8,7 @@ export interface LeaderRecordOptions {
   readonly client: ObjectClient;
   /** The component, which is also the Lease's name: `kube-scheduler`. */
   readonly component: string;
-  /** The leader: this process of the component. */
+  /** Identifies this process of the component, which is the leader. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -21,8 +21,8 @@ const RETRY = { initialMs: 1000, maxMs: 1000 };
 const LEASE_SECONDS = 15;
 
 /**
- * Shows to clients who leads: a Lease in `kube-system`, renewed until the signal is aborted, and an Event for each change.
- * Only a mirror: no decision depends on it.
+ * Shows clients who leads: a Lease in `kube-system`, renewed until the signal is aborted, and an Event for each change of leader. For
+ * information only: no decision depends on it.
  */
 export async function keepLeaderRecord(options: LeaderRecordOptions, signal: AbortSignal): Promise<void> {
   const { client, clock, random, log, component, identity } = options;
@@ -65,7 +65,7 @@ async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Pr
   return client.update(LEASES, object, signal);
 }
 
-/** The Lease's spec now that `identity` leads. */
+/** The Lease's spec while `identity` leads. */
 export function planLeaseSpec(current: Lease['spec'], identity: string, now: number): NonNullable<Lease['spec']> {
   const isSame = current?.holderIdentity === identity;
   const time = formatMicroTime(now);

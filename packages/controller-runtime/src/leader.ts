@@ -3,7 +3,10 @@ import type { Fence } from '@gantry/client';
 import type { Informers } from './informers.ts';
 import { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
 
-/** The fence of the present term, given to the client that writes: undefined while not leading, so that such writes are refused. */
+/**
+ * The fence of the current term, for the client that writes. `fence()` is undefined while this process does not lead; such writes are then
+ * rejected.
+ */
 export interface FenceHolder {
   fence(): Fence | undefined;
   set(term: Term | undefined, cacheRevision: () => number): void;
@@ -24,11 +27,11 @@ export interface LeaderOptions extends LeaderRecordOptions {
   /** The client writes with its fence. */
   readonly fences: FenceHolder;
   readonly informers: Pick<Informers, 'cache' | 'reach'>;
-  /** The work of a term. It takes nothing new once `stop` is aborted, and drops what is under way when `signal` is. */
+  /** The work of a term. Starts no new work once `stop` is aborted, and stops running work once `signal` is aborted. */
   readonly work: (stop: AbortSignal, signal: AbortSignal) => Promise<void>;
 }
 
-/** Leads one component: works in each term, with its fence, from the moment at which the caches have reached its epoch. */
+/** Leads one component. In each term, it works with the term's fence, starting when the caches have reached the term's epoch. */
 export class Leader {
   readonly #options: LeaderOptions;
   readonly #draining = new AbortController();
@@ -48,17 +51,17 @@ export class Leader {
     };
   }
 
-  /** Leads a term until the signal is aborted and nothing is under way any more. One term at a time. */
+  /** Leads a term until the signal is aborted and all work has ended. One term at a time. */
   async lead(term: Term, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && !this.#draining.signal.aborted) {
       this.#acting = this.#act(term, signal);
       await this.#acting;
     }
-    // Finished by draining: the term itself ends when the election says so.
+    // The work may have ended by draining. The term itself ends only when the election says so.
     await untilAborted(signal);
   }
 
-  /** Takes nothing new, in this term and all later ones, and resolves when what is under way is finished. */
+  /** Starts no new work, in this term or a later one. Resolves when running work has ended. */
   async drain(): Promise<void> {
     this.#draining.abort();
     await Promise.allSettled([this.#acting]);

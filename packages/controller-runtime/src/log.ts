@@ -1,4 +1,4 @@
-/** Where the runtime says what it handled; the service shell's logger is one. */
+/** The runtime's log. The logger of `@gantry/service` implements it. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

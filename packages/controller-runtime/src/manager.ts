@@ -25,33 +25,33 @@ export interface ManagerOptions {
   /** Writes with the fence of `fences`. */
   readonly client: ObjectClient;
   readonly fences: FenceHolder;
-  /** Shown to clients as the leader: the component (`kube-controller-manager`) and this process of it. */
+  /** Shown to clients as the leader: the component (`kube-controller-manager`) and the identity of this process. */
   readonly component: string;
   readonly identity: string;
   readonly controllers: readonly ControllerSpec[];
   /** Cached in addition to what the controllers watch. */
   readonly resources?: readonly InformedResource[];
-  /** The way to aggregated API servers; without it controllers know only custom resources. */
+  /** Access to aggregated API servers. Without it, controllers know only custom resources. */
   readonly aggregated?: { readonly client: ObjectClient; readonly discover: Discover };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
   readonly onStale?: (report: StaleReport) => void;
-  /** Takes note of reconciles, for reports of stalls. */
+  /** Records reconciles for reports of stalls. */
   readonly activities?: Activities;
-  /** Where the times of a controller's queue go, by the controller's name. */
+  /** Returns the observer of a controller's queue times, by the controller's name. */
   readonly observeQueue?: (name: string) => QueueObserver;
 }
 
-/** Warm caches always; control loops while leading. */
+/** Keeps caches warm at all times, and runs control loops while leading. */
 export interface Manager {
   readonly cache: Cache;
   /** Keeps the caches until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
   /** Runs all controllers while it leads. */
   readonly leader: Leader;
-  /** Resources never listed yet; a process with any is not ready. */
+  /** Resources that have not been listed yet. The process is not ready while there are any. */
   missing(): readonly string[];
   /** The queues of all controllers, for metrics. */
   queues(): readonly QueueState[];
@@ -120,7 +120,7 @@ class ControllerManager implements Manager {
     });
   }
 
-  /** Keeps the directory in step with the definitions and APIServices in the cache. */
+  /** Updates the directory when a definition or an APIService in the cache changes. */
   #take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     if (isSameResource(event.resource, CUSTOM_RESOURCE_DEFINITIONS)) this.#emptyDeleted(event.changes);
@@ -132,7 +132,7 @@ class ControllerManager implements Manager {
   }
 
   /**
-   * A definition is deleted after its objects, but their watches are independent: when the definition's is first, the last
+   * A definition is deleted after its objects, but the watches are independent. If the event of the definition comes first, the last
    * deletions of its objects would never be reported.
    */
   #emptyDeleted(changes: readonly ObjectChange[]): void {

@@ -3,8 +3,8 @@ import type { ListOptions, ObjectReader, WatchOptions } from '@gantry/client';
 import { groupResource, type ServedResource } from './served-resource.ts';
 
 /**
- * Reads a resource as caches keep it: the metadata of each object without annotations, with the kind of the resource. Fails
- * when a server sends something else: readers of a cache rely on it to hold objects.
+ * Reads a resource in the form that caches keep: the metadata of each object without annotations, with the kind of the resource. Fails when
+ * a server sends an object without valid metadata: users of a cache rely on it.
  */
 export function metadataReader(client: ObjectReader, resource: ServedResource): Pick<ObjectReader, 'list' | 'watch'> {
   const bare = <T extends KubeObject>(object: T) => bareObject(object, resource) as T;

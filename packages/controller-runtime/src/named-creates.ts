@@ -2,7 +2,7 @@ import { type Random, randomSuffix } from '@gantry/base';
 import { ignoreNotFound, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
 import { isReason, type KubeObject } from '@gantry/objects';
 
-/** What of a generated name a prefix may take, as in Kubernetes. */
+/** The maximum length of the prefix in a generated name, as in Kubernetes. */
 const MAX_PREFIX = 58;
 
 type Create = Extract<ObjectWrite, { verb: 'create' }>;
@@ -12,13 +12,13 @@ export interface Sending {
   readonly client: ObjectClient;
   /** Chooses generated names. */
   readonly random: Random;
-  /** Called with a write whose response was lost, where what became of it could not be read. A create has its name. */
+  /** Called with a write whose response was lost and whose outcome could not be read. A create has its generated name here. */
   readonly onUnknown: (write: ObjectWrite) => void;
 }
 
 /**
- * Sends a write; one that creates an object with a generated name says the name itself. So the outcome of a create whose response was
- * lost can be read: tried again under another name, it would be there twice.
+ * Sends a write. For a create with `generateName`, the client generates the name itself. So if the response is lost, the outcome can be
+ * read by name; a retry under another name could create a second object.
  */
 export async function writeOnce(sending: Sending, write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
   const named = withName(write, sending.random);
@@ -49,7 +49,7 @@ export async function batchOnce(
   );
 }
 
-/** One result for each write, also when the response to all of them was lost. */
+/** One result for each write, even if the response to the whole batch was lost. */
 async function sendAll(
   client: ObjectClient,
   writes: readonly ObjectWrite[],
@@ -65,8 +65,8 @@ async function sendAll(
 }
 
 /**
- * The object of a create with a name of ours whose response was lost, if it is known to have come about. One that cannot be read is
- * reported, as is a deletion: neither may be tried again before its outcome is known.
+ * After a lost response: the object of a create with a generated name, if the create is known to have succeeded. If the outcome cannot be
+ * read, it is reported to `onUnknown`. Deletions are reported too. Neither may be repeated before its outcome is known.
  */
 async function findCreated(
   { client, onUnknown }: Sending,
@@ -81,13 +81,13 @@ async function findCreated(
   try {
     return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
   } catch {
-    // The caller reports the lost response, which is why this was read.
+    // The caller reports the lost response.
     onUnknown(named);
     return undefined;
   }
 }
 
-/** The same write; a create with a generated name has that name. */
+/** The same write. A create with `generateName` gets a generated name. */
 function withName(write: ObjectWrite, random: Random): ObjectWrite {
   if (!isUnnamed(write)) return write;
   const { metadata } = write.object;

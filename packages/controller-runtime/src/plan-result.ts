@@ -2,12 +2,12 @@ import type { Clock, Plan } from '@gantry/base';
 import { isReason } from '@gantry/objects';
 import type { Result } from './controller.ts';
 
-/** The result of a reconcile whose plan was carried out: look again at `requeueAt`, if the plan names it. */
+/** The result of a reconcile whose plan was executed: reconcile again at `requeueAt`, if the plan sets it. */
 export function resultOf({ requeueAt }: Plan<unknown>, clock: Clock): Result {
   return requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, requeueAt - clock.now()) };
 }
 
-/** Carries out a plan's actions one after the other; stops at the first that fails. */
+/** Executes a plan's actions one after the other. Rejects with the error of the first action that fails; later actions are skipped. */
 export async function carryOut<A>(
   plan: Plan<A>,
   execute: (action: A) => Promise<unknown>,
@@ -17,7 +17,7 @@ export async function carryOut<A>(
   return resultOf(plan, clock);
 }
 
-/** Settles as `work` does, but a Conflict is no failure: the key is reconciled again after `afterMs`, without back-off. */
+/** Settles as `work` does, except that a Conflict is not an error: the key is reconciled again after `afterMs`, without back-off. */
 export async function lookAgainOnConflict(work: Promise<Result>, afterMs: number): Promise<Result> {
   try {
     return await work;

@@ -1,25 +1,25 @@
-/** Takes note of how long keys wait and are worked on, in seconds. */
+/** Receives how long keys wait in the queue and how long they are worked on, in seconds. */
 export interface QueueObserver {
   waited(seconds: number): void;
   worked(seconds: number): void;
 }
 
-/** A queue at one moment, and since the process began. */
+/** The state of a queue; counters start with the process. */
 export interface QueueState {
-  /** Of the controller. */
+  /** The controller's name. */
   readonly name: string;
   /** Keys that wait. */
   readonly depth: number;
-  /** How often a key was added that was not waiting already. */
+  /** The number of keys added, without those that were already waiting. */
   readonly adds: number;
-  /** How often a key was added again after a failure. */
+  /** The number of keys added again after a failure. */
   readonly retries: number;
-  /** How long the keys that are worked on now have been, all together and at most, in seconds. */
+  /** Seconds that the keys in work have been worked on: the sum, and the longest. */
   readonly unfinishedSeconds: number;
   readonly longestSeconds: number;
 }
 
-/** Measures the queue of one controller over all its terms. A key is worked on until the cache shows what its reconcile wrote. */
+/** Measures the queue of one controller over all its terms. Work on a key ends when the cache shows the writes of its reconcile. */
 export class QueueMeter {
   readonly #name: string;
   readonly #observer: QueueObserver | undefined;

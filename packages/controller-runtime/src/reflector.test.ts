@@ -6,7 +6,7 @@ import type { ObjectReader, WatchEvent } from '@gantry/client';
 import { expect, it } from 'vitest';
 import { Reflector } from './reflector.ts';
 
-/** A server that sends these batches to the first watch, and lets every later one stand open. */
+/** A server that sends these batches to the first watch. Later watches stay open without events. */
 class ScriptedServer {
   readonly begunAt: string[] = [];
   readonly #batches: readonly (readonly WatchEvent<ConfigMap>[])[];

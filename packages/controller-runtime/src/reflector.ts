@@ -8,10 +8,10 @@ export type ReflectedChange<T extends KubeObject> =
   | { readonly kind: 'put'; readonly object: T }
   | { readonly kind: 'gone'; readonly object: T };
 
-/** What a reflector yields. After a `resync` everything older is void: what it does not name is gone. */
+/** Events of a reflector. A `resync` replaces all earlier state: objects that it does not contain no longer exist. */
 export type ReflectorEvent<T extends KubeObject = KubeObject> =
   | { readonly kind: 'resync'; readonly objects: readonly T[]; readonly resourceVersion: string }
-  /** In order; after it everything up to `resourceVersion` has been reported. */
+  /** Changes in order. After them, everything up to `resourceVersion` has been reported. */
   | { readonly kind: 'changes'; readonly changes: readonly ReflectedChange<T>[]; readonly resourceVersion: string }
   /** For logs and health; the reflector continues by itself. */
   | { readonly kind: 'failed'; readonly phase: 'listing' | 'watching'; readonly error: unknown };
@@ -25,25 +25,25 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly metadataOnly?: boolean;
-  /** A watch that says nothing for so long is opened again; 120 000 when absent. */
+  /** A watch without events for this many milliseconds is opened again; 120 000 when absent. */
   readonly idleMs?: number;
 }
 
-/** What a reflector is doing; one of these at any time. */
+/** The state of a reflector. */
 type State =
-  /** Reads everything; nothing that was known before counts. */
+  /** Lists all objects; earlier state no longer counts. */
   | { readonly name: 'listing' }
-  /** Opens a watch and follows it from this version on. */
+  /** Opens a watch at this version and reads its events. */
   | { readonly name: 'watching'; readonly resourceVersion: string }
-  /** Waits before it does `next`. */
+  /** Waits, then goes to `next`. */
   | { readonly name: 'waiting'; readonly failures: number; readonly next: State };
 
 const BACKOFF = { initialMs: 50, maxMs: 5000 };
 const DEFAULT_IDLE_MS = 120_000;
 
 /**
- * Follows one resource: lists, then watches from there, opens the watch again where it broke off, and lists again when the
- * server has forgotten that place. Errors are elements; it ends only by its signal.
+ * Follows one resource. It lists, then watches from the version of the list. A broken watch is opened again at the last version. It lists
+ * again when the server no longer has that version. Errors are yielded as events; the reflector ends only when its signal is aborted.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -53,7 +53,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#options = options;
   }
 
-  /** Drops the watch that is open and lists now. */
+  /** Closes the open watch and lists now. */
   relist(): void {
     this.#relist.abort(new RelistRequest('asked to list again'));
   }
@@ -67,7 +67,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
           try {
             const list = await this.#list(signal);
             yield { kind: 'resync', ...list };
-            // Not yet a success: only a watch that opens from there ends a row of failures.
+            // The failure count is reset only when a watch opens at this version.
             state = { name: 'watching', resourceVersion: list.resourceVersion };
           } catch (error) {
             if (signal.aborted) return;
@@ -94,7 +94,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
             } else {
               yield { kind: 'failed', phase: 'watching', error };
               failures += 1;
-              // The first reopening is at once: another server may well be there.
+              // The first retry has no delay: another server may be available.
               state = failures === 1 ? resume : { name: 'waiting', failures: failures - 1, next: resume };
             }
           }
@@ -142,8 +142,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
 }
 
 /**
- * Waits for the batches of one watch: until its parent is aborted, or nothing has come for `idleMs`. Batches are many, so one timer and
- * one listener serve all of them. Disposed of, it ends the watch.
+ * Waits for the batches of one watch, until its parent signal is aborted or no batch has come for `idleMs`. One timer and one listener
+ * serve all batches, because there are many. Disposing ends the watch.
  */
 class Patience implements Disposable {
   readonly #abort = new AbortController();
@@ -172,7 +172,7 @@ class Patience implements Disposable {
 
   next<B>(batches: AsyncIterator<B>): Promise<IteratorResult<B>> {
     if (this.signal.aborted) return Promise.reject(this.signal.reason as Error);
-    // The time in which the caller works does not count.
+    // The time that the caller spends on a batch does not count.
     this.#heardMs = this.#clock.monotonicMs();
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -217,8 +217,8 @@ function changesOf<T extends KubeObject>(batch: readonly WatchEvent<T>[]): reado
 }
 
 /**
- * The version from which a watch continues after a batch. It never goes back: a server that lags may send a bookmark older
- * than the last event, or older than the beginning of the watch. Versions that are not numbers, of an extension server, have no order.
+ * The version at which a watch continues after a batch. It never decreases: a server that lags may send a bookmark older than the last
+ * event, or older than the start of the watch. Non-numeric versions, from extension servers, are not compared.
  */
 function lastVersion<T extends KubeObject>(batch: readonly WatchEvent<T>[], before: string): string {
   const last = batch.at(-1);

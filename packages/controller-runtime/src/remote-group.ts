@@ -2,7 +2,7 @@ import { backoffMs, type Clock, errorMessage, type Random, Signal, withDeadline 
 import type { DiscoveredResource } from '@gantry/client';
 import { aggregatedResource, type RemoteVersion, type ServedResource } from './served-resource.ts';
 
-/** Discovers the resources of an aggregated group version. Fails when its server does not respond. */
+/** Discovers the resources of an aggregated group version. Rejects when its server does not respond. */
 export type Discover = (
   of: { readonly group: string; readonly version: string },
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export interface RemoteGroupOptions {
   readonly onAnswer: () => void;
 }
 
-/** There is no event when an extension server adds resources. */
+/** Milliseconds between discoveries: no event reports that an extension server has added resources. */
 const AGAIN_MS = 30_000;
 const DEADLINE_MS = 10_000;
 const BACKOFF = { initialMs: 500, maxMs: AGAIN_MS };
@@ -36,7 +36,7 @@ export class RemoteGroup {
     this.#options = options;
   }
 
-  /** As last discovered: they stay known while the server is down. */
+  /** The resources of the last successful discovery. They stay known while the server is down. */
   get resources(): readonly ServedResource[] {
     return this.#resources;
   }
@@ -50,7 +50,7 @@ export class RemoteGroup {
     return this.#state === 'asked';
   }
 
-  /** Discovers now; resolves when a discovery that begins from now on has succeeded or failed. */
+  /** Discovers now. Resolves when a discovery that started after this call has succeeded or failed. */
   ask(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);

@@ -11,7 +11,7 @@ import {
 } from './served-resource.ts';
 
 export interface ResourceDirectoryOptions {
-  /** Absent where aggregated API servers are not asked: their resources are then unknown. */
+  /** Absent where aggregated API servers are not discovered: their resources are then unknown. */
   readonly discover?: Discover;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,13 +26,13 @@ export interface Declarations {
 interface Running {
   readonly group: RemoteGroup;
   readonly stop: AbortController;
-  /** As it was when the group was last asked to discover. */
+  /** The APIService at the last request for discovery. */
   apiService: APIService;
 }
 
 /**
- * The custom and aggregated resources: of the definitions and APIServices that `update` was given last, and of what discovery
- * finds behind the latter, each aggregated API server on its own. It calls its subscribers when any of that changes.
+ * The custom and aggregated resources. Custom ones come from the definitions of the last `update`. Aggregated ones come from discovery of
+ * each APIService of that update; each server is discovered independently. Subscribers are called after each change.
  */
 export class ResourceDirectory {
   readonly #options: ResourceDirectoryOptions;
@@ -76,7 +76,7 @@ export class ResourceDirectory {
     return group !== '' && this.#remotes.has(groupVersion({ group, version }));
   }
 
-  /** Whether each aggregated API server has been asked once. */
+  /** Whether discovery of each aggregated API server has been tried once. */
   isSettled(): boolean {
     return [...this.#remotes.values()].every(({ group }) => group.wasAsked);
   }
@@ -87,7 +87,7 @@ export class ResourceDirectory {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes the definitions and APIServices as they are now. */
+  /** Sets the current definitions and APIServices. */
   update({ definitions, apiServices }: Declarations): void {
     this.#definitions = definitions;
     const present = new Map<string, { readonly of: RemoteVersion; readonly apiService: APIService }>();
@@ -104,7 +104,7 @@ export class ResourceDirectory {
       const known = this.#remotes.get(id);
       if (known === undefined) this.#add(id, of, apiService);
       else if (known.apiService.metadata.resourceVersion !== apiService.metadata.resourceVersion) {
-        // Its server may have another address, or be available again.
+        // The server's address or availability may have changed.
         known.apiService = apiService;
         void known.group.ask();
       }
@@ -112,7 +112,7 @@ export class ResourceDirectory {
     this.#publish();
   }
 
-  /** Asks the aggregated API servers until the signal is aborted. */
+  /** Runs discovery of the aggregated API servers until the signal is aborted. */
   run(signal: AbortSignal): void {
     this.#running = signal;
     for (const running of this.#remotes.values()) this.#start(running, signal);

@@ -1,6 +1,6 @@
 import type { ResourceRef } from '@gantry/objects';
 
-/** Versions per revision: see "Objects and storage" in the architecture. */
+/** The number of resourceVersions per store revision: see "Objects and storage" in the architecture. */
 const VERSIONS_PER_REVISION = 256;
 
 /** The store's revision that a resourceVersion belongs to. */
@@ -8,7 +8,7 @@ export function storeRevision(resourceVersion: number): number {
   return Math.floor(resourceVersion / VERSIONS_PER_REVISION);
 }
 
-/** A resourceVersion as a number; 0 when absent or not one. */
+/** A resourceVersion as a number; 0 when it is absent or not a number. */
 export function parseVersion(resourceVersion: string | undefined): number {
   const version = Number(resourceVersion ?? '');
   return Number.isSafeInteger(version) && version > 0 ? version : 0;
@@ -16,7 +16,7 @@ export function parseVersion(resourceVersion: string | undefined): number {
 
 const IDS = new WeakMap<ResourceRef, string>();
 
-/** Identifies a resource among others, for maps. Remembered, since it is asked for with every lookup in a cache. */
+/** A unique text for a resource, for maps. Memoised, because each cache lookup needs it. */
 export function resourceId(resource: ResourceRef): string {
   const known = IDS.get(resource);
   if (known !== undefined) return known;

@@ -14,11 +14,11 @@ export interface RoutedClientOptions {
   /** For resources of aggregated API servers. */
   readonly remote: ObjectClient;
   readonly isRemote: (resource: ResourceRef) => boolean;
-  /** Aggregated API servers cannot check fences: without a present term nothing is sent to them. */
+  /** Aggregated API servers cannot check fences, so nothing is written to them without a current term. */
   readonly fences: FenceHolder;
 }
 
-/** One client for all resources, whichever server serves them. */
+/** One client for all resources; it chooses the server by resource. */
 export function createRoutedClient(options: RoutedClientOptions): ObjectClient {
   return createObjectClient(new RoutedTransport(options));
 }

@@ -9,21 +9,21 @@ export interface ServedResource extends Resource {
 
 /** A group version that an aggregated API server serves. */
 export interface RemoteVersion {
-  /** Of the APIService. */
+  /** The APIService's name. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
-  /** How the versions of a group are preferred: the highest first. */
+  /** Preference among the versions of a group: highest first. */
   readonly priority: number;
 }
 
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** The reason that API servers write when the last object of a deleted definition is gone. */
+/** The reason that API servers write when the last object of a deleted definition has been deleted. */
 const EMPTIED = 'InstanceDeletionCompleted';
 
-/** Identifies a resource whatever its version: all versions show the same objects. */
+/** A text that is unique per resource, without the version: all versions show the same objects. */
 export function groupResource({ group, resource }: { readonly group: string; readonly resource: string }): string {
   return `${group}/${resource}`;
 }
@@ -39,8 +39,8 @@ export function isFollowable({ verbs }: ServedResource): boolean {
 }
 
 /**
- * The resource that a definition serves, if it serves one yet: in the stored version where that is served, since it needs no
- * conversion.
+ * The resource that a definition serves; undefined if it is not established. Prefers the storage version if it is served, because that
+ * needs no conversion.
  */
 export function customResource(crd: CustomResourceDefinition): ServedResource | undefined {
   const conditions = crd.status?.conditions ?? [];
@@ -66,7 +66,7 @@ export function isEmptied({ metadata, status }: CustomResourceDefinition): boole
   return status?.conditions?.some(({ type, reason }) => type === 'Terminating' && reason === EMPTIED) ?? false;
 }
 
-/** The group version that an APIService delegates to another server; undefined when it is served here. */
+/** The group version that an APIService delegates to another server; undefined when this API server serves it. */
 export function remoteVersion(apiService: APIService): RemoteVersion | undefined {
   const { group, version, service, versionPriority } = apiService.spec ?? {};
   if (service === undefined || service === null || group === undefined || group === '') return undefined;

@@ -4,26 +4,25 @@ import type { ResourceDirectory } from './resource-directory.ts';
 import type { ServedResource } from './served-resource.ts';
 
 /**
- * The custom resources by their definitions, and the aggregated ones by what discovery finds behind their APIServices. They
- * change while controllers run.
+ * The custom resources, from definitions, and the aggregated resources, from discovery of APIServices. They change while controllers run.
  */
 export interface ServedResources {
   list(): readonly ServedResource[];
-  /** By group and plural, whatever the version. */
+  /** Finds a resource by group and plural, in any version. */
   find(of: { readonly group: string; readonly resource: string }): ServedResource | undefined;
-  /** By group and kind, whatever the version: all versions of a kind are the same objects. */
+  /** Finds a resource by group and kind, in any version: all versions of a kind show the same objects. */
   findKind(group: string, kind: string): ServedResource | undefined;
-  /** Group versions whose discovery failed, in order. */
+  /** Group versions whose discovery failed, sorted. */
   failures(): readonly string[];
   /** Whether the cache holds all objects of a resource. */
   isSynced(resource: ResourceRef): boolean;
-  /** Whether each aggregated API server has been asked, and listing each resource that is followed has been tried. */
+  /** Whether discovery of each aggregated API server, and the list of each followed resource, has been tried at least once. */
   isSettled(): boolean;
-  /** Asks the aggregated API servers again; resolves when each has responded or failed. */
+  /** Repeats discovery of the aggregated API servers. Resolves when each has responded or failed. */
   refresh(signal: AbortSignal): Promise<void>;
 }
 
-/** Joins what the directory knows of resources with what the informers know of their objects. */
+/** Combines the directory, which knows the resources, with the informers, which know their objects. */
 export function createServedResources(directory: ResourceDirectory, informers: Informers): ServedResources {
   return {
     list: () => directory.list(),

@@ -3,7 +3,7 @@ import type { ObjectClient } from '@gantry/client';
 import { describe, expectTypeOf, it } from 'vitest';
 import type { Cache } from './cache.ts';
 
-/** Never called: the compiler is the test. A line that should not compile and does is an error of `tsc`. */
+/** Never called: compiling it is the test. `tsc` reports a line that should not compile but does. */
 async function misuse(cache: Cache, client: ObjectClient, deployment: Deployment): Promise<void> {
   const key = { namespace: 'a', name: 'b' };
   const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { formatKey, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
 import type { WatchSpec } from './controller.ts';
 
-/** Queues the changed object itself; of updates only those that matter. */
+/** Queues the changed object itself. `matters` decides which updates are queued; all when absent. */
 export function watchSelf<T extends KubeObject>(
   resource: Resource<T>,
   matters: (object: T, old: T) => boolean = () => true,
@@ -15,7 +15,9 @@ export function watchSelf<T extends KubeObject>(
   };
 }
 
-/** Queues the keys that `select` gives for the object before and after the change: both the one that it left and the one that it joined. */
+/**
+ * Queues the keys that `select` returns for the object before and after the change. So both the old and the new related object are queued.
+ */
 export function watchMapped<T extends KubeObject>(
   resource: Resource<T>,
   select: (object: T) => readonly ObjectKey[],

@@ -13,9 +13,9 @@ export interface WorkQueueOptions {
 
 interface Entry {
   readonly key: ReconcileKey;
-  /** `clean` while it is worked on and unchanged, `dirty` when it must be looked at again after that. */
+  /** `clean`: in work and not added again. `dirty`: in work and added again, so it will be queued once more. */
   state: 'waiting' | 'clean' | 'dirty';
-  /** When it was added: while it is worked on, when it was added again. Monotonic. */
+  /** When the key was last added (monotonic): for a key in work, the time at which it was added again. */
   addedMs: number;
 }
 
@@ -29,20 +29,21 @@ interface Taker {
 const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Keys to look at. A key is in it once however often it is added, and is never given out twice at a time: added again while
- * it is worked on, it comes back when that is done. A key is given out after the turn of the event loop that added it, even to a
- * caller that waits: changes that come together cost one reconcile. Namespaces take turns, so that a busy one delays no other.
+ * Keys that wait for a reconcile. The queue holds each key once, however often it is added. A key is never given to two callers at a time:
+ * if it is added while in work, it is queued again when that work is done. A key is given out after the turn of the event loop in which it
+ * was added, even to a caller that waits, so that changes in one turn cause one reconcile. Namespaces are served in turn, so that a busy
+ * namespace does not delay the others.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #entries = new Map<string, Entry>();
-  /** What can be taken, by namespace. */
+  /** Keys that can be taken, by namespace. */
   readonly #lanes = new Map<string, Entry[]>();
   readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
   readonly #failures = new Map<string, number>();
   readonly #signals = new WeakSet<AbortSignal>();
   #takers: Taker[] = [];
-  /** What was added in the present turn of the event loop. */
+  /** Keys added in the current turn of the event loop. */
   #added: Entry[] = [];
   #length = 0;
 
@@ -50,7 +51,7 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** Keys that wait, without those being worked on. */
+  /** The number of keys that wait, without those in work. */
   get length(): number {
     return this.#length;
   }
@@ -69,7 +70,7 @@ export class WorkQueue {
     }
   }
 
-  /** Adds after a delay; of several delays of a key the soonest counts. */
+  /** Adds a key after a delay. If the key has several delays, the shortest counts. */
   addAfter(key: ReconcileKey, delayMs: number): void {
     if (delayMs <= 0) {
       this.add(key);
@@ -89,7 +90,7 @@ export class WorkQueue {
     this.#delayed.set(id, { dueMs, cancel });
   }
 
-  /** Adds after a delay that grows with every call until `forget`; returns that delay. */
+  /** Adds a key after a delay that grows with every call until `forget`. Returns that delay in milliseconds. */
   addRateLimited(key: ReconcileKey): number {
     const id = formatReconcileKey(key);
     this.#options.meter?.retried();
@@ -100,7 +101,7 @@ export class WorkQueue {
     return delayMs;
   }
 
-  /** The key works again: its next failure starts from the shortest delay. */
+  /** Resets the back-off of a key: its next failure gets the shortest delay. */
   forget(key: ReconcileKey): void {
     this.#failures.delete(formatReconcileKey(key));
   }
@@ -114,12 +115,12 @@ export class WorkQueue {
     return entry.key;
   }
 
-  /** Whether the key was added again while it is worked on. */
+  /** Whether the key was added again while in work. */
   isDirty(key: ReconcileKey): boolean {
     return this.#entries.get(formatReconcileKey(key))?.state === 'dirty';
   }
 
-  /** The key taken is worked off; when it was added meanwhile it waits again. */
+  /** Ends the work on a key. If it was added again meanwhile, it is queued again. */
   done(key: ReconcileKey): void {
     const id = formatReconcileKey(key);
     const entry = this.#entries.get(id);
@@ -130,7 +131,7 @@ export class WorkQueue {
     if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting', addedMs: entry.addedMs });
   }
 
-  /** Forgets everything that waits or is delayed. */
+  /** Removes all waiting and delayed keys and all back-off. */
   clear(): void {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
@@ -151,7 +152,7 @@ export class WorkQueue {
     this.#resize(1);
   }
 
-  /** Lets what was added be taken, first by callers that wait. */
+  /** Makes the keys of this turn available, first to callers that wait. */
   #endTurn(): void {
     for (const entry of this.#added) {
       const lane = this.#lanes.get(entry.key.namespace);
@@ -170,7 +171,7 @@ export class WorkQueue {
     if (next === undefined) return undefined;
     const [namespace, lane] = next;
     const entry = lane.shift();
-    // Maps keep insertion order: a lane put in again goes behind the others.
+    // Maps keep insertion order: a namespace that is set again moves behind the others.
     this.#lanes.delete(namespace);
     if (lane.length > 0) this.#lanes.set(namespace, lane);
     if (entry !== undefined) this.#resize(-1);
@@ -192,7 +193,7 @@ export class WorkQueue {
     this.#rejectAtAbort(signal);
     return new Promise((resolve, reject) => {
       const give = (entry: Entry) => {
-        // Taken at once, before it can be added again.
+        // Marked as in work at once, before it can be added again.
         this.#begin(entry);
         resolve(entry);
       };
@@ -200,7 +201,7 @@ export class WorkQueue {
     });
   }
 
-  /** One listener for each signal: keys are taken far more often than signals are aborted. */
+  /** One listener per signal: keys are taken much more often than signals are aborted. */
   #rejectAtAbort(signal: AbortSignal): void {
     if (this.#signals.has(signal)) return;
     this.#signals.add(signal);

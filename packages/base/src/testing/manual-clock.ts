@@ -9,7 +9,7 @@ export class ManualClock implements Clock {
     this.#now = start;
   }
 
-  /** Whole milliseconds, as the machine's clock tells them, whatever the delays of timers. */
+  /** Whole milliseconds like the system clock, even if timers have fractional delays. */
   now(): Instant {
     return Math.floor(this.#now);
   }
@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets every promise callback that is ready run. */
+/** Runs every promise callback that is ready. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,7 @@
-/** The seed of all random choices of a run, when its environment names one. */
+/** The seed of all random choices of a run, if the environment sets one. */
 const GIVEN = process.env['GANTRY_TEST_SEED'];
 
-/**
- * The seed of the random choices of `what`: GANTRY_TEST_SEED, else `usual`. It is printed, so that a failure can be played
- * again, and another run can make other choices.
- */
+/** The seed of the random choices of `what`: GANTRY_TEST_SEED, else `usual`. Printed, so that a failed run can be repeated. */
 export function testSeed(what: string, usual: number): number {
   const seed = GIVEN === undefined ? usual : Number(GIVEN);
   if (!Number.isSafeInteger(seed)) throw new RangeError(`GANTRY_TEST_SEED: ${GIVEN ?? ''} is not an integer`);
