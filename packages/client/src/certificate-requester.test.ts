@@ -6,7 +6,7 @@ import { FakeObjectClient } from './testing/index.ts';
 
 const { signal } = new AbortController();
 
-/** Has the request signed: `status` is what the signer writes. */
+/** Requests a certificate; `status` is what the signer writes. */
 async function requested(status: CertificateSigningRequest['status']) {
   const client = new FakeObjectClient(systemClock);
   const created: CertificateSigningRequest[] = [];

@@ -12,7 +12,7 @@ const USAGES = ['digital signature', 'client auth', 'server auth'];
 const LOOK_EVERY_MS = 1000;
 const PATIENCE_MS = 300_000;
 
-/** A client of certificate requests. Every `ObjectClient` is one. */
+/** A client for certificate requests. Every `ObjectClient` implements it. */
 export interface CertificateRequestClient {
   get(
     resource: Resource<CertificateSigningRequest>,
@@ -27,9 +27,9 @@ export interface CertificateRequestClient {
 }
 
 /**
- * Has a fixed service's own certificate signed through a CertificateSigningRequest: takes the PKCS #10 request and gives the
- * certificate, both PEM; the controller-manager signs it. Rejects when the request is denied or fails, or after five minutes. Open to
- * standbys, which carry no fence.
+ * Creates a function that gets a service's own certificate through a CertificateSigningRequest, which the controller-manager signs. It
+ * takes the PKCS #10 request and returns the certificate, both PEM. It rejects when the request is denied or fails, or after five minutes.
+ * Standbys may use it: it needs no fence.
  */
 export function createCertificateRequester(
   client: CertificateRequestClient,

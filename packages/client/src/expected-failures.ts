@@ -15,7 +15,7 @@ export async function ignoreReasons<T>(call: Promise<T>, reasons: readonly Statu
   }
 }
 
-/** Whether a create was refused because its namespace is being deleted: every other create in it will be. */
+/** Whether a create was rejected because its namespace is being deleted. All other creates in that namespace will be rejected too. */
 export function isNamespaceTerminating(error: unknown): boolean {
   if (!isReason(error, 'Forbidden')) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;

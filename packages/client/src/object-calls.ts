@@ -14,7 +14,7 @@ import type {
   WriteResult,
 } from './object-client.ts';
 
-/** The typed writes of every client, each one `write` of the transport that extends this. */
+/** The typed writes of every client. Each calls `write` of the subclass, which is the transport. */
 export abstract class ObjectCalls implements ObjectClient {
   abstract get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T>;
   abstract list<T extends KubeObject>(
@@ -85,7 +85,16 @@ export abstract class ObjectCalls implements ObjectClient {
   }
 }
 
-/** An `ObjectClient` over a transport that is put together from functions. */
+/**
+ * Creates an `ObjectClient` over a transport.
+ *
+ * @example
+ * ```ts
+ * const client = createObjectClient(transport);
+ * const pod = await client.get(PODS, { namespace: 'default', name: 'web' }, signal);
+ * const { items } = await client.list(PODS, { namespace: 'default', labelSelector: 'app=web' }, signal);
+ * ```
+ */
 export function createObjectClient(transport: ObjectTransport): ObjectClient {
   return new TransportCalls(transport);
 }

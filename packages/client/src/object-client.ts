@@ -1,13 +1,13 @@
 import type { Term } from '@gantry/base';
 import type { KubeObject, ObjectKey, Resource, Status } from '@gantry/objects';
 
-/** Which leader writes; see proto/gantry/v1/object.proto. */
+/** Identifies the leader that writes; see proto/gantry/v1/object.proto. */
 export interface Fence extends Term {
-  /** Revision that the caller's caches have reached. */
+  /** The revision that the caller's caches have reached. */
   readonly cacheRevision: number;
 }
 
-/** What is listed, and how current it must be. Everything, linearizable, when empty. */
+/** What is listed, and how current it must be. Empty: all objects, linearizable. */
 export interface ListOptions {
   /** '' or absent for all namespaces. */
   readonly namespace?: string;
@@ -21,17 +21,17 @@ export interface ListOptions {
   readonly metadataOnly?: boolean;
 }
 
-/** A page of a list. The next one is asked for with `continueToken`; there is none when it is empty. */
+/** A page of a list. Pass `continueToken` to get the next page; it is '' on the last page. */
 export interface ObjectList<T extends KubeObject = KubeObject> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
   readonly continueToken: string;
 }
 
-/** Elements of a watch. A watch ends only with an error; StatusError Expired means: list again. */
+/** Events of a watch. A watch ends only with an error. After StatusError Expired, list again. */
 export type WatchEvent<T extends KubeObject = KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** Everything up to this version has been delivered; `initialEventsEnd` on the one that ends the initial events. */
+  /** Everything up to this version has been delivered. `initialEventsEnd` marks the end of the initial events. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd: boolean };
 
 /** What is watched, and from which version on. */
@@ -53,7 +53,7 @@ export type PatchType =
   /** Server-side apply with force: takes fields over from other managers. */
   | 'application/apply-patch+yaml';
 
-/** One write as it is sent: what a batch consists of. Single writes have shorter calls, see `ObjectWriter`. */
+/** One write in the form that a transport sends; a batch is a list of these. For single writes use the shorter calls of `ObjectWriter`. */
 export type ObjectWrite =
   | {
       readonly verb: 'create';
@@ -76,7 +76,7 @@ export type ObjectWrite =
       readonly key: ObjectKey;
       readonly patch: unknown;
       readonly patchType: PatchType;
-      /** Recorded as the manager of the fields; the client's own field manager when absent. */
+      /** The field manager to record; the client's own when absent. */
       readonly fieldManager?: string;
       readonly subresource?: string;
     }
@@ -87,20 +87,23 @@ export type ObjectWrite =
       readonly options?: DeleteOptions;
     };
 
-/** How to delete, as Kubernetes' DeleteOptions. The kind's own way when empty. */
+/** How to delete, as Kubernetes' DeleteOptions. Empty: the default of the kind. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** How to delete, and which version of which object. Without `uid` any object of that name is deleted. */
+/** How to delete, and which object and version. Without `uid`, any object with that name is deleted. */
 export interface DeleteRequest extends Omit<DeleteOptions, 'preconditions'> {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
 }
 
-/** A patch in one of three forms. `metadata.uid` and `metadata.resourceVersion` in it make it conditional. */
+/**
+ * A patch in one of three forms. If it contains `metadata.uid` or `metadata.resourceVersion`, the patch fails with Conflict when the stored
+ * object has other values.
+ */
 export type Patch = (
   | { readonly merge: object }
   | { readonly strategic: object }
@@ -115,23 +118,33 @@ export interface SubresourceKey extends ObjectKey {
   readonly subresource: string;
 }
 
-/** What server-side apply may be told. */
+/** Options of server-side apply. */
 export interface ApplyOptions {
   /** The client's own field manager when absent. */
   readonly fieldManager?: string;
   readonly subresource?: string;
 }
 
-/** What became of one write of a batch. */
+/** The result of one write of a batch. */
 export type WriteResult =
   | { readonly ok: true; readonly object: KubeObject }
   | { readonly ok: false; readonly status: Status };
 
-/** Reads objects. Fails with StatusError. Safe to retry; the transports do so on lost connections. */
+/**
+ * Reads objects. Rejects with StatusError. Reads are safe to retry; the transports retry them when a connection is lost.
+ *
+ * @example
+ * ```ts
+ * const { items, resourceVersion } = await client.list(PODS, { namespace: 'default' }, signal);
+ * for await (const batch of client.watch(PODS, { namespace: 'default', resourceVersion }, signal)) {
+ *   for (const event of batch) if (event.type === 'DELETED') forget(event.object);
+ * }
+ * ```
+ */
 export interface ObjectReader {
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T>;
   list<T extends KubeObject>(resource: Resource<T>, options: ListOptions, signal: AbortSignal): Promise<ObjectList<T>>;
-  /** Events of one server batch come as one array, in order. */
+  /** Events that the server sends together are one array, in order. */
   watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions,
@@ -140,21 +153,30 @@ export interface ObjectReader {
 }
 
 /**
- * Sends writes. Fails with StatusError; a connection lost after sending is StatusError 'Timeout': the outcome is unknown, and
- * the write is never sent again here.
+ * Sends writes. Rejects with StatusError. If the connection is lost after sending, the error is StatusError Timeout: the outcome is
+ * unknown. A transport never repeats such a write.
  */
 export interface WriteSender {
   write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject>;
-  /** Many writes in one call, each with its own result, in order. */
+  /** Many writes in one call. Resolves with one result per write, in order. */
   batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]>;
 }
 
-/** Writes one object each. Key and namespace are those in the object's metadata. Fails as `WriteSender` does. */
+/**
+ * Writes one object per call. Key and namespace come from the object's metadata. Rejects as `WriteSender` does.
+ *
+ * @example
+ * ```ts
+ * const created = await client.create(CONFIG_MAPS, configMap, signal);
+ * await client.patch(CONFIG_MAPS, keyOf(created), { merge: { data: { color: 'blue' } } }, signal);
+ * await client.delete(CONFIG_MAPS, keyOf(created), { uid: created.metadata.uid }, signal);
+ * ```
+ */
 export interface ObjectWriter {
   create<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>;
-  /** A Conflict where the object has a resourceVersion or uid that is not the stored one. */
+  /** Rejects with Conflict if the object has a resourceVersion or uid that differs from the stored one. */
   update<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>;
-  /** As `update`, of the status alone. */
+  /** As `update`, but only for the status. */
   updateStatus<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>;
   patch<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, patch: Patch, signal: AbortSignal): Promise<T>;
   /** Server-side apply with force. */
@@ -164,13 +186,13 @@ export interface ObjectWriter {
     options: ApplyOptions,
     signal: AbortSignal,
   ): Promise<T>;
-  /** The object as it was deleted, or as it is while it terminates. */
+  /** Resolves with the deleted object, or with the terminating object if it is not deleted yet. */
   delete(resource: Resource, key: ObjectKey, request: DeleteRequest, signal: AbortSignal): Promise<KubeObject>;
 }
 
 /** Writes subresources other than the status. */
 export interface SubresourceWriter {
-  /** The response has the type of what is sent: a Binding, a TokenRequest. */
+  /** The response has the type of the object that is sent, such as Binding or TokenRequest. */
   createSubresource<S extends KubeObject>(
     resource: Resource,
     key: SubresourceKey,
@@ -188,5 +210,5 @@ export interface SubresourceWriter {
 /** What a transport implements; `ObjectCalls` adds the rest of an `ObjectClient`. */
 export interface ObjectTransport extends ObjectReader, WriteSender {}
 
-/** All that can be done with objects. `createObjectClient` builds it on a transport. */
+/** All operations on objects. `createObjectClient` builds it on a transport. */
 export interface ObjectClient extends ObjectTransport, ObjectWriter, SubresourceWriter {}

@@ -1,7 +1,10 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
 import type { WriteResult } from './object-client.ts';
 
-/** The outcome of a write as one of a batch. Rejects with what is not a StatusError: then the caller has failed, not the write. */
+/**
+ * Converts the outcome of a write to a batch result. Rejects with any error that is not a StatusError: that is an error of the caller, not
+ * of the write.
+ */
 export async function writeResult(write: Promise<KubeObject>): Promise<WriteResult> {
   try {
     return { ok: true, object: await write };

@@ -60,10 +60,10 @@ export interface ServedWatch {
  *
  * @example
  * ```ts
- * export const replicaSetController: ControllerSpec = {
+ * const replicaSetController: ControllerSpec = {
  *   name: 'replica-set',
  *   eventSource: 'replicaset-controller',
- *   watches: [watchSelf(REPLICA_SETS), watchOwners(PODS, REPLICA_SETS)],
+ *   watches: [watchSelf(REPLICA_SETS), watchMapped(PODS, ownersOf)], // ownersOf: (pod: Pod) => readonly ObjectKey[]
  *   reconcile: async (key, { cache, client, clock }, signal) => {
  *     const replicaSet = cache.get(REPLICA_SETS, key);
  *     if (replicaSet === undefined) return {};

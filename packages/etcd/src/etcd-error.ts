@@ -1,7 +1,7 @@
 /**
- * Why a call failed. With the definite codes nothing was written: invalid, too-large, no-space, permission-denied, lease-gone,
- * compacted, future-revision, busy, not-sent. `unavailable`: a read failed. `outcome-unknown`: a write may have been applied,
- * or may be later.
+ * Why a call failed. The definite codes mean that nothing was written: invalid, too-large, no-space, permission-denied, lease-gone,
+ * compacted, future-revision, busy, not-sent. `unavailable`: a read failed. `outcome-unknown`: a write may have been applied, or may be
+ * applied later.
  */
 export type EtcdErrorCode =
   | 'busy'
@@ -15,7 +15,7 @@ export type EtcdErrorCode =
   | 'too-large'
   | 'unavailable';
 
-/** The only error of this package, apart from the reason of an aborted signal. */
+/** The only error that this package throws, except for the reason of an aborted signal. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError';
   readonly code: EtcdErrorCode;

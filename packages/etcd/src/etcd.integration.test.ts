@@ -79,7 +79,7 @@ describe('a connection to a real etcd', () => {
     await second?.replace();
     const [rejoined, replaced] = await Promise.all(
       [0, 1].map(async (member) => {
-        // A connection that was lost is made again after a back-off.
+        // A lost connection is reopened after a back-off.
         for (;;) {
           try {
             return await etcd.maintenance.status({ signal: signal(), member, timeoutMs: 5000 });
@@ -177,7 +177,7 @@ describe('an election over a real etcd', () => {
   it('keeps its leader through the freezing of any one member', async () => {
     await using etcd = connect();
     await prepare(etcd);
-    // Longer than the freeze: etcd's own leader, back before the others have elected another, ends what expired meanwhile.
+    // Longer than the freeze: if etcd's own leader returns before the others elect another, it expires leases whose time has passed.
     const leader = campaign(etcd, 'leader', 10_000);
     await until(() => leader.events.length > 0);
     for (const member of cluster.members) {

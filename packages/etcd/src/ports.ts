@@ -22,7 +22,7 @@ export interface RangeRequest {
   readonly key: string;
   /** Exclusive end; absent for the key alone. `prefixEnd(prefix)` for all keys under a prefix. */
   readonly rangeEnd?: string;
-  /** A past revision; now when absent. */
+  /** A past revision; the current one when absent. */
   readonly revision?: number;
   readonly limit?: number;
   readonly fields?: 'all' | 'keys' | 'count';
@@ -30,10 +30,10 @@ export interface RangeRequest {
 
 /** The keys of a range at one revision. */
 export interface RangeResult {
-  /** Revision of the cluster at the time of the response, also for a historical read. */
+  /** Current revision of the cluster at the time of the response, even if an older revision was read. */
   readonly revision: number;
   readonly kvs: readonly KeyValue[];
-  /** Number of keys in the range, whatever the limit. */
+  /** Number of keys in the range, regardless of `limit`. */
   readonly count: number;
 }
 
@@ -51,8 +51,8 @@ export type Operation =
   | ({ readonly kind: 'transaction' } & Transaction);
 
 /**
- * All compares, nested ones included, see the state before the outer transaction; operations run in order, in one revision.
- * Any error (a key put twice, also in the branch not taken; a lease that is gone) fails the whole transaction.
+ * All compares, including nested ones, see the state before the outer transaction. Operations run in order and get one revision. Any error
+ * fails the whole transaction, such as a lease that is gone, or a key that is put twice (also in the branch that is not taken).
  */
 export interface Transaction {
   readonly compare: readonly Compare[];
@@ -78,7 +78,7 @@ export interface TransactionResult {
 /** Reads and guarded writes. Linearizable. */
 export interface KeyValueStore {
   range(request: RangeRequest, options: CallOptions): Promise<RangeResult>;
-  /** Never retried: EtcdError 'outcome-unknown' means that it may have been applied, or may be later. */
+  /** Never retried. EtcdError 'outcome-unknown' means that it may have been applied, or may be applied later. */
   transact(transaction: Transaction, options: CallOptions): Promise<TransactionResult>;
 }
 
@@ -87,13 +87,13 @@ export type WatchedEvent =
   | { readonly kind: 'put'; readonly kv: KeyValue }
   | { readonly kind: 'delete'; readonly key: string; readonly modRevision: number };
 
-/** Elements of a watch, in order. Events of one revision come in operation order and are never split over two items. */
+/** Items of a watch, in order. Events of one revision are in operation order and always in the same item. */
 export type WatchItem =
-  /** `revision` is that of the last event: everything up to it has been delivered. */
+  /** `revision` is the revision of the last event. Everything up to it has been delivered. */
   | { readonly kind: 'events'; readonly events: readonly WatchedEvent[]; readonly revision: number }
-  /** Nothing up to `revision` is missing. */
+  /** Everything up to `revision` has been delivered. */
   | { readonly kind: 'progress'; readonly revision: number }
-  /** History below `compactRevision`, which the watch needed, is compacted. The watch ends after this item. */
+  /** The watch needs history below `compactRevision`, which is compacted. It ends after this item. */
   | { readonly kind: 'compacted'; readonly compactRevision: number };
 
 /** The keys of a watch and its first revision. */
@@ -104,7 +104,7 @@ export interface WatchRequest {
   readonly startRevision: number;
 }
 
-/** A watch that reconnects by itself without gaps or repeats. Ends when aborted; fails only when a retry cannot help. */
+/** A watch that reconnects without gaps or repeats. Ends when aborted. Throws only errors that a retry cannot fix. */
 export interface Watch extends AsyncIterable<WatchItem> {
   /** Requests a progress item. */
   requestProgress(): void;
@@ -143,15 +143,15 @@ export interface MemberStatus {
   readonly alarms: readonly string[];
 }
 
-/** Maintenance of the members. Compaction and disarming go to one member after the other until one responds. */
+/** Maintenance of the members. `compact` and `disarm` try one member after the other until one responds. */
 export interface Maintenance {
   status(options: CallOptions): Promise<MemberStatus>;
   /**
-   * Forgets history below `revision`; the members then remove it from their files in their own time. With `member` in the options,
-   * that member has removed it when the call ends. A revision that is compacted already is not an error, and is not waited for.
+   * Forgets history below `revision`. The members remove it from their files later. With `member` in the options, that member has removed
+   * it when the call ends. For a revision that is compacted already, the call resolves at once.
    */
   compact(revision: number, options: CallOptions): Promise<void>;
-  /** Releases free pages of one member's file; the member does not respond until it is done. */
+  /** Releases free pages of one member's file. The member does not respond until that is done. */
   defragment(options: CallOptions): Promise<void>;
   /** Clears NOSPACE alarms. */
   disarm(options: CallOptions): Promise<void>;
@@ -169,7 +169,7 @@ export interface AccessRule {
 
 /** etcd's users and their permissions. */
 export interface AccessControl {
-  /** Creates users, roles, permissions and a `root` user, and enables authentication. Idempotent, also when called concurrently. */
+  /** Creates users, roles, permissions and a `root` user, and enables authentication. Idempotent, also for concurrent calls. */
   ensure(rules: readonly AccessRule[], options: CallOptions): Promise<void>;
 }
 

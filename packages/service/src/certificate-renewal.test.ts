@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A signer that signs every request, for the time from `fromMs` to `toMs` from now. */
+/** A signer that signs every request. The certificate is valid from `fromMs` to `toMs`, relative to now. */
 async function createSigner(): Promise<(request: string, fromMs: number, toMs: number) => Promise<string>> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const now = systemClock.now();

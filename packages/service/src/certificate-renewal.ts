@@ -8,7 +8,7 @@ import type { GroupMember } from './run-group.ts';
 /** Gets a certificate (PEM) for a PKCS #10 request (PEM). May take minutes. */
 export type RequestCertificate = (request: string, signal: AbortSignal) => Promise<string>;
 
-/** The folder and the signer of its certificate. */
+/** Options: the folder and the signer of its certificate. */
 export interface CertificateRenewalOptions {
   /** A TLS folder that this process may write; others may share it. */
   readonly folder: string;
@@ -24,8 +24,8 @@ const RETRY = { initialMs: 60_000, maxMs: 60_000, jitter: 0.1 };
 const LOCK_STALE_MS = 600_000;
 
 /**
- * Renews the certificate in a TLS folder after two thirds of its life: a new key, the same subject and names. A lock file
- * keeps processes that share the folder from renewing at the same time. Runs until it is stopped; failures are retried.
+ * Renews the certificate in a TLS folder after two thirds of its life, with a new key and the same subject and names. A lock file prevents
+ * simultaneous renewals by processes that share the folder. Runs until aborted; failures are retried.
  */
 export function certificateRenewal(options: CertificateRenewalOptions): GroupMember {
   const { clock, random, logger, folder } = options;
@@ -53,7 +53,7 @@ async function renew(options: CertificateRenewalOptions, signal: AbortSignal): P
   const lock = join(folder, '.renewal');
   if (!(await takeLock(lock, clock.now()))) return;
   try {
-    // Another process may have renewed it before the lock was taken.
+    // Another process may have renewed the certificate before this one got the lock.
     if ((await renewalTime(folder)) > clock.now()) return;
     const key = await generateKey();
     const { request, subject } = await createRenewalRequest(await readFile(join(folder, 'tls.crt'), 'utf8'), key);
@@ -76,7 +76,7 @@ async function takeLock(lock: string, now: Instant): Promise<boolean> {
   return false;
 }
 
-/** Writes both files before it renames either, to keep the time with only one new file short. */
+/** Writes both files before it renames either, to keep the time short in which only one of them is new. */
 async function replaceFiles(folder: string, key: string, certificate: string): Promise<void> {
   if (!certificate.includes('BEGIN CERTIFICATE')) throw new TlsFilesError('the signer returned no certificate');
   const files = { 'tls.key': key, 'tls.crt': certificate };

@@ -1,4 +1,4 @@
-/** A missing or invalid setting. Its message has the variable, its value and the valid values. */
+/** A missing or invalid setting. The message contains the variable, its value and the valid values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly variable: string;
@@ -14,14 +14,14 @@ export interface ConfigReader {
   /** The text, or `fallback` when unset or empty; without a fallback the variable is required. */
   text(variable: string, fallback?: string): string;
   integer(variable: string, range: { readonly min: number; readonly max: number }, fallback?: number): number;
-  /** Parts between commas, trimmed, empty ones dropped; at least one. */
+  /** Comma-separated parts, trimmed, without empty ones; at least one. */
   list(variable: string, fallback?: readonly string[]): readonly string[];
   oneOf<T extends string>(variable: string, choices: readonly T[], fallback?: T): T;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A reader of an environment's variables, which notes them in `settings`. */
+/** A reader of environment variables. Records each variable and its default in `settings`. */
 function createConfigReader(environment: Environment, settings: Map<string, unknown>): ConfigReader {
   const raw = (variable: string, fallback: unknown): string | undefined => {
     settings.set(variable, fallback);
@@ -67,7 +67,7 @@ function createConfigReader(environment: Environment, settings: Map<string, unkn
 
 const READ_FROM = new WeakMap<object, ReadonlyMap<string, unknown>>();
 
-/** Builds a frozen configuration; arrays and objects inside are frozen too. */
+/** Builds a configuration that is frozen, including nested arrays and objects. */
 export function readConfig<T extends object>(
   environment: Environment,
   build: (reader: ConfigReader) => T,
@@ -78,7 +78,7 @@ export function readConfig<T extends object>(
   return config;
 }
 
-/** The variables that a configuration was read from, each with its default: `npm run generate` writes them into a page. */
+/** The variables of a configuration, each with its default. `npm run generate` writes them into a page. */
 export function settingsOf(config: object): ReadonlyMap<string, unknown> {
   return READ_FROM.get(config) ?? new Map();
 }

@@ -11,11 +11,11 @@ interface Warning {
   readonly during: readonly string[];
 }
 
-/** A loop whose turns the test makes. */
+/** A simulated event loop. */
 function start() {
   const loop = { now: 0, idle: 0, cpu: 0, rounds: 0 };
   let due = (): void => undefined;
-  /** After what time each beat was to come. */
+  /** The delay of each beat. */
   const beats: number[] = [];
   const clock: Clock = {
     now: () => loop.now,
@@ -33,7 +33,7 @@ function start() {
   const times = { idleMs: () => loop.idle, cpuMs: () => loop.cpu, rounds: () => loop.rounds };
   const stop = new AbortController();
   const running = eventLoopWatch({ clock, logger, metrics, activities, times }).run(stop.signal);
-  /** Time in which the loop waits, and after it time in which it does not, in one round or in many. */
+  /** Advances time: first the loop is idle, then busy, in one round or in many. */
   const pass = async (idleMs: number, busyMs: number, cpuMs = busyMs, rounds = 1): Promise<void> => {
     loop.rounds += rounds;
     loop.idle += idleMs;

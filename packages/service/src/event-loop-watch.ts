@@ -3,15 +3,15 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { GroupMember } from './run-group.ts';
 
-/** A stall that is logged, in milliseconds. */
+/** Turns longer than this many milliseconds are logged as stalls. */
 const STALL_MS = 250;
-/** How often an event loop is looked at while it is busy, and while it is idle. */
+/** Milliseconds between beats, for a busy and for an idle loop. */
 const BUSY_BEAT_MS = 10;
 const IDLE_BEAT_MS = 250;
 const BUSY_FROM = 0.1;
-/** Beats of a busy loop in a row that found it idle, after which it counts as idle. */
+/** The loop counts as idle after this many consecutive beats that found it idle. */
 const QUIET_BEATS = 20;
-/** The longest stall is that of this long, and at most twice as long. */
+/** The longest stall is reported for a window of this length, up to twice as long. */
 const WINDOW_MS = 60_000;
 
 /** The times of an event loop since its start, in milliseconds. */
@@ -20,7 +20,7 @@ export interface LoopTimes {
   idleMs(): number;
   /** Processor time of its thread. */
   cpuMs(): number;
-  /** How often it has looked for events. */
+  /** The number of rounds in which it looked for events. */
   rounds(): number;
 }
 
@@ -45,10 +45,10 @@ export interface EventLoopWatchOptions {
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Watches the event loop of a process: how long its turns take. A stall over 250 ms is logged with what ran. A turn is the time in which
- * the loop was busy while a timer was due, and what it did before that in the same turn; the part of it that the processor spent on this
- * thread is counted apart, since a busy machine makes every process wait. Of a loop that was idle it is not known when the turn began:
- * where it has made many rounds since the last beat, at most a busy beat earlier than the timer was due.
+ * Measures how long the turns of a process's event loop take. A stall over 250 ms is logged with the activities that ran. A turn is the
+ * time for which the loop was busy while a timer was due, plus the earlier part of the same turn. Processor time of this thread is measured
+ * separately, because on a busy machine every process waits. If the loop has made many rounds since the last beat, the start of the turn is
+ * unknown; it is then assumed at most one busy beat before the timer was due.
  */
 export function eventLoopWatch(options: EventLoopWatchOptions): GroupMember {
   return {
@@ -111,7 +111,7 @@ class EventLoopWatch {
     );
   }
 
-  /** Looks at the time since the last beat, in which a turn of the loop has ended where a beat was due. */
+  /** Evaluates the time since the last beat. If the beat came late, a turn of the loop has ended in it. */
   beat(): void {
     const { clock, logger, activities } = this.#options;
     const now = clock.monotonicMs();

@@ -28,7 +28,7 @@ class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
-/** Fails until all of a process's caches were listed; `missing` returns the names of the others. */
+/** Fails until all caches of a process have been listed. `missing` returns the names of those that have not. */
 export function cachesListed(missing: () => readonly string[]): HealthCheck {
   return {
     name: 'caches',

@@ -4,7 +4,7 @@ import type { Health } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import type { GroupMember } from './run-group.ts';
 
-/** The state that the endpoint reports, and its address. */
+/** The state that the endpoint reports, and the address of the endpoint. */
 export interface HttpEndpointOptions {
   readonly health: Health;
   readonly metrics: Metrics;

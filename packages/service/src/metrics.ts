@@ -11,12 +11,12 @@ import type { Tally } from './tally.ts';
 /** Label values of one series. */
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** Only increases. */
+/** A value that only increases. */
 export interface Counter {
   inc(labels?: Labels, by?: number): void;
 }
 
-/** Increases and decreases. */
+/** A value that can increase and decrease. */
 export interface Gauge {
   set(value: number, labels?: Labels): void;
 }
@@ -28,30 +28,30 @@ export interface Histogram {
 
 /** The metrics of a process. A name that is requested twice returns the same metric. */
 export interface Metrics {
-  /** `collect` is called at each scrape, after all series were set to zero: for totals that are kept elsewhere. */
+  /** `collect` is called at each scrape, after all series were set to zero. For totals that are kept elsewhere. */
   counter(name: string, help: string, labelNames?: readonly string[], collect?: (counter: Counter) => void): Counter;
   /** `collect` is called at each scrape: for values that are expensive to keep up to date. */
   gauge(name: string, help: string, labelNames?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
   histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
-  /** A histogram of tallies that are kept elsewhere: `collect` shows one for each series, at each scrape. */
+  /** A histogram of tallies that are kept elsewhere. At each scrape, `collect` calls `show` once per series. */
   tallies(name: string, help: string, collect: (show: (labels: Labels, tally: Tally) => void) => void): void;
   /** Prometheus' text form and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Interval of the event loop monitor. At prom-client's default of 10 ms an idle process spends 0.4 % of a core on it. */
+/** Interval of the event loop monitor. With prom-client's default of 10 ms, an idle process spends 0.4 % of a core on it. */
 const EVENT_LOOP_PRECISION_MS = 1000;
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The upper bounds of `count` buckets: `start`, then each `factor` times the one before. */
+/** The upper bounds of `count` buckets. The first is `start`; each next one is `factor` times the previous one. */
 export function exponentialBuckets(start: number, factor: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) => start * factor ** i);
 }
 
 /**
- * A registry of its own. Of a process it has the memory, CPU and event loop, too, and the process keeps it for good: an observer of
- * garbage collection holds it. Of a part of a process, such as a simulated one, it goes with the part.
+ * Creates a separate registry. For a `process` it includes memory, CPU and event loop, and is never freed, because an observer of garbage
+ * collection references it. The registry of a `part`, such as a simulated process, can be freed.
  */
 export function createMetrics(of: 'process' | 'part' = 'process'): Metrics {
   const registry = new Registry();
@@ -122,7 +122,7 @@ interface Series {
   readonly value: number;
 }
 
-/** A tally in Prometheus' form, where each bucket counts those below, too. */
+/** A tally in Prometheus' form: each bucket includes the counts of the lower ones. */
 function seriesOf(name: string, labels: Labels, { bounds, counts, count, sum }: Tally): readonly Series[] {
   let below = 0;
   const buckets = bounds.map((le, i): Series => {

@@ -1,25 +1,25 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 
-/** How a file is replaced. */
+/** Options of replacing a file. */
 export interface ReplaceFileOptions {
-  /** Of the new file; what the umask leaves of 0666 when absent. */
+  /** Mode of the new file; 0666 without the bits of the umask when absent. */
   readonly mode?: number;
-  /** Where the content is written first, in the same folder; `PATH.next` when absent. Writers at the same time need one each. */
+  /** The temporary file, in the same folder; `PATH.next` when absent. Simultaneous writers need different ones. */
   readonly temporary?: string;
 }
 
 /**
- * Replaces a file as a whole: readers see what was there before or the new content, and so does the next start after a loss of power. The
- * folder must exist. Rejects with the error of the file system; the file is the one before then.
+ * Replaces a file atomically: readers see either the old or the new content, also after a loss of power. The folder must exist. Rejects
+ * with the file system's error; the file is then unchanged.
  */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
   { mode, temporary = `${path}.next` }: ReplaceFileOptions = {},
 ): Promise<void> {
-  // What a writer that was killed has left would keep its mode, and a link would be followed.
+  // Remove leftovers of a killed writer: an old file would keep its mode, and a link would be followed.
   await rm(temporary, { force: true });
-  // Flushed before it is renamed: a name that is on the disk leads to the whole content.
+  // Flushed before the rename, so that the name on disk never leads to partial content.
   await writeFile(temporary, content, { flag: 'wx', flush: true, mode });
   await rename(temporary, path);
 }

@@ -7,13 +7,11 @@ import type { Logger } from './logger.ts';
  */
 export interface GroupMember {
   readonly name: string;
-  /**
-   * Runs until it fails or `signal` is aborted; then it ends soon. Its end stops the whole group, whatever the reason.
-   */
+  /** Runs until it fails or `signal` is aborted; after an abort it must end soon. Its end stops the whole group, whatever the reason. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Accepts no new work and finishes the work in progress. Called for all members, last one first, before any is aborted. */
+  /** Accepts no new work and finishes running work. Called for all members, last one first, before any member is aborted. */
   readonly drain?: (signal: AbortSignal) => Promise<void>;
-  /** Releases everything. Called after `run` has ended, or when its time is up; never cancelled, but bounded. */
+  /** Releases everything. Called after `run` has ended, or when its time limit has passed. It is not cancelled but has a time limit. */
   readonly close?: () => Promise<void>;
 }
 
@@ -32,18 +30,18 @@ export interface GroupOptions {
   readonly logger: Logger;
   /** The process itself when absent. */
   readonly signals?: SignalSource;
-  /** For all members together to drain; 8000 when absent. */
+  /** Milliseconds for all members together to drain; 8000 when absent. */
   readonly drainMs?: number;
-  /** For each member to end after its signal, and again to close; 2000 when absent. */
+  /** Milliseconds for each member to end after its abort, and again to close; 2000 when absent. */
   readonly closeMs?: number;
 }
 
-/** Why a group ended: by a signal, or by the member that ended first, with its error if it failed. */
+/** Why a group ended: a stop signal, or the member that ended first, with its error if it failed. */
 export type GroupOutcome =
   | { readonly kind: 'signal'; readonly signal: StopSignal; readonly stop: 'orderly' | 'forced' }
   | { readonly kind: 'ended'; readonly member: string; readonly error: unknown };
 
-/** The process's exit code for an outcome: 0 only for an orderly stop on request. */
+/** The exit code for an outcome: 0 only for an orderly stop after a signal. */
 export function exitCodeOf(outcome: GroupOutcome): number {
   return outcome.kind === 'signal' && outcome.stop === 'orderly' ? 0 : 1;
 }
@@ -55,9 +53,9 @@ interface Running {
 }
 
 /**
- * Runs members together until the first of them ends or a stop signal comes, then stops all in reverse order: every member
- * drains, then each is aborted, awaited and closed. A second signal cuts the draining short. Errors while stopping are
- * logged; the other members are still stopped.
+ * Runs members together until the first one ends or a stop signal arrives. Then stops all: all members drain, then each is aborted, awaited
+ * and closed, in reverse order. A second signal ends the draining early. Errors while stopping are logged; the other members are still
+ * stopped.
  */
 export async function runGroup(members: readonly GroupMember[], options: GroupOptions): Promise<GroupOutcome> {
   const { clock, logger, signals = process, drainMs = 8000, closeMs = 2000 } = options;

@@ -3,8 +3,8 @@ import { ConfigError } from './config.ts';
 import { exitCodeOf, type GroupOutcome } from './run-group.ts';
 
 /**
- * The last line of a service's `main.ts`: runs `main` to its outcome and ends the process with the exit code for it. An invalid
- * configuration ends it with code 2 and one line that names the variable.
+ * The last line of a service's `main.ts`. Runs `main` and ends the process with the exit code of the outcome. An invalid configuration ends
+ * it with code 2 and one line that names the variable.
  */
 export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> {
   try {
@@ -17,8 +17,8 @@ export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> 
 }
 
 /**
- * Makes a stop signal end the process at once while it waits for its dependencies: there is nothing to drain, and a
- * container's first process ignores signals without a listener. Call the returned function right before the group runs.
+ * Lets a stop signal end the process at once while it waits for its dependencies: there is nothing to drain, and the first process of a
+ * container ignores signals without a listener. Call the returned function right before the group runs.
  */
 export function exitOnStopSignals(): () => void {
   const exit = (): void => process.exit(0);

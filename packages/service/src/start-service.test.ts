@@ -17,7 +17,7 @@ const parts = {
   tls: fixedTls({ ca: nothing, cert: nothing, key: nothing }),
 };
 const idle = { name: 'own', run: async () => undefined };
-/** Of a loopback network of 2^24 addresses: another process's port is not met. */
+/** A random address of the loopback network, so that ports do not collide with other processes. */
 const host = `127.${[0, 0, 0].map(() => 1 + Math.floor(systemRandom() * 250)).join('.')}`;
 
 /** A port of `host` without a listener; another process may still take it. */
@@ -40,7 +40,7 @@ function members(readiness: Readiness, port = 10_255) {
   });
 }
 
-/** What `/readyz` answers. */
+/** The response of `/readyz`. */
 async function readyz(readiness: Readiness): Promise<string> {
   const stop = new AbortController();
   const port = await freePort();

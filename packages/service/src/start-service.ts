@@ -14,62 +14,61 @@ import { exitOnStopSignals } from './run-main.ts';
 
 /** The settings that every service has. */
 export interface ServiceSettings {
-  /** As its log lines show it: `scheduler`. */
+  /** The name in log lines, such as `scheduler`. */
   readonly name: string;
   readonly logLevel: LogLevel;
-  /** Holds the service's own certificate and key, and the authority of the others. */
+  /** Folder of the service's own certificate and key, and of the authority of its peers. */
   readonly tlsDir: string;
 }
 
-/** What a service has from its start on. Constructors of its parts take it as `...service.parts`. */
+/** Parts that a service has from its start. Constructors take them as `...service.parts`. */
 export interface ServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly activities: Activities;
-  /** The material of `tlsDir`. */
+  /** The TLS material of `tlsDir`. */
   readonly tls: TlsSource;
 }
 
 /** Copies of the API's objects, kept up to date by `run`. */
 export interface Caches {
-  /** Names of the resources that were never listed. */
+  /** Names of resources that have not been listed yet. */
   missing(): readonly string[];
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Where a service is ready: all its caches were listed, and further checks hold; or it computes its health itself. */
+/** How readiness is determined: all caches were listed and the checks pass, or the service provides its own health. */
 export type Readiness =
   | { readonly caches: Caches; readonly ready?: readonly HealthCheck[] }
   | { readonly health: Health };
 
 /** What differs between services. */
 export type ServiceWork = Readiness & {
-  /** The service's own members, which use the ones before; see `runGroup`. */
+  /** The service's own members. They may use the members before them; see `runGroup`. */
   readonly members: readonly GroupMember[];
-  /** Has a certificate signed by the cluster's authority. */
+  /** Requests a certificate from the cluster's authority. */
   readonly requestCertificate: RequestCertificate;
   /** The TLS folders whose certificates are renewed; `tlsDir` when absent. */
   readonly renewedDirs?: readonly string[];
-  /** Where health and metrics are served over plain HTTP; 127.0.0.1:10255 when absent. */
+  /** Addresses for health and metrics over plain HTTP; 127.0.0.1:10255 when absent. */
   readonly endpoints?: readonly { readonly host?: string; readonly port?: number }[];
-  /** Where health is served over gRPC; nowhere when absent. */
+  /** Address for health over gRPC; not served when absent. */
   readonly grpcHealth?: { readonly address: string; readonly toGrpcError: (error: unknown) => GrpcError };
 };
 
 /** A process between its start and its end. Dispose of it after `run`. */
 export interface ServiceProcess extends Disposable {
   readonly parts: ServiceParts;
-  /** Opens a further folder, and waits until it holds a certificate. The caller disposes of it. */
+  /** Opens another TLS folder and waits until it contains a certificate. The caller disposes of it. */
   openTls(folder: string): Promise<TlsFolder>;
   /** Runs the service until it is stopped or a member ends. */
   run(work: ServiceWork): Promise<GroupOutcome>;
 }
 
 /**
- * Starts the process of a service: its log and metrics, and its certificate, for which it waits. Until `run`, a stop signal ends the
- * process at once.
+ * Starts the process of a service: log, metrics and TLS. Waits for the certificate. Until `run`, a stop signal ends the process at once.
  */
 export async function startService({ name, logLevel, tlsDir }: ServiceSettings): Promise<ServiceProcess> {
   const clock = systemClock;

@@ -4,7 +4,7 @@ import { CrowdError, type Source, Starts, type WaitingLimits } from './starts.ts
 
 const ANY: Source = 'user:any';
 
-/** A clock that only work moves, and work that takes `ms` after a few microtasks, as a request does. */
+/** A clock that only work advances. Each unit of work takes `ms`, after a few microtasks like a request. */
 function setUp(ms: number, limits?: WaitingLimits) {
   let now = 0;
   const begun: number[] = [];
@@ -31,7 +31,7 @@ describe('starts', () => {
 
   it('begin in each round what fits it, in the order in which it came', async () => {
     const { starts, begun, begin, now } = setUp(4);
-    // Each in a callback of its own, as requests are read.
+    // Each in its own callback, as requests are read.
     for (let n = 0; n < 40; n++) {
       starts.run(ANY, begin(n));
       await Promise.resolve()
@@ -91,7 +91,7 @@ describe('starts', () => {
 });
 
 describe('sources', () => {
-  /** Starts without time left; `wait` adds one of a source, and `rest` are the texts of all in the order in which they begin. */
+  /** Starts whose round has no time left. `wait` adds work of a source; `rest` returns the sources in the order in which they begin. */
   async function crowd(limits?: WaitingLimits) {
     const { starts, begin } = setUp(20, limits);
     starts.run(ANY, begin(0));
@@ -159,7 +159,7 @@ describe('sources', () => {
     for (let n = 0; n < 2; n++) for (const name of ['a', 'b']) expect(wait(`user:${name}`)).toBe(true);
     for (let n = 0; n < 3; n++) expect(wait(`user:more-${n}`)).toBe(true);
     expect(wait('user:more-3')).toBe(false);
-    // The other kind has queues of its own.
+    // The other kind has its own queues.
     expect(wait('address:10.0.0.1')).toBe(true);
     expect(await rest(8)).toEqual([
       'user:a',

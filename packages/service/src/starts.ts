@@ -1,38 +1,38 @@
 import type { Clock } from '@gantry/base';
 
-/** What may begin in one round of the event loop, in milliseconds of it. */
+/** Milliseconds per round of the event loop in which work may begin. */
 const ROUND_MS = 10;
-/** The most that may begin in a round of what has waited. */
+/** The maximum number of waiting items that begin in one round. */
 const MAX_OF_ROUND = 64;
 
-/** Who begins something: an address, or a user from when it is known on. */
+/** The source of work: an address, or a user once it is known. */
 export type Source = `address:${string}` | `user:${string}`;
 type SourceKind = 'address' | 'user';
 
-/** How much may wait. */
+/** Limits of waiting work. */
 export interface WaitingLimits {
-  /** Of one source. */
+  /** Per source. */
   readonly ofSource: number;
-  /** Of all. A source of which nothing waits may still add one, so that a crowd keeps none of the others out. */
+  /** In total. A source without waiting work may add one item beyond it, so that a flood from others does not block it. */
   readonly total: number;
-  /** Users and addresses with a queue of their own. Further ones of the kind share a queue. */
+  /** The number of users, and of addresses, with their own queue. Further ones of the same kind share a queue. */
   readonly sources: number;
 }
 
 const LIMITS: WaitingLimits = { ofSource: 5000, total: 20_000, sources: 1000 };
 
-/** Why something does not begin: too much waits already. */
+/** Work was rejected because too much is waiting. */
 export class CrowdError extends Error {
   override readonly name = 'CrowdError';
 }
 
-/** Made once: a stack trace for each would cost more than the refusal. */
+/** Created once: a stack trace per rejection would cost more than the rejection. */
 const CROWDED = new CrowdError('Too many requests, please try again later.');
 
 /**
- * Bounds what begins in one round of the event loop, so that a crowd of small requests stalls it no longer than one large request does.
- * What has no time left waits for a later round. Users and addresses take turns there, each in its own order, so that a crowd of one
- * source holds up another by one beginning each time. While nothing waits, to begin costs a look at the clock.
+ * Limits the work that begins in one round of the event loop, so that a flood of small requests stalls it no longer than one large request
+ * does. Work without time left waits for a later round. Sources take turns, and each source keeps its own order, so a flood from one source
+ * delays another source by one item per turn. While nothing waits, starting work costs only a look at the clock.
  */
 export class Starts {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -46,7 +46,7 @@ export class Starts {
     this.#waiting = new FairQueue(limits);
   }
 
-  /** Runs `begin` at once, or in a later round; false when it is refused, since too much waits. */
+  /** Runs `begin` at once or in a later round. Returns false when it is rejected because too much is waiting. */
   run(source: Source, begin: () => void): boolean {
     if (this.#waiting.size === 0 && this.#hasTime()) {
       begin();
@@ -57,7 +57,10 @@ export class Starts {
     return true;
   }
 
-  /** Undefined where the round has time left; otherwise a promise of a round that has. It rejects with CrowdError when too much waits. */
+  /**
+   * Undefined if the round has time left; otherwise a promise that resolves in a round that has. Rejects with CrowdError when too much is
+   * waiting.
+   */
   next(source: Source): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#hasTime()) return undefined;
     return new Promise((resolve, reject) => {
@@ -77,7 +80,7 @@ export class Starts {
   }
 
   /**
-   * A callback of the next round for each that may begin in it: what one does in microtasks ends before the next callback, and so
+   * Schedules one callback per waiting item in the next round. The microtasks of an item end before the next callback, so their time
    * counts.
    */
   #schedule(): void {
@@ -100,7 +103,7 @@ export class Starts {
   }
 }
 
-/** What waits of one source. */
+/** The waiting work of one source. */
 interface SourceQueue {
   readonly id: string;
   readonly kind: SourceKind;
@@ -108,14 +111,14 @@ interface SourceQueue {
 }
 
 /**
- * Takes from each source in turn. Users and addresses alternate, so that a crowd of addresses, of which a client may have many, keeps known
- * users from no more than every second place.
+ * Takes work from each source in turn. Users and addresses alternate, so that a flood from many addresses (one client may have many) takes
+ * at most every second turn from users.
  */
 class FairQueue {
   readonly #limits: WaitingLimits;
   readonly #queues = new Map<string, SourceQueue>();
   readonly #counts: Record<SourceKind, number> = { address: 0, user: 0 };
-  /** The sources of which something waits, the next one first. */
+  /** Sources with waiting work, the next one first. */
   readonly #turns: Readonly<Record<SourceKind, Fifo<SourceQueue>>> = { address: new Fifo(), user: new Fifo() };
   #next: SourceKind = 'user';
   #size = 0;
@@ -128,7 +131,7 @@ class FairQueue {
     return this.#size;
   }
 
-  /** False when there is no room. */
+  /** Returns false when a limit is reached. */
   push(source: Source, begin: () => void): boolean {
     const kind: SourceKind = source.startsWith('user:') ? 'user' : 'address';
     const { ofSource, total, sources } = this.#limits;
@@ -172,7 +175,7 @@ interface Link<T> {
   next: Link<T> | undefined;
 }
 
-/** First in, first out, in constant time whatever its length. */
+/** A FIFO queue with constant time per operation. */
 class Fifo<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;

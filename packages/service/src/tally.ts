@@ -1,11 +1,11 @@
 /**
- * Observations in buckets, for a histogram whose scrape collects them. To observe costs a comparison for each bucket below, where a
+ * Observations in buckets, for a histogram that is collected at each scrape. An observation costs one comparison per lower bucket; a
  * histogram of the registry looks up the series by its labels each time.
  */
 export class Tally {
   /** Upper bounds, ascending. */
   readonly bounds: readonly number[];
-  /** By bound: how many were at most that, and above the one before. */
+  /** Per bound: the number of observations up to this bound and above the previous one. */
   readonly counts: number[];
   count = 0;
   sum = 0;

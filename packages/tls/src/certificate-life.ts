@@ -8,7 +8,7 @@ export interface CertificateLife {
   readonly endsAt: Instant;
 }
 
-/** When a certificate (PEM) is renewed, and when it ends. Throws when it is not a certificate. */
+/** When to renew a certificate (PEM), and when it expires. Throws when the input is not a certificate. */
 export function certificateLife(certificate: string | Uint8Array): CertificateLife {
   const { validFrom, validTo } = new X509Certificate(certificate);
   const startsAt = Date.parse(validFrom);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
   const material = { cert: certificate.toString('pem'), key: x509.PemConverter.encode(key, 'PRIVATE KEY') };
-  // Without a limit of its own and without an announcement: only the client ends a connection.
+  // The server has no timeout and announces none: only the client closes connections.
   server = createServer({ ...material, keepAliveTimeout: 0 }, (_request, response) => {
     response.write('a');
     void pause.then(() => response.end('b'));
@@ -64,7 +64,7 @@ it('does not end a response that pauses for longer', async () => {
   const resumed = Promise.withResolvers<void>();
   pause = resumed.promise;
   const response = await get(agent);
-  // The timeout of the socket, which ends the wait, is the one that ends idle connections.
+  // The socket's timeout, which ends this wait, is the timeout for idle connections.
   await once(response.socket, 'timeout');
   resumed.resolve();
   expect(await text(response)).toBe('ab');

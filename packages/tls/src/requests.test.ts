@@ -12,7 +12,7 @@ const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17';
 
 x509.cryptoProvider.set(webcrypto);
 
-/** What a signer reads in a request. */
+/** The parts of a request that a signer reads. */
 async function read(pem: string) {
   const request = new x509.Pkcs10CertificateRequest(pem);
   const extension = request.getExtension(SUBJECT_ALTERNATIVE_NAME);
@@ -20,7 +20,7 @@ async function read(pem: string) {
   return { subject: request.subject, names: names.map(({ value }) => value), isSigned: await request.verify() };
 }
 
-/** A certificate for what a request asks for, valid from three hours ago for six hours. */
+/** A certificate for a request, valid for six hours from three hours ago. */
 async function sign(pem: string, now: number): Promise<string> {
   const request = new x509.Pkcs10CertificateRequest(pem);
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -1,4 +1,4 @@
-/** Keys and certificate requests. The X.509 library is large and used once in weeks, so it is loaded on first use. */
+/** Keys and certificate requests. The X.509 library is large and rarely used, so it is loaded on first use. */
 const load = () => import('./certificate-request.ts');
 
 /** A new private key, PEM (PKCS #8). */

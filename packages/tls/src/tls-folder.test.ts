@@ -10,7 +10,7 @@ import { openTlsFolder } from './tls-folder.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** A certificate that its own key has signed. */
+/** Writes a self-signed certificate. */
 async function writeSelfSigned(folder: string): Promise<void> {
   const pem = await generateKey();
   const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Clock, errorMessage, untilDone } from '@gantry/base';
 import type { TlsMaterial, TlsSource } from './tls-source.ts';
 
-/** A folder with `ca.crt`, `tls.crt` and `tls.key`, read again when it changes. */
+/** The folder of `ca.crt`, `tls.crt` and `tls.key`; it is read again after changes. */
 export interface TlsFolder extends TlsSource, Disposable {}
 
 interface FolderOptions {
@@ -14,17 +14,17 @@ interface FolderOptions {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
-  /** As `watch` of node:fs, which it is by default; throws where the kernel refuses. */
+  /** Replaces `watch` of node:fs, the default. Throws where the kernel refuses. */
   readonly watchPath?: (path: string, options: { readonly persistent: false }, listener: () => void) => FSWatcher;
 }
 
-/** Delay between a change and the read: the three files are not written at one moment. */
+/** Delay between a change and the read, because the three files are not written at the same moment. */
 const READ_DELAY_MS = 100;
-/** Covers lost file events. */
+/** Interval of reads that cover lost file events. */
 const RELOAD_MS = 60_000;
 const MISSING_RETRY_MS = 250;
 
-/** Opens a folder of TLS files. Waits until it holds a certificate with its key, and logs what is missing. */
+/** Opens a folder of TLS files. Waits until it contains a certificate and its key; logs what is missing. */
 export async function openTlsFolder(folder: string, options: FolderOptions, signal: AbortSignal): Promise<TlsFolder> {
   const { clock, logger } = options;
   const onReason = (reason: string) => logger.warn({ folder, reason }, 'waiting for TLS files');
@@ -32,7 +32,7 @@ export async function openTlsFolder(folder: string, options: FolderOptions, sign
   return await untilDone({ clock, everyMs: MISSING_RETRY_MS, onReason }, read, signal);
 }
 
-/** Reads the three files once. Rejects when one is missing or the key is not the certificate's. */
+/** Reads the three files once. Rejects when one is missing or the key does not belong to the certificate. */
 export async function readTlsFolder(folder: string): Promise<TlsMaterial> {
   const [ca, cert, key] = await Promise.all(
     ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(folder, file))),
@@ -67,7 +67,7 @@ class WatchedTlsFolder implements TlsFolder {
     this.#cancelTimer = options.clock.setTimer(RELOAD_MS, () => this.#reload());
   }
 
-  /** Undefined where the kernel watches no more, such as at the limit of inotify instances: the files are then read at intervals. */
+  /** Undefined where the kernel cannot watch, such as at the limit of inotify instances. The files are then only read at intervals. */
   #watch(): FSWatcher | undefined {
     const { logger, watchPath = watch } = this.#options;
     const folder = this.#folder;

@@ -20,8 +20,8 @@ export function fixedTls(material: TlsMaterial): TlsSource {
 }
 
 /**
- * A TLS source in grpc-js' form: new connections use the newest material, open ones are not closed. A listener is called
- * first after its registration: grpc-js loses a call during it.
+ * A TLS source in grpc-js' form. New connections use the newest material; open ones are not closed. A listener gets its first call after
+ * its registration, because grpc-js loses a call during registration.
  */
 export function createCertificateProvider(source: TlsSource): experimental.CertificateProvider {
   const subscriptions = new Map<object, () => void>();

@@ -3,7 +3,7 @@ import { StatusError } from '@gantry/objects';
 import { type Clock, errorMessage, type Random, sleep } from '@gantry/base';
 import { createCertificateProvider, type TlsSource } from '@gantry/tls';
 
-/** One server address with a connection that is kept up. */
+/** One server address and its connection, which is reopened when it is lost. */
 export interface Endpoint {
   readonly address: string;
   readonly client: Client;
@@ -22,9 +22,9 @@ export interface EndpointsOptions {
 }
 
 /**
- * Pings find a frozen server in less than two seconds, on connections with a call or a watch. Spare connections are silent: each ping wakes
- * both sides, and a server that is frozen is found by the first call. Most of the time is for the response: a turn of our own event loop
- * that takes longer ends a good connection, since timers fire before what has arrived is read.
+ * Keepalive pings detect a frozen server within two seconds, on connections with a call or a watch. Spare connections send no pings: each
+ * ping wakes both sides, and the first call detects a frozen server. Most of the time is allowed for the response: timers fire before
+ * received data is read, so a longer turn of our own event loop would close a working connection.
  */
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 600,
@@ -32,13 +32,13 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 400,
-  // A list of thousands of objects would otherwise stop every 64 KiB until the client has said that it may go on.
+  // With the default window, a list of thousands of objects would stop every 64 KiB until the client allows more.
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
-  // Statistics per call and connection, which are not used.
+  // Turns off statistics per call and connection; they are not used.
   'grpc.enable_channelz': 0,
 };
 
@@ -47,8 +47,8 @@ const RESOLVE_WHILE_DOWN_MS = 250;
 const POLL_MS = 20;
 
 /**
- * Keeps a connection to every address of every server, so that failing over costs a pick and no handshake. A user stays with
- * one endpoint while that is connected.
+ * Keeps a connection to every address of every server, so that failover needs no handshake. Callers stay with one endpoint while it is
+ * connected.
  */
 export class Endpoints implements Disposable {
   readonly #options: EndpointsOptions;
@@ -66,7 +66,7 @@ export class Endpoints implements Disposable {
     this.#credentials = experimental.createCertificateProviderChannelCredentials(provider, provider);
   }
 
-  /** A connected endpoint, rather none of `avoid`; waits for one until the signal is aborted. */
+  /** Returns a connected endpoint, preferably not one of `avoid`. Waits for one until the signal is aborted. */
   async acquire(avoid: ReadonlySet<Endpoint>, signal: AbortSignal): Promise<Endpoint> {
     for (;;) {
       const found = this.#pick(avoid);
@@ -76,7 +76,7 @@ export class Endpoints implements Disposable {
     }
   }
 
-  /** Whether some endpoint beside those to avoid is connected now. */
+  /** Whether an endpoint outside `avoid` is connected now. */
   hasOther(avoid: ReadonlySet<Endpoint>): boolean {
     return this.#ready().some((endpoint) => !avoid.has(endpoint));
   }
@@ -121,7 +121,7 @@ export class Endpoints implements Disposable {
   async #resolve(): Promise<void> {
     const found = await Promise.all(this.#options.addresses.map((address) => this.#resolveOne(address)));
     const addresses = new Map(found.flat().map(({ target, host }) => [target, host]));
-    // A name that cannot be resolved now keeps the connections that it had. Disposed of meanwhile, there must be none.
+    // A name that cannot be resolved now keeps its connections. A disposed object must have none.
     if (addresses.size === 0 || this.#state === 'closed') return;
     for (const [target, endpoint] of this.#endpoints) {
       const isReady = endpoint.client.getChannel().getConnectivityState(false) === connectivityState.READY;

@@ -47,14 +47,14 @@ export interface GrpcClientOptions {
   /** `host:port` of API servers; a host name may have several addresses. */
   readonly addresses: readonly string[];
   readonly tls: TlsSource;
-  /** Recorded in managedFields. */
+  /** The field manager that is recorded in managedFields. */
   readonly fieldManager: string;
-  /** The leader's fence for every write, asked for at each; undefined for writers that lead nothing. */
+  /** Returns the leader's fence; called for every write. Undefined for writers that are not leaders. */
   readonly fence?: () => Fence | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly lookup?: Lookup;
-  /** For one call with all its attempts; 10 000 when absent. Watches have none. */
+  /** Milliseconds for one call with all its attempts; 10 000 when absent. Watches have no deadline. */
   readonly deadlineMs?: number;
 }
 
@@ -64,15 +64,15 @@ export type GrpcClient = ObjectClient & Disposable;
 type MethodName = keyof typeof ObjectService.method;
 
 const DEFAULT_DEADLINE_MS = 10_000;
-/** How long a small read may stay unanswered before another address is asked. Doubles with each attempt. */
+/** Milliseconds that a small read waits for a response before another address is tried. Doubles with each attempt. */
 const GET_ATTEMPT_MS = 800;
 const LIST_ATTEMPT_MS = 5000;
-/** Between rounds in which every server refused. */
+/** Delays between rounds in which every server failed. */
 const RETRY: BackoffOptions = { initialMs: 20, maxMs: 1000, jitter: 0.5 };
 
 /**
- * Connects to all addresses of the API servers. Reads are asked again elsewhere when a server is lost or slow. Writes are
- * sent again only when they surely never left; otherwise a lost connection is StatusError Timeout, outcome unknown.
+ * Connects to all addresses of the API servers. Reads are repeated at another server when one is lost or slow. Writes are repeated only if
+ * they were certainly not sent; otherwise a lost connection rejects with StatusError Timeout, which means that the outcome is unknown.
  */
 export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   return new GrpcObjectClient(options);
@@ -224,13 +224,13 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
     try {
       return await this.#endpoints.acquire(avoid, deadline);
     } catch {
-      // Aborted: by the caller, whose reason counts, or by our own deadline, which means that nothing is reachable.
+      // Aborted by the caller, whose reason is thrown, or by our own deadline, which means that no server is reachable.
       signal.throwIfAborted();
       throw this.#endpoints.unavailable();
     }
   }
 
-  /** Asks until an answer comes or time is up: at another endpoint when one is lost, unavailable or slow. */
+  /** Sends a read until a response comes or the deadline passes. Changes the endpoint when one is lost, unavailable or slow. */
   async #read<Reply>(name: MethodName, request: Message, attemptMs: number, signal: AbortSignal): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + (this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     const tried = new Set<Endpoint>();
@@ -250,7 +250,7 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
         if (!this.#endpoints.hasOther(tried)) {
           tried.clear();
           rounds += 1;
-          // All have been asked: one that refuses at once would else be asked as fast as it can refuse.
+          // All endpoints have been tried. Without a pause, a server that fails at once would get requests without end.
           const pauseMs = Math.min(backoffMs(RETRY, rounds, this.#random), endMs - this.#clock.monotonicMs());
           await sleep(this.#clock, pauseMs, signal);
         }
@@ -339,10 +339,10 @@ function decodeBatch<T extends KubeObject>(batch: WatchBatch): readonly WatchEve
   return events;
 }
 
-/** The newest resourceVersion that this process has seen: what keeps a reader from travelling back in time. */
+/** The newest resourceVersion that this process has seen. Prevents reads from returning older state. */
 interface VersionFloor {
   saw(resourceVersion: string | undefined): void;
-  /** What to send for a wanted version: '0' (whatever is there) becomes "not older than what was seen". */
+  /** The version to send for a wanted one: '0' (any version) becomes "not older than the newest seen". */
   apply(wanted: string | undefined): string;
 }
 

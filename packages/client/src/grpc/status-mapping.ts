@@ -5,7 +5,7 @@ import { DeadlineError, errorMessage } from '@gantry/base';
 /** The trailer of a failed call: a Kubernetes Status as JSON text. */
 export const STATUS_TRAILER = 'gantry-status-bin';
 
-/** Trailers travel in one header block, which both ends bound. */
+/** Trailers are sent in one header block, whose size both sides limit. */
 const MAX_STATUS_BYTES = 8 * 1024;
 const MAX_MESSAGE_LENGTH = 512;
 
@@ -43,14 +43,14 @@ const REASONS: Partial<Record<number, StatusReason>> = {
   [GrpcStatus.UNAVAILABLE]: 'ServiceUnavailable',
 };
 
-/** An error in gRPC's terms, for a server to answer with. */
+/** The gRPC form of an error, as a server sends it. */
 export interface GrpcFailure {
   readonly code: number;
   readonly message: string;
   readonly trailers: Readonly<Record<string, Buffer>>;
 }
 
-/** The server's half: what a failed call tells its client. Anything but a StatusError is an internal error. */
+/** The server's side: converts the error of a failed call. Anything but a StatusError becomes an internal error. */
 export function toGrpcFailure(error: unknown): GrpcFailure {
   const failure = asStatusError(error);
   const code = failure.reason === '' ? GrpcStatus.UNKNOWN : CODES[failure.reason];
@@ -86,14 +86,14 @@ export function isFailedCall(error: unknown): error is FailedCall & Error {
   return error instanceof Error && 'code' in error && 'metadata' in error && 'details' in error;
 }
 
-/** The Status that the server sent, if the call got as far as that. */
+/** The Status that the server sent; undefined when the call failed before that. */
 export function sentStatus(error: FailedCall): StatusError | undefined {
   const bytes = error.metadata.get(STATUS_TRAILER)[0];
   if (bytes === undefined) return undefined;
   return StatusError.fromStatus(JSON.parse(bytes.toString()) as Status);
 }
 
-/** The client's half: the error of a failed read, or of a call whose server answered. */
+/** The client's side: the error of a failed read, or of a call to which the server responded. */
 export function fromFailedCall(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   if (!isFailedCall(error)) return StatusError.internal(errorMessage(error));
@@ -103,7 +103,7 @@ export function fromFailedCall(error: unknown): StatusError {
   return new StatusError(reason, `${GrpcStatus[error.code] ?? error.code}: ${error.details}`);
 }
 
-/** Whether the call surely never reached a server, so that even a write may be sent again. */
+/** Whether the call certainly never reached a server, so that even a write may be repeated. */
 export function wasNeverSent(error: unknown): boolean {
   return (
     isFailedCall(error) &&

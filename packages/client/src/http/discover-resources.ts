@@ -2,7 +2,7 @@ import { parseJson } from '@gantry/apimachinery';
 import { StatusError } from '@gantry/objects';
 import type { HttpClient } from './http-client.ts';
 
-/** What discovery says of one resource of a group version. */
+/** One resource of a group version as discovery describes it. */
 export interface DiscoveredResource {
   readonly resource: string;
   readonly kind: string;
@@ -20,7 +20,7 @@ interface RawResourceList {
   }[];
 }
 
-/** The resources of a group version, without subresources. Fails with StatusError when no server describes them. */
+/** The resources of a group version, without subresources. Rejects with StatusError when no server serves the group version. */
 export async function discoverResources(
   client: Pick<HttpClient, 'raw'>,
   { group, version }: { readonly group: string; readonly version: string },

@@ -26,17 +26,17 @@ import type { HttpTarget } from './kubeconfig.ts';
 import { watchEvents } from './watch-events.ts';
 
 export interface HttpClientOptions extends HttpTarget {
-  /** In place of `ca`, `cert` and `key`, where these are renewed. */
+  /** Replaces `ca`, `cert` and `key` where these are renewed. */
   readonly tls?: TlsSource;
   readonly fieldManager?: string;
   readonly clock?: Clock;
-  /** For one request; 30 000 when absent. Watches have none. */
+  /** Milliseconds for one request; 30 000 when absent. Watches have no deadline. */
   readonly deadlineMs?: number;
 }
 
-/** An `ObjectClient` over REST, which also sends raw requests. Disposing closes the connections. */
+/** An `ObjectClient` over REST, which can also send raw requests. Dispose of it to close its connections. */
 export interface HttpClient extends ObjectClient, Disposable {
-  /** The answer's text; a code of 400 and more is a StatusError. */
+  /** Returns the text of the response. Rejects with StatusError for a code of 400 or more. */
   raw(request: HttpRequest, signal: AbortSignal): Promise<string>;
 }
 
@@ -48,23 +48,23 @@ interface RawList {
 }
 
 const JSON_TYPE = 'application/json';
-/** Servers that have no metadata alone send whole objects. */
+/** Servers without support for metadata-only responses send whole objects. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
 const READ_ATTEMPTS = 4;
 const READ_RETRY_MS = 150;
 /**
- * How long the first attempts of a read wait for the response to begin, by the number of those that waited in vain: a refused connection
- * is none. At the start of a cluster, and after a failover, a connection may lead to a server that does not answer, and the next one to
- * another; later attempts leave an overloaded server its time.
+ * Milliseconds that the attempts of a read wait for the response to begin, indexed by the number of earlier attempts that timed out.
+ * Refused connections are not counted. At the start of a cluster and after a failover, a connection may lead to a server that does not
+ * respond, while a new connection may lead to another server. Later attempts have no limit, to give an overloaded server time.
  */
 const HEAD_MS: readonly number[] = [5000, 10_000];
-/** Servers begin the response of a watch at once; the last of these attempts fails. */
+/** Servers begin the response of a watch at once. So the last attempt has a limit too, and fails when it passes. */
 const WATCH_HEAD_MS: readonly number[] = [...HEAD_MS, 30_000];
 const BATCH_PARALLEL = 8;
 
-/** Speaks the Kubernetes API as clients outside the cluster do. */
+/** Creates a client for the Kubernetes REST API, as clients outside the cluster use it. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new HttpObjectClient(options);
 }
@@ -102,7 +102,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     const list = parseJson(text) as RawList;
     const kind = (list.kind ?? '').replace(/List$/, '');
     return {
-      // Elements of a list carry neither apiVersion nor kind on the wire.
+      // Items of a list have neither apiVersion nor kind on the wire.
       items: (list.items ?? []).map((item) => ({ ...item, apiVersion: apiVersionOf(resource), kind }) as T),
       resourceVersion: list.metadata?.resourceVersion ?? '',
       continueToken: list.metadata?.continue ?? '',

@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly accept?: string;
 }
 
-/** The failure of a request without a response: it was not sent, or its outcome is unknown. */
+/** A request failed without a response: it was not sent, or its outcome is unknown. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   readonly sent: 'no' | 'perhaps';
@@ -26,21 +26,21 @@ export class ConnectionError extends Error {
   }
 }
 
-/** How long a request may take, in milliseconds; without end when absent. */
+/** Limits of a request in milliseconds; no limit when absent. */
 export interface Limits {
-  /** Until the head of the response: beyond it the request fails as one whose connection is lost. */
+  /** Until the head of the response. After that, the request fails like one with a lost connection. */
   readonly headMs?: number | undefined;
-  /** Until the whole of it has been read. */
+  /** Until the whole response has been read. */
   readonly deadlineMs?: number | undefined;
 }
 
 interface Exchange {
   readonly response: IncomingMessage;
-  /** What to throw when reading the response fails: the signal's reason, the deadline that has passed, or ConnectionError. */
+  /** Returns what to throw when reading the response fails: the signal's reason, DeadlineError, or ConnectionError. */
   readonly failure: (error: Error) => unknown;
 }
 
-/** HTTPS requests to one API server, over connections that are kept. */
+/** HTTPS requests to one API server over kept-alive connections. */
 export class HttpTransport implements Disposable {
   readonly #target: HttpTarget;
   readonly #server: Pick<RequestOptions, 'hostname' | 'port'>;
@@ -54,28 +54,28 @@ export class HttpTransport implements Disposable {
     this.#clock = clock;
     this.#target = target;
     const { hostname, port, pathname } = new URL(target.server);
-    // An IPv6 address has brackets in a URL alone.
+    // An IPv6 address has brackets only in a URL.
     this.#server = { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port };
     this.#basePath = pathname === '/' ? '' : pathname;
     this.#userAgent = userAgent;
     const { tls } = target;
     this.#agent = agentFor(target, tls?.current() ?? target);
     const renew = (material: TlsMaterial): void => {
-      // What goes on over the old connections goes on; new requests show the new certificate.
+      // Running requests continue on the old connections; new requests use the new certificate.
       this.#agent = agentFor(target, material);
     };
     this.#unsubscribe = tls?.subscribe(renew) ?? (() => undefined);
   }
 
   /**
-   * The response's head, body still to be read. A code of 400 and more rejects with the StatusError in its body, what fails
-   * before with ConnectionError or the signal's reason.
+   * Resolves with the response's head; the caller reads the body. Rejects with the StatusError in the body for a code of 400 or more, with
+   * ConnectionError when there is no response, and with the signal's reason when aborted.
    */
   async open(request: HttpRequest, signal: AbortSignal, limits: Limits = {}): Promise<IncomingMessage> {
     return (await this.#exchange(request, signal, limits)).response;
   }
 
-  /** The whole answer as text; rejects as `open` does. */
+  /** The whole response as text. Rejects as `open` does. */
   async text(request: HttpRequest, signal: AbortSignal, limits: Limits = {}): Promise<string> {
     const { response, failure } = await this.#exchange(request, signal, limits);
     return await readText(response, failure);
@@ -96,8 +96,8 @@ export class HttpTransport implements Disposable {
   }
 
   /**
-   * Sends a request; the signal and the limits end it until the response has been read. Requests are many: one listener on the signal
-   * costs a small part of what a signal of their own does.
+   * Sends a request. The signal and the limits apply until the response has been read. There are many requests, and one listener on the
+   * signal costs much less than a derived signal per request.
    */
   #send(request: HttpRequest, signal: AbortSignal, { headMs, deadlineMs }: Limits): Promise<Exchange> {
     const { promise, resolve, reject } = Promise.withResolvers<Exchange>();
@@ -160,8 +160,8 @@ export class HttpTransport implements Disposable {
 }
 
 /**
- * Certificates and key are read once here: else Node's agent reads them for each connection, and looks for a free connection by a text
- * that contains them, several times for each request.
+ * Certificates and key are parsed once here. Otherwise Node's agent would parse them for each connection, and several times per request
+ * look up free connections by a text that contains them.
  */
 function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMaterial>): Agent {
   return createHttpsAgent({
@@ -194,13 +194,13 @@ const REASON_OF_CODE: Partial<Record<number, StatusReason>> = {
   504: 'Timeout',
 };
 
-/** The StatusError of a failed answer, whether its body is a Status or not. */
+/** The StatusError of a failed response, whether its body is a Status or not. */
 export function parseFailure(code: number, text: string): StatusError {
   try {
     const status = JSON.parse(text) as Status;
     if (status.kind === 'Status') return StatusError.fromStatus({ ...status, code });
   } catch {
-    // Not JSON: a proxy's page or a plain text, which serves as the message below.
+    // Not JSON, such as a proxy's page or plain text. It becomes the message below.
   }
   return new StatusError(REASON_OF_CODE[code] ?? 'InternalError', text.trim() || `HTTP ${code}`, { code });
 }

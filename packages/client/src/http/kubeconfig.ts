@@ -3,15 +3,15 @@ import { dirname, resolve } from 'node:path';
 import { StatusError } from '@gantry/objects';
 import { parse } from 'yaml';
 
-/** Where a cluster is and who asks, as a kubeconfig's context says it. */
+/** The address of a cluster and the credentials of the client, from a kubeconfig's context. */
 export interface HttpTarget {
-  /** `https://host:port`, without a path. */
+  /** `https://host:port`, with a path if the API has one. */
   readonly server: string;
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
   readonly token?: string;
-  /** The name that the server's certificate must carry, where it is not the address's. */
+  /** The name that the server's certificate must have, if it differs from the address. */
   readonly serverName?: string;
   readonly namespace?: string;
 }
@@ -27,7 +27,7 @@ export function readKubeconfig(file: string, context?: string): HttpTarget {
   return parseKubeconfig(readFileSync(file, 'utf8'), { context, folder: dirname(file) });
 }
 
-/** The target of a context, by default the current one. Throws StatusError BadRequest naming what is missing. */
+/** The target of a context; the current one by default. Throws StatusError BadRequest that names a missing entry. */
 export function parseKubeconfig(text: string, options: { context?: string; folder?: string } = {}): HttpTarget {
   const config = asFields(parse(text), 'kubeconfig');
   const contextName = options.context ?? config['current-context'];

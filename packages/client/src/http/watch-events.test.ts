@@ -6,7 +6,7 @@ const added = (name: string) =>
   JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } } });
 const EXPIRED = JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } });
 
-/** The names in each batch, and the error that ends them. */
+/** The object names of each batch, and the error at the end. */
 async function batchesOf(...chunks: Buffer[]): Promise<{ names: (string | undefined)[][]; error?: unknown }> {
   const names: (string | undefined)[][] = [];
   const response = (async function* () {

@@ -9,14 +9,14 @@ interface RawEvent {
 
 const NEWLINE = 10;
 
-/** The events of a watch's response, those that have come together in one batch. Rejects with the error that the server sends. */
+/** The events of a watch's response. Events that arrive together form one batch. Rejects with the error that the server sends. */
 export async function* watchEvents<T extends KubeObject>(
   response: AsyncIterable<Buffer>,
 ): AsyncIterable<readonly WatchEvent<T>[]> {
   for await (const lines of linesOf(response)) yield* eventsOf<T>(lines);
 }
 
-/** The lines of a response, as many at once as have come. One is decoded when its end is there, however many pieces it came in. */
+/** The lines of a response, in groups as they arrive. A line is decoded once it is complete, even if it arrived in many chunks. */
 async function* linesOf(response: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
   let begun: Buffer[] = [];
   for await (const chunk of response) {
@@ -29,7 +29,7 @@ async function* linesOf(response: AsyncIterable<Buffer>): AsyncIterable<readonly
   if (begun.length > 0) yield [Buffer.concat(begun).toString('utf8')];
 }
 
-/** The events of lines in one batch; those before one that cannot be read come before its error. */
+/** The events of the lines in one batch. If a line is invalid, the events before it are yielded first, then its error is thrown. */
 function* eventsOf<T extends KubeObject>(lines: readonly string[]): Iterable<readonly WatchEvent<T>[]> {
   const events: WatchEvent<T>[] = [];
   try {

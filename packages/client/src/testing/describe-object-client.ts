@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectClient, WatchEvent } from '../object-client.ts';
 
-/** A client under test, with the namespace that it may fill. */
+/** A client under test, and an empty namespace for its objects. */
 export interface ClientUnderTest {
   readonly client: ObjectClient;
   readonly namespace: string;
@@ -19,7 +19,7 @@ export interface ClientUnderTest {
 
 const { signal } = new AbortController();
 
-/** What every `ObjectClient` promises. Run against the fake and against each transport to a real API server. */
+/** The contract of `ObjectClient`. Runs against the fake, and against each transport with a real API server. */
 export function describeObjectClient(name: string, open: () => Promise<ClientUnderTest>): void {
   describe(name, () => {
     let under: ClientUnderTest;

@@ -27,7 +27,7 @@ import { ObjectCalls } from '../object-calls.ts';
 import { writeResult } from '../write-result.ts';
 import type { ListOptions, ObjectList, ObjectWrite, WatchEvent, WatchOptions, WriteResult } from '../object-client.ts';
 
-/** One change, as it is told to watches. */
+/** One change, as watches report it. */
 interface Change {
   readonly resource: string;
   readonly version: number;
@@ -44,14 +44,14 @@ interface OpenWatch {
 const VERSIONS_PER_REVISION = 256;
 
 /**
- * An API server's objects in memory, seen through the client's interface: versions, conflicts, preconditions, finalizers,
- * patches, status subresources, selectors, watches. It does not validate, default or authorise, and knows no grace periods.
+ * An in-memory API server behind the client's interface. It has versions, conflicts, preconditions, finalizers, patches, status
+ * subresources, selectors and watches. It does not validate, default or authorise, and has no grace periods.
  */
 export class FakeObjectClient extends ObjectCalls {
   readonly #clock: Clock;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #watches = new Set<OpenWatch>();
-  /** Every write that was tried, in order. */
+  /** Every attempted write, in order. */
   readonly writes: ObjectWrite[] = [];
   #history: Change[] = [];
   #revision = 1;
@@ -82,7 +82,7 @@ export class FakeObjectClient extends ObjectCalls {
     }
   }
 
-  /** Forgets all history: a watch that is behind is Expired. */
+  /** Forgets all history: a watch at an older version fails with Expired. */
   compact(): void {
     this.#history = [];
     this.#forgottenBelow = this.#version();
@@ -93,7 +93,7 @@ export class FakeObjectClient extends ObjectCalls {
     return [...this.#bucket(resource).values()] as T[];
   }
 
-  /** Creates an object as some other client would, long ago if its creationTimestamp says so. */
+  /** Creates an object as another client would. Keeps its creationTimestamp if it has one. */
   async put<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T> {
     const { namespace = '', creationTimestamp } = object.metadata;
     const created = this.#create(resource, namespace, object, creationTimestamp);
@@ -178,7 +178,7 @@ export class FakeObjectClient extends ObjectCalls {
   }
 
   async #arrive(call: FakeCall, signal: AbortSignal): Promise<void> {
-    // As over a network: never in the same turn.
+    // As over a network, never in the same turn.
     await Promise.resolve();
     signal.throwIfAborted();
     const failure = this.#failures.find(({ matches, left }) => left > 0 && matches(call));
@@ -218,7 +218,7 @@ export class FakeObjectClient extends ObjectCalls {
     }
   }
 
-  /** Custom resources are known by the definitions that are stored here. */
+  /** Custom resources come from the stored definitions. */
   #definitionOf(resource: Resource): ResourceDefinition {
     const custom = this.all(CUSTOM_RESOURCE_DEFINITIONS).flatMap((crd) => customDefinitions(crd, {}));
     const isMeant = (of: Resource) => of.version === resource.version && idOf(of) === idOf(resource);
@@ -268,7 +268,7 @@ export class FakeObjectClient extends ObjectCalls {
     return this.#store(resource, 'MODIFIED', next, old);
   }
 
-  /** Of a pod that no budget protects. */
+  /** Evicts a pod that no budget protects. */
   #evict(resource: Resource, namespace: string, eviction: Eviction & KubeObject): KubeObject {
     const key = { namespace, name: eviction.metadata.name ?? '' };
     return this.#delete(resource, key, eviction.deleteOptions?.preconditions ?? {});
@@ -317,7 +317,7 @@ export class FakeObjectClient extends ObjectCalls {
   }
 }
 
-/** What a call asks, for choosing those that shall fail. */
+/** One call, for the choice of calls that fail. */
 export interface FakeCall {
   readonly verb: 'get' | 'list' | 'watch' | ObjectWrite['verb'];
   readonly resource: Resource;
@@ -328,7 +328,7 @@ function idOf({ group, resource }: { group: string; resource: string }): string 
   return `${group}/${resource}`;
 }
 
-/** What an update may change: the status through its subresource, all but the status otherwise. */
+/** The fields that an update may change: only the status through its subresource, all but the status otherwise. */
 function merge(old: KubeObject, object: KubeObject, subresource: string | undefined): KubeObject {
   const system = {
     uid: old.metadata.uid,
@@ -337,7 +337,7 @@ function merge(old: KubeObject, object: KubeObject, subresource: string | undefi
   };
   const status = (of: KubeObject): object => ('status' in of ? { status: of.status } : {});
   if (subresource === 'status' || subresource === 'approval') {
-    // As in Kubernetes, whose strategies reset the spec and the labels alone.
+    // As in Kubernetes, whose strategies reset only the spec and the labels.
     const { annotations } = object.metadata;
     return { ...old, metadata: { ...old.metadata, ...(annotations && { annotations }) }, ...status(object) };
   }
@@ -356,14 +356,14 @@ function matcherOf(options: ListOptions | WatchOptions): (object: KubeObject) =>
   return ({ metadata }) => (namespace === '' || metadata.namespace === namespace) && selector.matches(metadata.labels);
 }
 
-/** The whole object, or what metadata alone makes of it. */
+/** The whole object, or only its metadata. */
 function shapeOf<T extends KubeObject>({ metadataOnly }: ListOptions | WatchOptions): (object: T) => T {
   if (metadataOnly !== true) return (object) => object;
   return ({ apiVersion, kind, metadata: { managedFields: _managed, ...metadata } }) =>
     ({ apiVersion, kind, metadata }) as T;
 }
 
-/** What a change is to a watch with a selector: objects may come into its sight and leave it. */
+/** The events of a change for a watch with a selector: an object may start or stop matching it. */
 function eventOf<T extends KubeObject>(
   change: Change,
   matches: (object: KubeObject) => boolean,

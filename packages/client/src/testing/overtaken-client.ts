@@ -3,8 +3,8 @@ import { StatusError } from '@gantry/objects';
 import type { ObjectClient, ObjectWrite, WriteResult } from '../object-client.ts';
 
 /**
- * Runs `meanwhile` before each write is sent: what others write between a controller's read and the write that follows
- * from it. A StatusError that it throws refuses that write.
+ * Runs `meanwhile` before each write. It simulates writes of others between a controller's read and its write. If it throws a StatusError,
+ * the write is rejected with it.
  */
 export function createOvertakenClient(
   client: ObjectClient,

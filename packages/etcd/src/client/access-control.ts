@@ -9,8 +9,8 @@ const { Read: read, Write: write, Readwrite: readwrite } = Permission_Type;
 const PERMISSIONS = { read, write, readwrite };
 
 /**
- * Users are common names of client certificates and have no password. A role has the name of its user. Once authentication
- * is on, only `root` may make these calls, and repeating them changes nothing.
+ * Manages etcd's users. User names are common names of client certificates; users have no password. Each user has a role of the same name.
+ * Once authentication is enabled, only `root` may make these calls. Repeated calls change nothing.
  */
 export function createAccessControl(members: MemberSet): AccessControl {
   const { roleAdd, userAdd, userGrantRole, roleGrantPermission, authEnable } = Auth.method;
@@ -49,7 +49,7 @@ export function createAccessControl(members: MemberSet): AccessControl {
   };
 }
 
-/** Whether an error means that an earlier call has made the same change. */
+/** Whether the error shows that the change has been made already. */
 function isDone(error: unknown): boolean {
   return (
     error instanceof EtcdError &&

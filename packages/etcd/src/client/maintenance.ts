@@ -4,10 +4,10 @@ import type { Maintenance } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
 import { revisionOf } from './wire.ts';
 
-/** Of calls that end when a member has worked through its file. */
+/** For calls that end only after a member has rewritten its file. */
 const REWRITE_TIMEOUT_MS = 60_000;
 
-/** Maintenance calls. Those about one member take it from the options. */
+/** Maintenance calls. Calls about one member take its index from the options. */
 export function createMaintenance(members: MemberSet): Maintenance {
   return {
     async status(options) {

@@ -23,9 +23,9 @@ export interface UnaryOptions {
 export type Stream<I extends DescMessage, O extends DescMessage> = ClientDuplexStream<MessageShape<I>, MessageShape<O>>;
 
 /**
- * Pings detect a frozen member within 3 s while a call or a watch is open. Without one there are no pings: etcd takes them
- * for an attack and closes the connection, whatever its minimum interval. Reconnecting starts at once, with short delays.
- * Messages may be as large as a range of all keys.
+ * Pings detect a frozen member within 3 s while a call or a watch is open. Otherwise no pings are sent: etcd would treat them as an attack
+ * and close the connection, whatever its minimum interval. Reconnecting starts at once, with short delays. Message size is not limited,
+ * because a range may contain all keys.
  */
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 2000,
@@ -35,7 +35,7 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // Records of every call and connection, which are not used.
+  // Turns off records of every call and connection; they are not used.
   'grpc.enable_channelz': 0,
 } as const;
 

@@ -36,9 +36,9 @@ type WatchCall = Stream<typeof WatchRequestSchema, typeof WatchResponseSchema>;
 const RECONNECT: BackoffOptions = { initialMs: 20, maxMs: 1000 };
 
 /**
- * Watches on etcd's raw stream. States: connecting (a member creates the watch), live (its messages are delivered, and its
- * connection is checked when there are none), and connecting to the next member, from the first revision after the last one
- * that was delivered completely.
+ * Watches on etcd's raw stream. States: connecting (a member creates the watch); live (messages are delivered, and the connection is
+ * checked when there are none); connecting to the next member. The new watch starts at the first revision after the last one that was
+ * delivered completely.
  */
 export function createWatcher(options: WatcherOptions): Watcher {
   return { watch: (request, signal) => new ResumingWatch(options, request, signal) };

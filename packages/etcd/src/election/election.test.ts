@@ -8,7 +8,7 @@ import { createElection, electionKeyOf } from './election.ts';
 
 const KEY = electionKeyOf('kube-scheduler');
 
-/** What a test replaces of the store, to see or to fail calls. */
+/** Parts of the store that a test replaces, to observe calls or make them fail. */
 interface Parts {
   readonly kv: KeyValueStore;
   readonly watcher: Watcher;
@@ -40,7 +40,7 @@ class Campaigner {
   }
 }
 
-/** Renewals that fail while the switch is off. */
+/** Leases whose renewals fail while `reach` is down. */
 function flakyLeases(etcd: MemoryEtcd): Leases & { reach: 'up' | 'down' } {
   return {
     reach: 'up',
@@ -53,7 +53,7 @@ function flakyLeases(etcd: MemoryEtcd): Leases & { reach: 'up' | 'down' } {
   };
 }
 
-/** Watches of which the first fails. */
+/** A watcher whose first watch fails. */
 function watcherThatFails(etcd: MemoryEtcd, code: 'unavailable' | 'permission-denied'): Watcher {
   let watches = 0;
   return {
@@ -240,7 +240,7 @@ describe('an election', () => {
     etcd.silenceWatches();
     await clock.advance(2500);
     expect(a.kinds).toEqual(['elected', 'suspended']);
-    // The lease stands, and the key is of another: as after an operator's repair, or a restore.
+    // The lease is valid but the key belongs to another candidate, as after an operator's repair or a restore.
     await remove(etcd, KEY);
     const taken = { kind: 'put', key: KEY, value: Buffer.from('other') } as const;
     await etcd.transact({ compare: [], success: [taken], failure: [] }, { signal: a.stop.signal });

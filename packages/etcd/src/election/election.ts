@@ -16,7 +16,7 @@ import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
 import { holdLease } from './lease-holder.ts';
 
-/** Other events, for logs: which process leads instead, and why a step is retried. */
+/** Events for logs: which other process leads, and why a step is retried. */
 export type ElectionNotice =
   | { readonly kind: 'following'; readonly leader: string }
   | { readonly kind: 'retrying'; readonly reason: string };
@@ -28,7 +28,7 @@ export interface ElectionOptions {
   readonly random: Random;
   /** `kube-scheduler`: the key is `/gantry/elections/<component>`. */
   readonly component: string;
-  /** The candidate's name, unique per process: others see it as the leader's. */
+  /** The candidate's name, unique per process. Others see it as the name of the leader. */
   readonly identity: string;
   readonly ttlMs: number;
   readonly onNotice?: (notice: ElectionNotice) => void;
@@ -40,8 +40,8 @@ const RETRY: BackoffOptions = { initialMs: 100, maxMs: 1000, jitter: 0.5 };
 const CALL_TIMEOUT_MS = 1000;
 
 /**
- * Creates a candidate for a component's leader. When its campaign ends, the next candidate leads within milliseconds. No failure of etcd
- * ends a campaign.
+ * Creates a candidate for leadership of a component. When its campaign ends, the next candidate leads within milliseconds. Failures of etcd
+ * do not end a campaign.
  */
 export function createElection(options: ElectionOptions): Election {
   return { campaign: (signal) => runCampaign(options, signal) };
@@ -60,7 +60,7 @@ async function* runCampaign(options: ElectionOptions, signal: AbortSignal): Asyn
       if (signal.aborted) return;
       options.onNotice?.({ kind: 'retrying', reason: errorMessage(error) });
     }
-    // A lost race, and a term that ends at once, are failures: neither may repeat without a pause.
+    // A lost race and a term that ends at once count as failures: neither may repeat without a pause.
     failures = clock.monotonicMs() - sinceMs >= ttlMs ? 1 : failures + 1;
     await pause(clock, backoffMs(RETRY, failures, random), signal);
   }
@@ -115,7 +115,7 @@ async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<
       const result = await etcd.kv
         .transact({ compare: [vacant(key)], success: [take, ...read], failure: read }, call)
         .catch((error: unknown) => {
-          // It may have been applied: a repetition shows that, since no other candidate has this lease.
+          // The transaction may have been applied. A repetition finds out, because no other candidate has this lease.
           if (isEtcdError(error, 'outcome-unknown')) return undefined;
           throw error;
         });

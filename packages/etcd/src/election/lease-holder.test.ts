@@ -11,7 +11,7 @@ describe('a held lease', () => {
   let etcd: MemoryEtcd;
   let clock: ManualClock;
   let stop: AbortController;
-  /** How long answers to renewals take on their way back. */
+  /** Milliseconds until the response to a renewal arrives. */
   let answerMs: number;
   let states: LeaseState[];
   let call: CallOptions;
@@ -58,7 +58,7 @@ describe('a held lease', () => {
   it('counts its time from the sending of a renewal, however late the answer comes', async () => {
     const { release } = await hold();
     await clock.advance(400);
-    // The renewal of 0.5 s is answered at 1.5 s; etcd has counted from 0.5 s on, and the next one is not answered in time.
+    // The renewal of 0.5 s is answered at 1.5 s. etcd counts from 0.5 s, and the next renewal is not answered in time.
     answerMs = 1000;
     await clock.advance(1150);
     answerMs = 60_000;
@@ -76,7 +76,7 @@ describe('a held lease', () => {
     etcd.silenceWatches();
     await clock.advance(1900);
     expect(states).toEqual(['in-doubt']);
-    // The key is another one by now, though the lease itself stands: the watch has not reported it.
+    // The key was recreated although the lease is valid; the watch has not reported it.
     await etcd.transact({ compare: [], success: [{ kind: 'delete', key: KEY }], failure: [] }, call);
     await put(lease);
     answerMs = 0;

@@ -3,14 +3,14 @@ import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { Etcd, Lease } from '../ports.ts';
 
 /**
- * The state of a held lease. `standing`: by the local clock it cannot have expired. `in-doubt`: it may have expired, renewals
- * continue. `gone`: it has expired, or its key belongs to another candidate; the last state.
+ * The state of a held lease. `standing`: it cannot have expired according to the local clock. `in-doubt`: it may have expired; renewals
+ * continue. `gone`: it has expired, or its key belongs to another candidate. `gone` is final.
  */
 export type LeaseState = 'standing' | 'in-doubt' | 'gone';
 
 /** A lease that is renewed in the background. */
 export interface HeldLease {
-  /** Changes of the state, which is `standing` at first, until `gone` or released. */
+  /** State changes, until `gone` or `release`. The initial state is `standing`. */
   readonly states: AsyncIterable<LeaseState>;
   /** Stops renewing; the states end. */
   release(): void;
@@ -26,12 +26,15 @@ interface HolderOptions {
 }
 
 const RENEWAL_TIMEOUT_MS = 500;
-/** Between the local deadline and etcd's, for clocks of different speed. */
+/** The local deadline is this share earlier than etcd's, because clocks differ in speed. */
 const MARGIN = 0.05;
-/** Short, since a lease may have no more than two seconds. */
+/** Short, because a lease may be as short as two seconds. */
 const RETRY: BackoffOptions = { initialMs: 50, maxMs: 100, jitter: 0.5 };
 
-/** Holds a lease with four renewals per time to live, each at another member after a failure. The local deadline counts from the sending of the last successful one. */
+/**
+ * Renews a lease four times per time to live, at another member after each failure. The local deadline counts from the time at which the
+ * last successful renewal was sent.
+ */
 export function holdLease(options: HolderOptions, lease: Lease, sentAtMs: number): HeldLease {
   return new LeaseHolder(options, lease, sentAtMs);
 }
@@ -120,14 +123,14 @@ class LeaseHolder implements HeldLease {
     }
   }
 
-  /** Whether the key is still the one that was created with the lease: checked before a term continues after a doubt. */
+  /** Whether the key is still the one that was created with the lease. Checked before a term continues after `in-doubt`. */
   async #stillOurs(member: number): Promise<boolean> {
     const { etcd, key, epoch } = this.#options;
     const { kvs } = await etcd.kv.range({ key }, { signal: this.#stop.signal, timeoutMs: RENEWAL_TIMEOUT_MS, member });
     return kvs[0]?.createRevision === epoch;
   }
 
-  /** Detects that the key is deleted while its lease stands (by a restore, or an operator), also past a compaction. */
+  /** Detects deletion of the key while its lease is valid, for example by a restore or an operator. Also works after a compaction. */
   async #watchKey(): Promise<void> {
     const { clock, random, epoch } = this.#options;
     const { signal } = this.#stop;

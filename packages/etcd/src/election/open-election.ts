@@ -3,7 +3,7 @@ import { openTlsFolder } from '@gantry/tls';
 import { connectEtcd } from '../client/connect-etcd.ts';
 import { createElection } from './election.ts';
 
-/** A candidate and its etcd. The settings are named as in the configuration of the elected services. */
+/** Options of a candidate and its etcd. The names match the configuration of the elected services. */
 export interface OpenElectionOptions {
   /** `https://etcd-0:2379`, one per member. */
   readonly etcd: readonly string[];
@@ -19,8 +19,8 @@ export interface OpenElectionOptions {
 }
 
 /**
- * A candidate of a service that uses etcd for its election alone, with a connection of its own. Waits for the certificate, not for
- * etcd. Dispose of it after the campaign.
+ * A candidate for a service that uses etcd only for its election. It has its own connection. Waits for the certificate, not for etcd.
+ * Dispose of it after the campaign.
  */
 export async function openElection(options: OpenElectionOptions): Promise<Election & AsyncDisposable> {
   const { clock, random, logger } = options;

@@ -8,8 +8,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY_MS = 86_400_000;
 
 /**
- * Issues certificates for servers and clients, by common name. All of one throw-away authority. `host` is the address or
- * name under which a server is reached.
+ * Issues certificates for servers and clients by common name, all from one throw-away authority. `host` is the address or name of a server.
  */
 export type Issue = (commonName: string, host?: string) => Promise<TlsMaterial>;
 

@@ -6,11 +6,11 @@ import { freezeContainer } from './freeze-container.ts';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
-  /** Stays the same when the member is started again or replaced. */
+  /** Does not change when the member is restarted or replaced. */
   readonly endpoint: string;
-  /** On the machine of the engine. */
+  /** Process id on the engine's machine. */
   readonly pid: number;
-  /** Stops every process of the member: it holds its connections and answers nothing. */
+  /** Pauses every process of the member: connections stay open but nothing responds. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   /** Takes the member off its network: packets to it and from it are lost. */
@@ -18,15 +18,15 @@ export interface ClusterMember {
   rejoin(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** Starts a killed member on its data; returns when it serves clients again. */
+  /** Starts a killed member with its data. Resolves when it serves clients again. */
   start(): Promise<void>;
-  /** An archive of the member's data: what a backup of its files, or of a snapshot, has. */
+  /** An archive of the member's data, as a backup or a snapshot has it. */
   files(): Promise<Buffer>;
-  /** Removes the member with its data, and lets a new one take its place. */
+  /** Removes the member and its data, and starts a new member in its place. */
   replace(): Promise<void>;
 }
 
-/** A real etcd in containers on a network of their own. */
+/** A real etcd in containers, on its own network. */
 export interface EtcdCluster extends AsyncDisposable {
   readonly members: readonly ClusterMember[];
   readonly endpoints: readonly string[];
@@ -34,27 +34,27 @@ export interface EtcdCluster extends AsyncDisposable {
 
 export interface EtcdClusterOptions {
   readonly size?: number;
-  /** Arguments added to each member's. */
+  /** Additional arguments for each member. */
   readonly args?: readonly string[];
   /** Issues the certificate of every member's client port. Clients need one of the same authority. */
   readonly tls?: Issue;
 }
 
-/** The image of the cluster's own etcd: official, or made from Debian packages by deploy/bin/ensure-images. */
+/** The etcd image: the official one, or one made from Debian packages by deploy/bin/ensure-images. */
 const IMAGE = process.env['GANTRY_ETCD_IMAGE'] ?? 'quay.io/coreos/etcd:v3.5.30';
 const CLIENT_PORT = 2379;
 const PEER_PORT = 2380;
-/** What this release of testcontainers cleans up with. */
+/** The image with which this release of testcontainers removes containers. */
 export const REAPER_IMAGE = process.env['RYUK_CONTAINER_IMAGE'] ?? 'testcontainers/ryuk:0.14.0';
 const START_TIMEOUT_MS = 60_000;
 const CERTIFICATES = '/etc/etcd/tls';
 
-/** By which a later run of the same checkout finds what an interrupted one has left. */
+/** Labels by which a later run of the same checkout finds containers that an interrupted run has left. */
 export const CONTAINER_LABELS: Readonly<Record<string, string>> = { 'gantry.test': process.cwd() };
 
-/** Starts a cluster as production runs it; returns when every member serves clients. */
+/** Starts a cluster with the settings of production. Resolves when every member serves clients. */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
-  // Loaded when a cluster is started: unit tests need the model alone.
+  // Loaded when a cluster starts: unit tests need only the in-memory model.
   const { Network, RandomPortGenerator } = await import('testcontainers');
   const runtime = await prepareContainers();
   const host = clientHost(runtime);
@@ -87,8 +87,8 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
 }
 
 /**
- * Readies testcontainers in this process, before it starts anything. Where the image of its reaper is missing, as on
- * machines without a registry, what a test starts is removed by the test and by its label.
+ * Prepares testcontainers in this process; call it before starting anything. If the image of its reaper is missing, as on machines without
+ * a registry, the test removes its containers itself, and a later run finds the rest by label.
  */
 export async function prepareContainers(): Promise<ContainerRuntimeClient> {
   const { getContainerRuntimeClient, ImageName } = await import('testcontainers');
@@ -98,7 +98,7 @@ export async function prepareContainers(): Promise<ContainerRuntimeClient> {
   return runtime;
 }
 
-/** Where published ports are reached: this machine, or the gateway of its network when the tests run in a container. */
+/** The host of published ports: this machine, or the gateway of its network when the tests run in a container. */
 function clientHost({ info }: ContainerRuntimeClient): string {
   const { host } = info.containerRuntime;
   return host === 'localhost' ? '127.0.0.1' : host;
@@ -218,7 +218,7 @@ class Member implements ClusterMember {
 
   /** For clusters without certificates. */
   async #etcdctl(...args: readonly string[]): Promise<string> {
-    // On a busy machine, a member that was cut off takes longer than etcdctl's 5 s to be part of a majority again.
+    // On a busy machine, a member that was cut off may need more than etcdctl's 5 s to rejoin the majority.
     const command = ['/usr/local/bin/etcdctl', '--command-timeout=60s', ...args];
     const result = await this.#container?.exec(command);
     if (result?.exitCode !== 0) throw new Error(`etcdctl ${args.join(' ')}: ${result?.output ?? 'no container'}`);

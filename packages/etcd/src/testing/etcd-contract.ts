@@ -8,7 +8,7 @@ import {
   type WatchItem,
 } from '../ports.ts';
 
-/** What the contract needs of an implementation: keys under `/contract/` are its to use, and none are there at first. */
+/** An implementation under test. The contract uses keys under `/contract/`, which must be empty at first. */
 export interface EtcdFixture {
   readonly etcd: Pick<Etcd, 'kv' | 'watcher' | 'leases'>;
   compact(revision: number): Promise<void>;
@@ -23,7 +23,7 @@ const remove = (name: string): Operation => ({ kind: 'delete', key: key(name) })
 const read = (name: string): Operation => ({ kind: 'range', key: key(name) });
 const absent = (name: string): Compare => ({ key: key(name), target: 'create-revision', equals: 0 });
 
-/** What the port promises. Run against the in-memory model and against a real cluster: what the model lacks, it may not claim. */
+/** The contract of the port. Runs against the in-memory model and a real cluster, so the model cannot claim more than etcd does. */
 export function describeEtcd(name: string, createFixture: () => Promise<EtcdFixture>): void {
   describe(name, () => {
     let fixture: EtcdFixture;

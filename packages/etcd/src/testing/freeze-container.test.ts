@@ -5,7 +5,7 @@ const UNABLE =
   '(HTTP code 500) server error - Cannot pause container 3f: OCI runtime pause failed: unable to freeze: unknown';
 const RUNS = '(HTTP code 500) server error - Container 3f is not paused';
 
-/** A container whose next calls fail with these messages, and the calls that were made. */
+/** A container whose next calls fail with these messages. Records the calls. */
 function scripted({ pause = [], unpause = [] }: { pause?: readonly string[]; unpause?: readonly string[] }) {
   const calls: string[] = [];
   const left = { pause: [...pause], unpause: [...unpause] };

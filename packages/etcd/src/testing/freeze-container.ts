@@ -1,16 +1,16 @@
-/** What freezing needs of a container; one of `dockerode` has it. */
+/** The part of a container that freezing needs. Containers of `dockerode` have it. */
 export interface FreezableContainer {
   pause(): Promise<unknown>;
   unpause(): Promise<unknown>;
 }
 
-/** runc has tried for some milliseconds each time. */
+/** Each attempt of runc takes some milliseconds. */
 const ATTEMPTS = 20;
 
 /**
- * Stops every process of a running container. On control groups of version 1, runc gives up with "unable to freeze" while
- * processes of the container start others, and leaves it to its caller to try again (opencontainers/runc#4388). The container
- * is thawed between two attempts. Throws the engine's error when it is another one, and after the last attempt.
+ * Pauses every process of a running container. On cgroup v1, runc fails with "unable to freeze" while processes of the container start
+ * others, and the caller has to retry (opencontainers/runc#4388). The container is thawed between two attempts. Rejects with the engine's
+ * error if it is a different one, and after the last attempt.
  */
 export async function freezeContainer(container: FreezableContainer): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -24,7 +24,7 @@ export async function freezeContainer(container: FreezableContainer): Promise<vo
   }
 }
 
-/** A failed attempt may leave a part of the processes frozen, with a container that is paused or, for the engine, runs. */
+/** A failed attempt may leave some processes frozen, while the engine reports the container as paused or as running. */
 async function thawLeftovers(container: FreezableContainer): Promise<void> {
   try {
     await container.unpause();

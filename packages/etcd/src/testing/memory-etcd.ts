@@ -20,13 +20,13 @@ import type {
   WatchRequest,
 } from '../ports.ts';
 
-/** What happens to the next transaction that matches. */
+/** A fault for the next transaction that matches. */
 export type TransactionFault =
-  /** Lands, but its answer is lost. */
+  /** The transaction is applied, but its response is lost. */
   | { readonly kind: 'answer-lost' }
-  /** Its sender gives up; it lands when `land` is called, however late. */
+  /** The sender gives up. The transaction is applied when `land` is called, however late. */
   | { readonly kind: 'late'; readonly held: (land: () => TransactionResult | EtcdError) => void }
-  /** Fails as a whole. */
+  /** The whole transaction fails. */
   | { readonly kind: 'error'; readonly error: EtcdError };
 
 interface Version {
@@ -46,8 +46,8 @@ interface OpenWatch {
 }
 
 /**
- * A model of etcd in memory: revisions and history, compares before operations, nested transactions, whole-transaction errors,
- * leases, compaction, and faults on order: lost answers, writes that land late, watches that stay silent.
+ * An in-memory model of etcd: revisions and history, compares before operations, nested transactions, errors of whole transactions, leases,
+ * compaction. It can inject faults: lost responses, writes that are applied late, silent watches.
  */
 export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   readonly memberCount = 3;
@@ -79,12 +79,12 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     return this.#revision;
   }
 
-  /** The fault meets the next transaction for which `matches` holds, once. */
+  /** Injects a fault into the next transaction that `matches`, once. */
   injectFault(fault: TransactionFault, matches: (transaction: Transaction) => boolean = () => true): void {
     this.#faults.push({ matches, fault });
   }
 
-  /** Open watches deliver nothing and answer no progress request until they are resumed. */
+  /** Open watches deliver nothing and do not respond to progress requests until they are resumed. */
   silenceWatches(): void {
     this.#watches = 'silent';
   }
@@ -94,7 +94,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     for (const watch of this.#open) watch.wake();
   }
 
-  /** Forgets history below `revision`; watches that have not got so far end. */
+  /** Forgets history below `revision`. Watches that have not reached it end. */
   compactHistory(revision: number): void {
     this.#compacted = revision;
     while (this.#history[0] !== undefined && this.#history[0].revision < revision) this.#history.shift();
@@ -185,7 +185,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     this.expire(id);
   }
 
-  /** Ends a lease as if its time had run out. */
+  /** Expires a lease. */
   expire(id: string): void {
     if (!this.#leases.delete(id)) return;
     const keys = [...this.#keys].filter(([, versions]) => isLive(versions.at(-1)) && versions.at(-1)?.lease === id);
@@ -372,7 +372,7 @@ function inRange(request: { readonly key: string; readonly rangeEnd?: string }, 
   return request.rangeEnd === undefined ? key === request.key : key >= request.key && key < request.rangeEnd;
 }
 
-/** First index whose revision is not below `revision`. */
+/** First index with a revision of at least `revision`. */
 function lowerBound(history: readonly { readonly revision: number }[], revision: number): number {
   let low = 0;
   let high = history.length;
@@ -389,7 +389,10 @@ interface Touched {
   readonly deletes: Set<string>;
 }
 
-/** The keys that a transaction may put or delete, whichever branches are taken. Putting one that is put or deleted beside it is an error. */
+/**
+ * The keys that a transaction may put or delete, in any branch. Throws when a key is put and also put or deleted by another operation of
+ * the same list.
+ */
 function checkKeys(transaction: Transaction): Touched {
   const [success, failure] = [checkList(transaction.success), checkList(transaction.failure)];
   return {

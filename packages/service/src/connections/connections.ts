@@ -1,19 +1,19 @@
 import type { Clock } from '@gantry/base';
 import type { Source } from '../starts.ts';
 
-/** How many connections a server keeps, and for how long one may be idle. */
+/** Limits on the number of connections, and on idle time in milliseconds. */
 export interface ConnectionLimits {
-  /** Of one address that has not authenticated, and of one user. */
+  /** Connections of one unauthenticated address, or of one user. */
   readonly perOwner: number;
   readonly total: number;
-  /** How long a connection without an authenticated user may be idle. */
+  /** Idle time of a connection without an authenticated user. */
   readonly anonymousIdleMs: number;
   readonly idleMs: number;
 }
 
 /** An open connection, as its server reports it. */
 export interface Connection {
-  /** Its address until its user is known, and its user from then on. */
+  /** The client's address; once the user is known, the user. */
   readonly source: Source;
   /** A request or stream begins. */
   begin(): void;
@@ -28,7 +28,7 @@ interface Owner {
   readonly kind: 'address' | 'user';
   readonly key: Source;
   size: number;
-  /** Those without a request, the one that has been idle longest first. */
+  /** Connections without a request, longest idle first. */
   readonly idle: Set<Tracked>;
 }
 
@@ -40,9 +40,9 @@ interface Tracked {
 }
 
 /**
- * The open connections of a server, counted by address until their user is known, and by user from then on. A new connection above a
- * limit closes the one of the same owner that has been idle longest, and is refused when none is idle; so idle connections
- * never keep others out.
+ * The open connections of a server. A connection counts for its address until its user is known, and for the user after that. A new
+ * connection above a limit closes the connection of the same owner that has been idle longest. If none is idle, the new one is refused. So
+ * idle connections never block others.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -65,7 +65,7 @@ export class Connections {
     return this.#refused;
   }
 
-  /** Counts a new connection; undefined when it is refused, after which the caller closes it. */
+  /** Counts a new connection. Returns undefined when it is refused; the caller then closes it. */
   open(address: string, close: () => void): Connection | undefined {
     const owner = this.#owner('address', address);
     const { perOwner, total } = this.#limits;
@@ -92,7 +92,7 @@ export class Connections {
     };
   }
 
-  /** Closes what has been idle for too long. To be called every few seconds. */
+  /** Closes connections that have been idle for too long. Call it every few seconds. */
   sweep(): void {
     const now = this.#clock.monotonicMs();
     const { anonymousIdleMs, idleMs } = this.#limits;
@@ -140,7 +140,7 @@ export class Connections {
     this.#forget(owner);
   }
 
-  /** Closes the connection of an owner that has been idle longest; false when none is idle. */
+  /** Closes the owner's connection that has been idle longest. Returns false when none is idle. */
   #evict(owner: Owner | undefined): boolean {
     const [oldest] = owner?.idle ?? [];
     if (oldest === undefined) return false;
@@ -150,7 +150,7 @@ export class Connections {
     return true;
   }
 
-  /** The owner of the most connections among those that have an idle one; looked for only when the server is full. */
+  /** The owner with the most connections among those with an idle one. Used only when the server is full. */
   #largest(): Owner | undefined {
     let largest: Owner | undefined;
     for (const owner of this.#owners.values()) {

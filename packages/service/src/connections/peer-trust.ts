@@ -3,18 +3,18 @@ import type { PeerCertificate } from 'node:tls';
 import type { Clock, Instant } from '@gantry/base';
 import type { TlsSource } from '@gantry/tls';
 
-/** What must hold of a client certificate for as long as its connection lives. */
+/** A client certificate whose validity is checked for as long as its connection is open. */
 export interface TrustedPeer {
   readonly raw: Buffer;
   readonly notBefore: Instant;
   readonly notAfter: Instant;
-  /** The authorities (PEM) by which it was verified last. */
+  /** The authorities (PEM) of the last successful check. */
   ca: Buffer;
 }
 
 /**
- * Checks client certificates again after the handshake. TLS verifies a certificate once: a connection, and a session that is resumed,
- * would outlive the certificate's end and the authority that issued it.
+ * Checks client certificates again after the handshake. TLS verifies a certificate only once, so a connection or a resumed session could
+ * outlive the certificate or the authority that issued it.
  */
 export class PeerTrust {
   readonly #tls: Pick<TlsSource, 'current'>;
@@ -25,17 +25,17 @@ export class PeerTrust {
     this.#clock = clock;
   }
 
-  /** A certificate that TLS has verified in this handshake or an earlier one. */
+  /** Takes a certificate that TLS has verified, in this handshake or an earlier one. */
   accept(peer: Pick<PeerCertificate, 'raw' | 'valid_from' | 'valid_to'>): TrustedPeer {
     const { raw } = peer;
     const trusted = { raw, notBefore: Date.parse(peer.valid_from), notAfter: Date.parse(peer.valid_to) };
     return { ...trusted, ca: Buffer.alloc(0) };
   }
 
-  /** Whether the certificate is valid now, and issued by an authority of now. */
+  /** Whether the certificate is valid now and its issuer is a current authority. */
   isGood(peer: TrustedPeer): boolean {
     const now = this.#clock.now();
-    // Written so that a date that could not be read is no time at all.
+    // False also if a date is NaN because it could not be parsed.
     if (!(now >= peer.notBefore && now <= peer.notAfter)) return false;
     const { ca } = this.#tls.current();
     if (peer.ca === ca) return true;

@@ -1,10 +1,10 @@
-/** How many places there are, for all addresses together and for one. */
+/** The number of places: in total and per address. */
 export interface PlaceLimits {
   readonly max: number;
   readonly maxOfAddress: number;
 }
 
-/** Places for a number of things at once, of which one address may have a share. */
+/** A limited number of places, with a limit per address. */
 export class Places {
   readonly #limits: PlaceLimits;
   readonly #ofAddress = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Places {
     this.#limits = limits;
   }
 
-  /** A place until it is disposed of, which may be done twice; undefined when there is none. */
+  /** Takes a place; undefined when there is none. Dispose of the result to free it; disposing twice is harmless. */
   take(address: string): Disposable | undefined {
     const { max, maxOfAddress } = this.#limits;
     const own = this.#ofAddress.get(address) ?? 0;

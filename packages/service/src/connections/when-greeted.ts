@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 
-/** How long a client may send nothing. */
+/** Milliseconds that a client may stay silent. */
 const GREETING_MS = 10_000;
 
 /**
- * Calls `greeted` when the client of a new connection has sent something; a connection without that is closed. So the dearest step of
- * a handshake of TLS is taken when the handshake begins, and many clients that wait with their first message cannot bring the steps of
- * all of them into one round of the event loop. Time is that of sockets, as with the limit of handshakes.
+ * Calls `greeted` when the client of a new connection has sent something; closes the connection if it stays silent. So the most expensive
+ * step of a TLS handshake runs when the handshake begins. Otherwise clients that hold back their first message could cause all these steps
+ * in one round of the event loop. Uses socket timeouts, as the limit of handshakes does.
  */
 export function whenGreeted(socket: Socket, greeted: () => void, limitMs = GREETING_MS): void {
   const refuse = (): void => void socket.destroy();
   socket.setTimeout(limitMs, refuse);
-  // It stays: the client may leave while the handshake waits for its turn.
+  // The listener remains: the client may disconnect while the handshake waits for its turn.
   socket.on('error', refuse);
   socket.once('readable', () => {
     socket.setTimeout(0, refuse);

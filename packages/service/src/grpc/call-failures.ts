@@ -3,7 +3,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';
 import type { GrpcError } from './grpc-service.ts';
 
-/** Why a stream was ended by its server. */
+/** The reason for which a server ended a stream. */
 export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';
 }
@@ -27,7 +27,7 @@ export function trailers(failure: GrpcError): Metadata {
   return metadata;
 }
 
-/** Logs failures of the server itself; those of a request are the client's to log. */
+/** Logs failures of the server itself. Failures caused by a request are logged by the client. */
 export function logUnexpected(logger: Logger, failure: GrpcError, error: unknown): void {
   if (failure.code === status.INTERNAL || failure.code === status.UNKNOWN) logger.error({ err: error }, 'call failed');
 }

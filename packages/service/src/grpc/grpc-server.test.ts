@@ -180,7 +180,7 @@ describe('a stream', () => {
     const call = watch(server.client);
     const messages = call[Symbol.asyncIterator]();
     await messages.next();
-    // A round trip, after which a server without back-pressure would have sent everything.
+    // After a round trip, a server without back-pressure would have sent everything.
     await expect(get(server.client, 'x').answer).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
     expect(made).toBeLessThan(300);
     let read = 1;

@@ -24,24 +24,24 @@ export interface GrpcServerOptions {
   readonly address: string;
   readonly services: readonly GrpcService[];
   readonly clock: Clock;
-  /** Unary calls, for reports of stalls. */
+  /** Records unary calls for reports of stalls. */
   readonly activities: Activities;
   readonly logger: Logger;
-  /** Bounds the calls and connections that begin in one round of the event loop; without it the server has bounds of its own. */
+  /** Limits the calls and connections that begin in one round of the event loop; the server creates its own when absent. */
   readonly starts?: Starts;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
-  /** Takes the connections of clients that do not speak HTTP/2 alone, with or without a certificate. Without it they are refused. */
+  /** Receives connections of clients that do not speak HTTP/2, with or without a certificate. Without it they are refused. */
   readonly http?: (socket: TLSSocket) => void;
   /** Called with the port that was bound. */
   readonly onListening?: (port: number) => void;
 }
 
-/** How long a connection without a call stays open. */
+/** Milliseconds that a connection without a call stays open. */
 const IDLE_MS = 120_000;
 const HANDSHAKE_MS = 10_000;
 const MAX_STREAMS = 10_000;
-/** Open connections of one address, and of all. */
+/** Limits of open connections: in total and per address. */
 const CONNECTION_LIMITS = { max: 8000, maxOfAddress: 1000 };
 
 const SERVER_OPTIONS = {
@@ -51,13 +51,13 @@ const SERVER_OPTIONS = {
   'grpc.keepalive_timeout_ms': 5000,
   'grpc.max_connection_idle_ms': IDLE_MS,
   'grpc.max_concurrent_streams': MAX_STREAMS,
-  // Records of every call and connection, which are not used.
+  // Turns off records of every call and connection; they are not used.
   'grpc.enable_channelz': 0,
 };
 
 /**
- * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. A client's certificate is
- * checked at every call, and streams end with it. Draining lets unary calls finish and ends streams.
+ * A gRPC server with mutual TLS. A renewed server certificate applies to new connections; open ones are not closed. A client's certificate
+ * is checked at every call, and its streams end when it expires. Draining lets unary calls finish and ends streams.
  */
 export function grpcServer(given: GrpcServerOptions): GroupMember {
   const options: ServerOptions = { ...given, starts: given.starts ?? new Starts(given.clock) };
@@ -118,7 +118,7 @@ interface Protocols {
   readonly http: GrpcServerOptions['http'];
 }
 
-/** Makes connections ones of TLS. Clients that speak HTTP/2 alone, as clients of gRPC do, must have a certificate of the authority. */
+/** Starts TLS on connections. Clients that speak only HTTP/2, such as gRPC clients, must have a certificate of the authority. */
 function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (socket: Socket) => void {
   const server = createTlsServer({
     ...tls.current(),
@@ -131,7 +131,7 @@ function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (soc
     },
   });
   server.on('secureConnection', (socket) => {
-    // A client may break off at any time.
+    // The client may disconnect at any time.
     socket.on('error', () => socket.destroy());
     if (socket.alpnProtocol !== 'h2' && http !== undefined) http(socket);
     else if (socket.authorized && socket.alpnProtocol === 'h2') {
@@ -139,7 +139,7 @@ function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (soc
       injector.injectConnection(socket);
     } else socket.destroy();
   });
-  // The connection itself is closed by Node.js.
+  // Node.js closes the connection.
   server.on('tlsClientError', () => undefined);
   tls.subscribe((material) => server.setSecureContext(material));
   return (socket) => void server.emit('connection', socket);

@@ -1,7 +1,7 @@
 import type { serviceDefinition } from '@gantry/proto';
 import type { PeerIdentity } from './peer-identity.ts';
 
-/** A handler's information about its call, in addition to the request. */
+/** What a handler knows about its call besides the request. */
 export interface GrpcCall {
   /** Aborted when the client disconnects or its deadline passes. */
   readonly signal: AbortSignal;
@@ -11,7 +11,7 @@ export interface GrpcCall {
   header(name: string): string | undefined;
 }
 
-/** An error in gRPC's terms. Trailers ending in `-bin` are bytes. */
+/** The gRPC form of an error. Trailers whose name ends in `-bin` are bytes. */
 export interface GrpcError {
   readonly code: number;
   readonly message: string;

@@ -9,7 +9,7 @@ import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
 
 export type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
 
-/** How often streams are checked for the end of their client's certificate. */
+/** Milliseconds between checks of the client certificates of open streams. */
 const CHECK_PEERS_MS = 5000;
 
 /** The client of a connection. */
@@ -20,11 +20,11 @@ export interface Peer {
   readonly streams: Set<AbortController>;
 }
 
-/** The clients of a server: their identities, decoded once for each connection, and their streams. */
+/** The clients of a server with their streams. Identities are decoded once per connection. */
 export class Peers {
   readonly #trust: PeerTrust | undefined;
   readonly #clock: Clock;
-  /** Of open connections. */
+  /** Peers of open connections. */
   readonly #byAddress = new Map<string, Peer>();
   readonly #streaming = new Set<Peer>();
 
@@ -33,7 +33,7 @@ export class Peers {
     this.#trust = tls === 'insecure' ? undefined : new PeerTrust(tls, clock);
   }
 
-  /** A connection whose client's certificate TLS has verified. */
+  /** Adds a connection whose client certificate TLS has verified. */
   connected(socket: TLSSocket): void {
     const certificate = socket.getPeerCertificate();
     const address = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -47,14 +47,14 @@ export class Peers {
     socket.once('close', () => this.#byAddress.delete(address));
   }
 
-  /** Who calls: undefined without TLS, 'ended' when the certificate is no longer good. */
+  /** The caller: undefined without TLS, 'ended' when the certificate is no longer valid. */
   of(call: Call): Peer | 'ended' | undefined {
     if (this.#trust === undefined) return undefined;
     const peer = this.#byAddress.get(call.getPeer());
     return peer !== undefined && this.#trust.isGood(peer.certificate) ? peer : 'ended';
   }
 
-  /** Ends a stream together with its client's certificate; the returned function is called when it ends by itself. */
+  /** Ends a stream when its client's certificate ends. Call the returned function when the stream ends by itself. */
   follow(peer: Peer | undefined, stream: AbortController): () => void {
     if (peer === undefined) return () => undefined;
     peer.streams.add(stream);
@@ -65,7 +65,7 @@ export class Peers {
     };
   }
 
-  /** Ends the streams of clients whose certificate has ended, until aborted. */
+  /** Until aborted, ends the streams of clients whose certificate is no longer valid. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const peer of this.#streaming) {
@@ -77,7 +77,7 @@ export class Peers {
   }
 }
 
-/** Whose turns a call takes. */
+/** The source whose turn a call uses. */
 export function sourceOf(call: Call, peer: Peer | undefined): Source {
   const name = peer?.identity?.commonName;
   return name === undefined ? `address:${addressOf(call.getPeer())}` : `user:${name}`;

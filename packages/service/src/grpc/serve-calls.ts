@@ -20,7 +20,7 @@ import {
 import type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc-service.ts';
 import { type Call, type Peer, type Peers, sourceOf } from './peers.ts';
 
-/** What calls need of their server. */
+/** Options of calls that the server provides. */
 export interface CallOptions {
   readonly activities: Activities;
   readonly logger: Logger;
@@ -100,14 +100,14 @@ function serverStream(
     const begin = async () => {
       for await (const element of handler.handle(call.request as never, callInfo(call, abort.signal, peer))) {
         abort.signal.throwIfAborted();
-        // Up to 16 elements wait for a client that reads slowly: objects are small, and many at once.
+        // Up to 16 messages are buffered for a slow client; objects are small and many arrive at once.
         if (!call.write(element)) await raceAbort(new Promise((resolve) => call.once('drain', resolve)), abort.signal);
       }
     };
     const turn = starts.next(sourceOf(call, peer));
     (turn === undefined ? begin() : turn.then(begin))
       .then(() => {
-        // A watch ends without an error when its signal is aborted.
+        // A watch ends without an error when its signal is aborted, so the error is thrown here.
         if (abort.signal.reason === PEER_ENDED) throw PEER_ENDED;
       })
       .then(
@@ -130,7 +130,10 @@ function serverStream(
   };
 }
 
-/** Aborts when the client disconnects. grpc-js also emits `cancelled` after a call has succeeded, so `unfollow` is called before its end. */
+/**
+ * Aborts when the client disconnects. grpc-js emits `cancelled` also after a successful call, so `unfollow` must be called before the call
+ * ends.
+ */
 function followCancel(call: EventEmitter & Pick<Call, 'cancelled'>): {
   readonly abort: AbortController;
   readonly unfollow: () => void;
