@@ -2,7 +2,7 @@ import type { Instant } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import type { Column, FieldDescription } from './resource-definition.ts';
 
-/** The description that Kubernetes publishes of a field: `describedAs('core.v1.PodSpec', 'nodeName')`. */
+/** Refers to the description that Kubernetes publishes for a field: `describedAs('core.v1.PodSpec', 'nodeName')`. */
 export function describedAs(schema: string, field: string): FieldDescription {
   return { schema, field };
 }
@@ -26,7 +26,7 @@ export const ageColumn: Column = {
   value: (object, now) => formatAge(object.metadata.creationTimestamp, now),
 };
 
-/** When the object was created: the second column of kinds for which Kubernetes has no table of its own. */
+/** When the object was created: the second column of kinds for which Kubernetes defines no columns. */
 export const createdAtColumn: Column = {
   name: 'Created At',
   type: 'date',
@@ -35,7 +35,7 @@ export const createdAtColumn: Column = {
   value: (object) => object.metadata.creationTimestamp ?? '',
 };
 
-/** A column of a kind's own: of texts, unless `type` says otherwise. */
+/** A column of a kind; its type is `string` when `type` is absent. */
 export function column<T extends KubeObject>(
   name: string,
   description: Column['description'],
@@ -46,8 +46,8 @@ export function column<T extends KubeObject>(
 }
 
 /**
- * A column that shows a field, described as that field of `schema`. `path` leads to it from the object: `spec.nodeName`. `none` stands
- * where there is none.
+ * A column that shows a field, with the description of that field in `schema`. `path` is the path from the object: `spec.nodeName`. `none`
+ * is shown when the field is absent.
  */
 export function fieldColumn(
   name: string,
@@ -62,13 +62,13 @@ export function fieldColumn(
   return column(name, describedAs(schema, fields.at(-1) ?? ''), value, rest);
 }
 
-/** The time between a timestamp and now as tables print it; `<unknown>` when there is none. */
+/** The age of a timestamp as tables print it; `<unknown>` without a timestamp. */
 export function formatAge(timestamp: string | undefined, now: Instant): string {
   if (timestamp === undefined || timestamp === '') return '<unknown>';
   return formatDuration(now - Date.parse(timestamp));
 }
 
-/** A duration with the two units that matter: `5s`, `4m10s`, `3h`, `2d4h`, `1y20d`. */
+/** A duration with at most two units: `5s`, `4m10s`, `3h`, `2d4h`, `1y20d`. */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return '<invalid>';

@@ -1,19 +1,19 @@
 import type { KubeObject, Resource } from '@gantry/objects';
 import { type ResourceDefinition, STORED_VERBS } from './resource-definition.ts';
 
-/** The fields of a definition that its resource says. */
+/** Fields of a definition that come from its resource. */
 type Named = 'group' | 'version' | 'kind' | 'resource' | 'namespaced';
 
-/** The fields of a definition that have a usual value. */
+/** Fields of a definition that have a default. */
 type Usual = 'singular' | 'shortNames' | 'categories' | 'verbs' | 'subresources' | 'selectableFields' | 'stored';
 
-/** What a kind's file says: everything but the names, and of the usual only what differs. */
+/** The part of a definition that a kind's file contains: all but the names, and fields with a default only if they differ. */
 export type ResourceParts<T extends KubeObject> = Omit<ResourceDefinition<T>, Named | Usual> &
   Partial<Pick<ResourceDefinition<T>, Usual>>;
 
 /**
- * The definition of a resource, as registries hold it. Absent parts have their usual value: a stored resource with the verbs of
- * one, no short names, categories, subresources or selectable fields, and its kind in lower case as singular.
+ * Builds the definition of a resource for a registry. Defaults: a stored resource with the usual verbs; no short names, categories,
+ * subresources or selectable fields; the kind in lower case as singular.
  */
 export function defineResource<T extends KubeObject>(
   { group, version, kind, resource, namespaced }: Resource<T>,
@@ -34,6 +34,6 @@ export function defineResource<T extends KubeObject>(
     stored: true,
     ...parts,
   };
-  // Sound: hooks are only called with objects that were decoded by the definition's own schema, which are of type T.
+  // The cast is safe: hooks only get objects that were decoded by the definition's own schema, so they have type T.
   return definition as unknown as ResourceDefinition;
 }

@@ -7,7 +7,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** A field selector, parsed: every requirement must hold. Immutable. */
+/** A parsed field selector: every requirement must hold. Immutable. */
 export class FieldSelector {
   readonly requirements: readonly FieldRequirement[];
 
@@ -25,15 +25,15 @@ export class FieldSelector {
     return this.requirements.every(({ field, operator, value }) => (get(field) === value) === (operator === '='));
   }
 
-  /** The one value that `field` must have, if the selector demands one. */
+  /** The value that the selector requires of `field`; undefined if there is no such requirement. */
   requiresExact(field: string): string | undefined {
     return this.requirements.find((r) => r.field === field && r.operator === '=')?.value;
   }
 }
 
 /**
- * Reads the `fieldSelector` parameter; every field must be one that the kind knows. Throws StatusError BadRequest with
- * Kubernetes' words.
+ * Parses the `fieldSelector` parameter. Throws StatusError BadRequest with Kubernetes' message, also for a field that the kind does not
+ * support.
  */
 export function parseFieldSelector(text: string, labels: FieldLabels): FieldSelector {
   const requirements: FieldRequirement[] = [];
@@ -47,7 +47,7 @@ export function parseFieldSelector(text: string, labels: FieldLabels): FieldSele
   return new FieldSelector(requirements);
 }
 
-/** Splits at commas that no backslash escapes. */
+/** Splits at commas that are not escaped by a backslash. */
 function splitTerms(text: string): readonly string[] {
   const terms: string[] = [];
   let start = 0;
@@ -82,7 +82,7 @@ function unescape(value: string): string {
         throw StatusError.badRequest(`invalid field selector: invalid escape sequence: \\${next}`);
       out += next;
     } else if (character === ',' || character === '=') {
-      // Kubernetes says which one by its number.
+      // Kubernetes' message has the character's code.
       throw StatusError.badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
     } else out += character;
   }
@@ -92,7 +92,7 @@ function unescape(value: string): string {
 /** The fields by which objects of a kind may be selected. */
 export interface FieldLabels {
   readonly supports: (field: string) => boolean;
-  /** The answer to a field that is not one of them. */
+  /** The error for an unsupported field. */
   readonly refusal: (field: string) => StatusError;
 }
 
@@ -101,7 +101,7 @@ type Selectable = Pick<
   'group' | 'version' | 'namespaced' | 'schema' | 'selectableFields' | 'fieldSelectorError'
 >;
 
-/** What every kind has that names no fields of its own. */
+/** For kinds without selectable fields of their own. */
 const PLAIN: FieldLabels = {
   supports: (field) => field === 'metadata.name' || field === 'metadata.namespace',
   refusal: (field) =>
@@ -113,8 +113,8 @@ const PLAIN: FieldLabels = {
 const unsupported = (field: string) => `field label not supported: ${field}`;
 
 /**
- * The fields that select objects of a kind. Kinds with fields of their own, and custom ones, know the namespace only where they
- * have one; all others take it as every kind does.
+ * The selectable fields of a kind. Kinds with their own fields and custom resources support `metadata.namespace` only if they are
+ * namespaced; all others support it always, as in Kubernetes.
  */
 export function fieldLabelsOf(definition: Selectable): FieldLabels {
   const { namespaced, schema, selectableFields, fieldSelectorError = unsupported } = definition;

@@ -1,7 +1,7 @@
-// Writes schemas/go-fields.json: how each JSON field is held by Kubernetes' own structs. The published schemas do not say
-// which fields are optional by pointer (a zero is kept), which are dropped when empty, and which are always written.
+// Writes schemas/go-fields.json: how Kubernetes' Go structs hold each JSON field. The published schemas do not say which fields are
+// optional by pointer (a zero is kept), which are dropped when empty, and which are always written.
 //   node packages/apimachinery/tools/import-go-facts.ts VERSION        needs `go` and the module proxy; v0.36.2 for Kubernetes 1.36
-// A field reads as its Go type, then `,omitempty` and `,omitzero` as its JSON tag has them: `*int32,omitempty`.
+// Each field is written as its Go type, then `,omitempty` and `,omitzero` as in its JSON tag: `*int32,omitempty`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -40,7 +40,7 @@ write(
 );
 write('resources', [...kinds]);
 
-/** One line an entry, so that a change of the release shows which entries changed. */
+/** One line per entry, so that a diff of a release shows the changed entries. */
 function write(file: string, entries: readonly (readonly [string, unknown])[]): void {
   const lines = [...entries]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -39,7 +39,7 @@ function shortName(full: string): string {
   return full;
 }
 
-/** The same schema with references by short name and single-element `allOf` wrappers folded away. */
+/** The same schema with references by short name, and without `allOf` wrappers of a single element. */
 function compact(schema: Schema): Schema {
   const out: Schema = {};
   const inner = schema.allOf?.length === 1 ? { ...schema.allOf[0], ...schema } : schema;
@@ -80,14 +80,14 @@ if (!existsSync(schemasFile)) throw new Error('no schemas: name the folder that 
 
 const schemas = JSON.parse(readFileSync(schemasFile, 'utf8')) as Record<string, Schema>;
 const SCALARS: ReadonlySet<string> = new Set(['resource.Quantity', 'intstr.IntOrString', 'runtime.RawExtension']);
-/** Those that fields hold as plain texts or open objects. */
+/** Schemas that fields hold as plain strings or open objects. */
 const META_SCALARS: ReadonlySet<string> = new Set([
   'meta.v1.Time',
   'meta.v1.MicroTime',
   'meta.v1.FieldsV1',
   'meta.v1.Patch',
 ]);
-/** Those whose types keep their plain names when another group has one of the same name. */
+/** Groups whose types keep their plain names if another group has a type of the same name. */
 const NAMED_FIRST = [
   'core.v1.',
   'meta.v1.',
@@ -98,7 +98,7 @@ const NAMED_FIRST = [
 ];
 const typeNames = nameTypes(Object.keys(schemas));
 
-/** Type names by schema name: the last part, after the group's name where that is taken (`EventsEvent`). */
+/** Type names by schema name: the last part, prefixed with the group's name if that part is taken (`EventsEvent`). */
 function nameTypes(names: readonly string[]): ReadonlyMap<string, string> {
   const rank = (name: string) => (NAMED_FIRST.findIndex((prefix) => name.startsWith(prefix)) + 100) % 100;
   const byName = new Map<string, string>();
@@ -150,7 +150,7 @@ for (const name of queue) {
     continue;
   }
   const isKind = schema['x-group-version-kind'] !== undefined && 'metadata' in schema.properties;
-  // Not an interface: TypeScript gives those no index signature, and objects are read as JSON in many places.
+  // A type, not an interface: TypeScript gives interfaces no index signature, and objects are read as JSON in many places.
   lines.push(`export type ${typeName(name)} = {`);
   for (const [property, value] of Object.entries(schema.properties)) {
     const required =
@@ -174,7 +174,7 @@ interface ResourceFacts {
 const resourcesFile = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));
 const resourceNamesFile = fileURLToPath(new URL('../../objects/src/generated/constants/resources.ts', import.meta.url));
 
-/** The schema that a resource's objects have; undefined where none is published (resources that are only subresources). */
+/** The schema of a resource's objects; undefined if none is published (resources that are only subresources). */
 function schemaOfResource({ group, version, kind }: ResourceFacts): string | undefined {
   return Object.keys(schemas).find((name) =>
     ((schemas[name]?.['x-group-version-kind'] ?? []) as ResourceFacts[]).some(
@@ -183,7 +183,7 @@ function schemaOfResource({ group, version, kind }: ResourceFacts): string | und
   );
 }
 
-/** `REPLICA_SETS` of ReplicaSet and replicasets: the words of the name with the ending of the plural. */
+/** The constant's name, such as `REPLICA_SETS` for ReplicaSet and replicasets: the words of the kind with the plural ending. */
 function constantName({ kind, resource }: ResourceFacts, name: string): string {
   const words = name.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]+|[A-Z]+/g) ?? [];
   const singular = kind.toLowerCase();
@@ -204,7 +204,7 @@ const typed = resourceFacts.flatMap((facts) => {
   const schema = schemaOfResource(facts);
   return schema === undefined ? [] : [{ facts, type: typeName(schema) }];
 });
-/** Where two resources have one kind, the one whose type bears the kind's name is named by the kind, the other by its type. */
+/** If two resources have the same kind, the one whose type has the kind's name is named after the kind, the other after its type. */
 const constants = typed.map(({ facts, type }) => {
   const isShared = typed.some((other) => other.facts.kind === facts.kind && other.type !== type);
   return { facts, type, constant: constantName(facts, isShared ? type : facts.kind) };

@@ -15,7 +15,7 @@ import { jsonTypeOf } from '../values/scalars.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
 
-/** What to do about fields that are unknown or come twice: refuse, warn, or say nothing. They are dropped in any case. */
+/** How to handle unknown and duplicate fields: reject, warn or ignore. They are dropped unless the request is rejected. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 export interface DecodeInput {
@@ -24,7 +24,7 @@ export interface DecodeInput {
   readonly mediaType: string;
   readonly definition: ResourceDefinition;
   readonly mode: FieldValidation;
-  /** Short name of the schema when the body is of another kind than the resource (`autoscaling.v1.Scale`). */
+  /** Short name of the schema, if the body has another kind than the resource (`autoscaling.v1.Scale`). */
   readonly subresourceSchema?: string;
 }
 
@@ -41,21 +41,23 @@ interface ExpectedKind {
 }
 
 /**
- * Reads a request body as an object of the resource, the way a Kubernetes API server does: in canonical form and normalised shape
- * (see `normaliseShape`). Absent apiVersion and kind are filled in, but objects of a kind with its own schema must have both.
- * Throws StatusError BadRequest.
+ * Reads a request body as an object of the resource, as a Kubernetes API server does: in canonical form and normalised shape (see
+ * `normaliseShape`). Missing apiVersion and kind are filled in, except for kinds with their own schema (custom resources), where they are
+ * required. Throws StatusError BadRequest.
  */
 export function decodeObject(input: DecodeInput): DecodedObject {
   return beginDecoding(input)();
 }
 
-/** The same in two steps, the first of which is taken at once: a large body takes long, and other work may run before the second. */
+/**
+ * As `decodeObject`, in two steps. The first step runs at once. Decoding a large body takes long, so other work may run before the second.
+ */
 export function beginDecoding(input: DecodeInput): () => DecodedObject {
   const expected = expectedKind(input.definition, input.subresourceSchema);
   return beginBody(input.bytes, input.mediaType, expected, input.mode);
 }
 
-/** Reads a body of a kind that is no resource's own, by the name of its schema: `meta.v1.DeleteOptions`. */
+/** Reads a body whose kind belongs to no resource, by the name of its schema: `meta.v1.DeleteOptions`. */
 export function decodeAs(
   schema: SchemaRef,
   bytes: Uint8Array,
@@ -125,7 +127,7 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 interface ParsedBody {
   readonly parsed: ParsedObject;
-  /** Complaints about repeated keys, worded. */
+  /** Messages about duplicate keys. */
   readonly duplicates: readonly string[];
 }
 
@@ -163,7 +165,7 @@ function parseBody(bytes: Uint8Array, syntax: 'json' | 'yaml', kind: string): Pa
   return { parsed: value, duplicates };
 }
 
-/** What Go's decoder says of all keys that come twice in YAML: one complaint. */
+/** Go's decoder reports all duplicate keys of a YAML text in one message. */
 function yamlComplaint(duplicates: readonly string[]): readonly string[] {
   return duplicates.length === 0 ? [] : [['yaml: unmarshal errors:', ...duplicates].join('\n  ')];
 }
@@ -178,7 +180,7 @@ function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError
   );
 }
 
-/** The beginning of a body as an error shows it: text when it looks like JSON, else hexadecimal. */
+/** The start of a body for an error message: as text if it looks like JSON, else hexadecimal. */
 function summarize(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>';
   const head = Buffer.from(bytes.subarray(0, 30));
@@ -201,7 +203,7 @@ function checkKind(parsed: ParsedObject, expected: ExpectedKind, bytes: Uint8Arr
   throw cannotBeHandled({ ...expected, apiVersion }, kind, notRegistered(kind, apiVersion, expected.apiVersion));
 }
 
-/** A custom resource says what it is; that its kind is the right one, its rules say. */
+/** A custom resource must contain its kind. Later rules check that it is the right one. */
 function checkCustomKind(parsed: ParsedObject, expected: ExpectedKind): void {
   const { kind, apiVersion } = parsed;
   if (typeof kind !== 'string' || kind === '') {
@@ -217,7 +219,7 @@ function checkCustomKind(parsed: ParsedObject, expected: ExpectedKind): void {
   );
 }
 
-/** Options of requests are registered in every group. */
+/** Kinds of request options are registered in every group. */
 function servesAnyGroup(expected: ExpectedKind): boolean {
   return schemaNameOf(expected.schema).startsWith('meta.v1.');
 }
@@ -235,7 +237,7 @@ function decodeParsed(
 ): DecodedObject {
   const decoded = readOrRefuse(expected, () => decodeStruct(schemaOf(expected.schema), parsed));
   const unknown = decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
-  // YAML is looked through for keys that come twice before anything is decoded.
+  // Duplicate keys of YAML are found before anything is decoded.
   const complaints = duplicates[0]?.startsWith('yaml') ? [...duplicates, ...unknown] : [...unknown, ...duplicates];
   if (mode === 'Strict' && complaints.length > 0)
     throw cannotBeHandled(expected, expected.kind, `strict decoding error: ${complaints.join(', ')}`);
@@ -243,13 +245,13 @@ function decodeParsed(
   return { object: keepReset(object, parsed), warnings: mode === 'Warn' ? complaints.flatMap(linesOf) : [] };
 }
 
-/** An error of Go's YAML decoder is warned of line by line. */
+/** Splits an error of Go's YAML decoder into one warning per line. */
 function linesOf(complaint: string): readonly string[] {
   const lines = complaint.replace(/^error converting YAML to JSON: /, '').split('\n');
   return lines.length > 1 ? lines.slice(1).map((line) => line.trim()) : [complaint];
 }
 
-/** A list of no managedFields resets them, unlike none at all, but is lost on the way to the normalised shape. */
+/** An empty list of managedFields resets them; an absent list does not. Normalising drops empty lists, so this keeps the reset. */
 export function keepReset<T extends object>(object: T, document: Readonly<Record<string, unknown>>): T {
   const sent = (document['metadata'] as { readonly managedFields?: unknown } | null | undefined)?.managedFields;
   const { metadata } = object as { metadata?: Record<string, unknown> };
@@ -261,7 +263,7 @@ function named(object: KubeObject, { apiVersion, kind }: ExpectedKind): KubeObje
   return { ...object, apiVersion: object.apiVersion || apiVersion, kind: object.kind || kind };
 }
 
-/** Where the parts of Kubernetes that serve groups of their own have their schemes, as its errors name them. */
+/** Source positions of schemes in Kubernetes' error messages, for groups that other binaries than the apiserver define. */
 const SCHEMES: Readonly<Record<string, string>> = {
   'apiextensions.k8s.io': 'k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55',
   'apiregistration.k8s.io': 'k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28',
@@ -269,15 +271,15 @@ const SCHEMES: Readonly<Record<string, string>> = {
 
 const SCHEME = 'pkg/api/legacyscheme/scheme.go:30';
 
-/** That nothing is known under a kind and version, in Kubernetes' words. `served` is the version that would have been right. */
+/** Kubernetes' message for an unknown kind and version. `served` is the correct version. */
 export function notRegistered(kind: string, apiVersion: string, served: string): string {
   const scheme = SCHEMES[served.slice(0, Math.max(0, served.indexOf('/')))] ?? SCHEME;
   return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${scheme}"`;
 }
 
 /**
- * The value of a request's body as it stands there, in time linear in its length. Throws JsonSyntaxError, YamlSyntaxError, or
- * StatusError RequestEntityTooLarge.
+ * The value of a request's body without decoding by a schema, in linear time. Throws JsonSyntaxError, YamlSyntaxError, or StatusError
+ * RequestEntityTooLarge.
  */
 export function parsePlainBody(bytes: Uint8Array, syntax: 'json' | 'yaml'): unknown {
   const text = utf8.decode(bytes);

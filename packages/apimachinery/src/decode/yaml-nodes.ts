@@ -4,13 +4,13 @@ import { resolveTagged, YamlSyntaxError } from './yaml-scalar.ts';
 import type { YamlText } from './yaml-text.ts';
 import { setMember } from '@gantry/objects';
 
-/** What stands before a node: `&anchor` and `!tag`. */
+/** The properties before a node: `&anchor` and `!tag`. */
 export interface Properties {
   readonly anchor: string | undefined;
   readonly tag: string | undefined;
 }
 
-/** A value that an alias can stand for, and how many values it has. */
+/** A value with an anchor, and the number of values in it. */
 interface Anchored {
   readonly value: Parsed;
   readonly size: number;
@@ -18,7 +18,7 @@ interface Anchored {
 
 const CORE_TAG = 'tag:yaml.org,2002:';
 
-/** What nodes of one document share: their properties, the values that aliases repeat, and the limits of values and depth. */
+/** State of one document: properties, anchored values, and the limits on values and depth. */
 export class YamlNodes {
   readonly #text: YamlText;
   readonly #anchors = new Map<string, Anchored | 'open'>();
@@ -29,12 +29,12 @@ export class YamlNodes {
     this.#text = text;
   }
 
-  /** How many values there are so far, those that aliases repeat each time. */
+  /** The number of values so far. Values repeated by aliases count each time. */
   get values(): number {
     return this.#count.values;
   }
 
-  /** The properties here; undefined where there are none. Blanks behind them are left. */
+  /** Reads the properties at this position; undefined when there are none. Stops before the blanks that follow. */
   properties(): Properties | undefined {
     const text = this.#text;
     let anchor: string | undefined;
@@ -71,13 +71,13 @@ export class YamlNodes {
     return found.value;
   }
 
-  /** What properties without a node stand for. */
+  /** The value of properties without a node. */
   empty(properties: Properties | undefined): Parsed {
     const { tag } = properties ?? {};
     return this.anchored(properties, () => (tag === undefined ? null : tagged('', tag)));
   }
 
-  /** Counts a value, and remembers it by its anchor. */
+  /** Counts a value and stores it under its anchor, if it has one. */
   anchored<T extends Parsed>(properties: Properties | undefined, read: () => T): T {
     const before = this.#count.values;
     this.#count.add(1);
@@ -86,42 +86,42 @@ export class YamlNodes {
     return this.remember(properties, read(), before);
   }
 
-  /** Remembers a value by its anchor; `before` is how many values there were before it. */
+  /** Stores a value under its anchor. `before` is the number of values before it. */
   remember<T extends Parsed>({ anchor }: Properties, value: T, before: number): T {
     if (anchor !== undefined) this.#anchors.set(anchor, { value, size: this.#count.values - before });
     return value;
   }
 
-  /** A collection begins. */
+  /** Called at the start of a collection. */
   enter(): void {
     if (++this.#depth > MAX_DEPTH) throw new YamlSyntaxError('yaml: exceeded max depth');
   }
 
-  /** A collection ends. */
+  /** Called at the end of a collection. */
   leave(): void {
     this.#depth--;
   }
 }
 
-/** A scalar's text under a tag; without one, and under a tag that says nothing, it stays a text. */
+/** The value of a scalar with a tag. Without a tag, or with an unknown one, it is the text. */
 export function tagged(text: string, tag: string | undefined): Parsed {
   return tag === undefined ? text : resolveTagged(text, tag);
 }
 
-/** A key of a map, and where it stands. */
+/** A key of a map and its position. */
 export interface Key {
   readonly key: Parsed;
   readonly at: number;
-  /** Whether it is the key under which other maps are merged in. */
+  /** Whether it is the merge key `<<`. */
   readonly merges: boolean;
 }
 
-/** A key that begins with the character `first`: in quotes, `<<` is a key like any other. */
+/** A key that starts with the character `first`. A quoted `<<` is an ordinary key. */
 export function keyOf(key: Parsed, first: string, at: number): Key {
   return { key, at, merges: key === '<<' && first === '<' };
 }
 
-/** The members of one map: what `<<` brings in comes first and gives way to the map's own. */
+/** The members of one map. Members merged by `<<` come first; the map's own members override them. */
 export class Entries {
   readonly #duplicates: string[];
   readonly #lineAt: (at: number) => number;

@@ -6,7 +6,7 @@ import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
 
 const read = (text: string): unknown => plainJson(parseYamlText(text).value);
 
-/** Values whose texts the reference library writes so that Go's rules and its own agree. */
+/** Values for which the reference library's output is read the same by Go's rules and by its own. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
 
 const styles = fc.record({
@@ -18,7 +18,7 @@ const styles = fc.record({
   version: fc.constant('1.1'),
 } as const);
 
-/** What the reference library makes of a text; undefined where it finds an error or warns. */
+/** The reference library's result; undefined if it reports an error or warns. */
 function reference(text: string): { readonly value: unknown } | undefined {
   const document = parseDocument(text, {
     version: '1.1',
@@ -48,7 +48,7 @@ describe('parseYamlText', () => {
   it('reads whatever a YAML library writes, in every style', () => {
     fc.assert(
       fc.property(json, styles, (value, style) => {
-        // The library writes some texts that begin with a blank or a colon so that only itself reads them.
+        // The library writes some strings that start with a blank or a colon in a form that only it can read.
         fc.pre(!/[[{,:]"(?:[ \t:?]|\\[nrt])/.test(JSON.stringify({ a: value })));
         expect(read(stringify({ a: value }, style))).toEqual({ a: value });
       }),
@@ -110,7 +110,7 @@ describe('parseYamlText', () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 10 }), (tokens) => {
         const text = `${tokens.join('')}\n`;
-        // At the margin, Go's decoder has no block scalars.
+        // Go's decoder does not support block scalars at column 0.
         fc.pre(!/^ *(?:---\s+)?(?:[&!]\S*\s+)*[|>]/m.test(text));
         // Go's decoder has no numbers in base 60.
         fc.pre(!/\d:\d/.test(text));

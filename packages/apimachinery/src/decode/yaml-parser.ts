@@ -7,20 +7,23 @@ export { YamlSyntaxError } from './yaml-scalar.ts';
 
 export interface YamlResult {
   readonly value: Parsed;
-  /** `line 7: key "a" already set in map`, as Go's decoder words it; the first hundred. */
+  /** Messages such as `line 7: key "a" already set in map`, worded as Go's decoder words them; the first hundred. */
   readonly duplicates: readonly string[];
 }
 
 /**
- * Reads the first document by the rules of YAML 1.1 as Go's decoder knows them (`y` is true, times are texts), in time linear in
- * the text. Values that aliases repeat are counted each time. Throws YamlSyntaxError, or StatusError RequestEntityTooLarge for more
- * values than a request may have.
+ * Reads the first document by the YAML 1.1 rules of Go's decoder (`y` is true, times are strings), in linear time. Values repeated by
+ * aliases are counted each time. Throws YamlSyntaxError, or StatusError RequestEntityTooLarge when there are more values than a request may
+ * have.
  */
 export function parseYamlText(text: string): YamlResult {
   return new YamlParser(text).parse();
 }
 
-/** Where a node stands in a block: whether collections may begin on the same line, and sequences at the block's own column. */
+/**
+ * The position of a node in a block. `compact`: collections may start on the same line. `indentless`: sequences may start at the block's
+ * own column.
+ */
 interface Place {
   readonly compact: boolean;
   readonly indentless: boolean;
@@ -35,7 +38,7 @@ class YamlParser {
   readonly #text: YamlText;
   readonly #duplicates: string[] = [];
   readonly #nodes: YamlNodes;
-  /** The last scalar as it was written. */
+  /** Source text of the last scalar. */
   #scalarText = '';
 
   constructor(text: string) {
@@ -61,12 +64,12 @@ class YamlParser {
     return { value, duplicates: this.#duplicates };
   }
 
-  /** The node behind an indicator of a block at column `indent`. */
+  /** The node after an indicator of a block at column `indent`. */
   #node(indent: number, place: Place): Parsed {
     return this.#content(indent, place, this.#text.skip('block'));
   }
 
-  /** A node at the next token. `outer` are properties that stand on a line before it. */
+  /** A node at the next token. `outer` holds properties from an earlier line. */
   #content(indent: number, place: Place, isFresh: boolean, outer?: Properties): Parsed {
     const text = this.#text;
     if (text.ended) return this.#nodes.empty(outer);
@@ -100,7 +103,7 @@ class YamlParser {
     return this.#lineNode({ indent, column, start, mayOpen }, outer, own);
   }
 
-  /** A node that begins on this line and is either a flow node or the first key of a mapping. */
+  /** A node that starts on this line: a flow node or the first key of a mapping. */
   #lineNode(
     at: { readonly indent: number; readonly column: number; readonly start: number; readonly mayOpen: boolean },
     outer: Properties | undefined,
@@ -113,7 +116,7 @@ class YamlParser {
     const read = this.#flowNode(at.indent + 1, 'block', own);
     if (!text.atColon('spaced', 'block')) {
       if (outer === undefined) return read;
-      // Only now is it clear that the outer properties are this node's, and not those of a mapping that it is a key of.
+      // Only at this point is it known that the outer properties belong to this node, not to a mapping that it is a key of.
       const isTagged = outer.tag !== undefined && first !== '[' && first !== '{' && first !== '*';
       return this.#nodes.remember(outer, isTagged ? tagged(this.#scalarText, outer.tag) : read, before);
     }
@@ -237,7 +240,7 @@ class YamlParser {
     return items;
   }
 
-  /** An item of a sequence in brackets; `a: b` is a map of its own. */
+  /** An item of a flow sequence; `a: b` is a map with one member. */
   #flowItem(): Parsed {
     const text = this.#text;
     const { at } = text;
@@ -291,7 +294,7 @@ class YamlParser {
     return this.#text.atColon(quoted ? 'adjacent' : 'spaced', 'flow');
   }
 
-  /** The value behind a key in braces; keys without a value have null. `onLaterLine`: the colon may be on a line of its own. */
+  /** The value of a key in a flow mapping; null if there is none. `onLaterLine`: the colon may be on a later line. */
   #flowValue(onLaterLine: boolean, quoted: boolean): Parsed {
     const text = this.#text;
     if (onLaterLine) text.skip('flow');
@@ -317,7 +320,7 @@ function cannotStart(character: string): string {
     : 'found character that cannot start any token';
 }
 
-/** Whether what begins like this may be a key without a blank behind its colon. */
+/** Whether a key that starts with this character needs no blank after its colon. */
 function isJsonLike(first: string): boolean {
   return first === '"' || first === "'" || first === '[' || first === '{';
 }

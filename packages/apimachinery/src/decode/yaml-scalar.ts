@@ -1,11 +1,11 @@
 import { NumberLiteral, type Parsed } from '../values/json-parser.ts';
 
-/** A text that is not YAML. */
+/** The text is not valid YAML. */
 export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError';
 }
 
-/** The tag of what a scalar is, in its short form. */
+/** The tag of a scalar's type, in short form. */
 type ScalarTag = '!!null' | '!!bool' | '!!int' | '!!float' | '!!str';
 
 interface Resolved {
@@ -34,14 +34,14 @@ const INFINITE: ReadonlyMap<string, string> = new Map([
 const DECIMAL = /^[-+]?(?:0|[1-9][0-9]*)$/;
 const BASED = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+))$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
-/** More digits than 64 bits have in base two; a longer text is out of range whatever its base. */
+/** Longer than any 64-bit number in base two; longer texts are out of range in every base. */
 const MAX_DIGITS = 66;
-/** A longer number is a text: none that is longer means more. */
+/** Longer numbers are read as strings. */
 const MAX_NUMBER = 1024;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** What a scalar without quotes stands for: the rules of YAML 1.1 as Go's decoder has them. Linear in the length. */
+/** The value of a plain scalar by the YAML 1.1 rules of Go's decoder, in linear time. */
 export function resolvePlain(text: string): Parsed {
   return resolve(text).value;
 }
@@ -60,12 +60,12 @@ function resolve(text: string): Resolved {
   const whole = wholeNumber(bare);
   if (whole !== undefined) return { tag: '!!int', value: whole };
   const number = FLOAT.test(bare) ? Number(bare) : Number.NaN;
-  // What is out of range is a text, as in Go.
+  // Numbers out of range are strings, as in Go.
   if (!Number.isFinite(number)) return { tag: '!!str', value: text };
   return { tag: '!!float', value: Number.isSafeInteger(number) ? number : new NumberLiteral(String(number)) };
 }
 
-/** A whole number of 64 bits, in any of the bases that Go reads. */
+/** A 64-bit integer in any base that Go reads; undefined for other texts. */
 function wholeNumber(text: string): Parsed | undefined {
   if (text.length > MAX_DIGITS) return undefined;
   if (DECIMAL.test(text)) return exact(BigInt(text.replace('+', '')));
@@ -82,7 +82,7 @@ function exact(value: bigint): Parsed | undefined {
   return Number.isSafeInteger(double) ? double : new NumberLiteral(String(value));
 }
 
-/** A scalar under a tag of its own. Tags that Go's decoder does not know leave the text as it is. Throws YamlSyntaxError. */
+/** The value of a scalar with an explicit tag. Tags unknown to Go's decoder leave the text unchanged. Throws YamlSyntaxError. */
 export function resolveTagged(text: string, tag: string): Parsed {
   switch (tag) {
     case '!!binary':
@@ -103,7 +103,7 @@ export function resolveTagged(text: string, tag: string): Parsed {
 /** How the end of a block scalar is treated: `-` strips its last break, `+` keeps all of them. */
 export type Chomping = '-' | '+' | '';
 
-/** Puts the lines of a block scalar together. */
+/** Joins the lines of a block scalar. */
 export class BlockLines {
   /** Empty lines before the next one. */
   breaks = 0;

@@ -9,7 +9,7 @@ const SPACE = 0x20;
 const HASH = 0x23;
 const COLON = 0x3a;
 
-/** Scalars over many lines are put together line by line: there may be no more of them than values. */
+/** Multi-line scalars are joined line by line, so the number of lines is limited like the number of values. */
 function requireFewLines(text: string): void {
   let lines = 1;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
@@ -54,13 +54,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
-/** What may not stand in a YAML text (https://yaml.org/spec/1.1, printable characters), its first byte order mark apart. */
+/** Characters that YAML forbids (https://yaml.org/spec/1.1, printable characters), except a leading byte order mark. */
 
 const UNPRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]/;
 
 /**
- * A place in a YAML text that moves forward: blanks, comments and the five kinds of scalars, read as libyaml reads them, each
- * character a bounded number of times.
+ * A cursor in a YAML text that moves forward. Reads blanks, comments and the five kinds of scalars as libyaml does, and each character a
+ * bounded number of times.
  */
 export class YamlText {
   readonly #text: string;
@@ -83,22 +83,22 @@ export class YamlText {
     return this.#at - this.#lineStart;
   }
 
-  /** Where the current line begins: tells lines apart. */
+  /** Start position of the current line; identifies the line. */
   get lineStart(): number {
     return this.#lineStart;
   }
 
-  /** The character here; '' at the end. */
+  /** The current character; '' at the end. */
   get character(): string {
     return this.#text.charAt(this.#at);
   }
 
-  /** Whether this is the end of the document. */
+  /** Whether the document ends here. */
   get ended(): boolean {
     return this.#at >= this.#text.length || this.atMarker;
   }
 
-  /** Whether a line `---` or `...` begins here. */
+  /** Whether a line with `---` or `...` starts here. */
   get atMarker(): boolean {
     if (this.column !== 0) return false;
     const isMarker = this.#text.startsWith('---', this.#at) || this.#text.startsWith('...', this.#at);
@@ -114,12 +114,12 @@ export class YamlText {
     this.#at = end < 0 ? this.#text.length : end;
   }
 
-  /** Whether this character stands here, with a blank or the end behind it. */
+  /** Whether the current character is this one, followed by a blank or the end. */
   isIndicator(character: string): boolean {
     return this.#text[this.#at] === character && isSpace(this.#text.charCodeAt(this.#at + 1));
   }
 
-  /** Whether a colon follows on this line that ends a key; moves to it if so. `adjacent` ones need no blank behind them. */
+  /** Whether a colon that ends a key follows on this line; if so, moves to it. With `adjacent`, no blank is needed after it. */
   atColon(adjacent: 'adjacent' | 'spaced', flow: 'flow' | 'block'): boolean {
     let at = this.#at;
     while (this.#text.charCodeAt(at) === SPACE || this.#text.charCodeAt(at) === TAB) at++;
@@ -130,7 +130,7 @@ export class YamlText {
     return true;
   }
 
-  /** Moves over blanks, breaks and comments; whether a break was among them. Tabs do not indent blocks. */
+  /** Skips blanks, line breaks and comments. Returns whether there was a line break. Tabs do not indent blocks. */
   skip(context: 'block' | 'flow'): boolean {
     const text = this.#text;
     let crossed = false;
@@ -154,14 +154,14 @@ export class YamlText {
     return crossed;
   }
 
-  /** The letters and digits of a name (of an anchor, an alias). */
+  /** Reads the name of an anchor or an alias. */
   name(): string {
     const found = this.match(/[0-9A-Za-z_-]+/y);
     if (found === '') this.fail('did not find expected alphabetic or numeric character');
     return found;
   }
 
-  /** What a sticky pattern finds here, moved over; '' when nothing. */
+  /** Reads what a sticky pattern matches here; '' when nothing matches. */
   match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0] ?? '';
@@ -169,7 +169,7 @@ export class YamlText {
     return found;
   }
 
-  /** A scalar without quotes. Its further lines stand at `indent` or behind, within brackets anywhere. */
+  /** Reads a plain scalar. Its further lines start at column `indent` or later; within brackets, at any column. */
   plain(indent: number, context: 'block' | 'flow'): string {
     const first = this.#plainLine(context);
     if (first === '') this.fail('did not find expected node content');
@@ -226,7 +226,7 @@ export class YamlText {
   doubleQuoted(): string {
     const end = closingQuote(this.#text, this.#at + 1);
     const raw = end === undefined ? undefined : this.#text.slice(this.#at, end + 1);
-    // Most are strings of JSON, which the runtime reads many times faster. Pairs of surrogates are not YAML.
+    // Most are JSON strings, which the runtime reads many times faster. YAML does not allow escaped surrogate pairs.
     const value = raw === undefined || /\\u[dD][89a-fA-F]/.test(raw) ? undefined : parsedString(raw);
     if (end === undefined || value === undefined) return this.#foldedQuoted();
     this.#at = end + 1;
@@ -252,7 +252,7 @@ export class YamlText {
     return pieces.length === 1 ? (pieces[0] ?? '') : pieces.join('');
   }
 
-  /** A scalar behind `|` or `>`, inside of a block at column `parent`. */
+  /** Reads a block scalar after `|` or `>`, in a block at column `parent`. */
   block(parent: number): string {
     const isLiteral = this.character === '|';
     this.#at++;
@@ -281,7 +281,7 @@ export class YamlText {
     throw new YamlSyntaxError(`yaml: line ${this.lineAt(at)}: ${why}`);
   }
 
-  /** The number of the line at a place; cheap when asked for in the order of the text. */
+  /** The line number of a position. Fast if positions are passed in ascending order. */
   lineAt(at: number): number {
     if (at < this.#counted.at) this.#counted = { at: 0, line: 1 };
     let { at: from, line } = this.#counted;
@@ -295,7 +295,7 @@ export class YamlText {
     return line;
   }
 
-  /** Moves over the break here. */
+  /** Skips the line break here. */
   #break(): void {
     this.#at++;
     this.#lineStart = this.#at;
@@ -307,7 +307,7 @@ export class YamlText {
     return at;
   }
 
-  /** Moves over blanks and breaks; how many breaks. `each` is given those behind the first line. */
+  /** Skips blanks and line breaks; returns the number of breaks. Calls `each` with the blanks after each break. */
   #skipBreaks(each?: (text: string) => void): number {
     let breaks = 0;
     for (;;) {
@@ -319,7 +319,7 @@ export class YamlText {
     }
   }
 
-  /** What of a scalar without quotes stands on this line, without the blanks behind it. */
+  /** The part of a plain scalar on this line, without trailing blanks. */
   #plainLine(context: 'block' | 'flow'): string {
     const text = this.#text;
     const start = this.#at;
@@ -341,14 +341,14 @@ export class YamlText {
     return text.slice(start, end);
   }
 
-  /** What of a scalar in quotes stands on this line as it is. Blanks before a break go. */
+  /** Reads the part of a quoted scalar on this line that needs no unescaping. Blanks before a line break are dropped. */
   #quotedPiece(pattern: RegExp, pieces: string[]): void {
     const piece = this.match(pattern);
     if (piece === '') return;
     pieces.push(this.#text.charCodeAt(this.#at) === LF ? withoutBlanksBehind(piece) : piece);
   }
 
-  /** Breaks within quotes: one is a blank, of several the first is lost. */
+  /** Folds line breaks in a quoted scalar: one break becomes a blank; of several, the first is dropped. */
   #fold(pieces: string[]): void {
     if (this.#at >= this.#text.length) this.fail('found unexpected end of stream');
     const breaks = this.#skipBreaks();
@@ -386,7 +386,7 @@ export class YamlText {
     return { chomping: marks as Chomping, offset };
   }
 
-  /** Moves over empty lines and the indentation behind them; `indent` 0 is not known yet. */
+  /** Skips empty lines and the indentation after them. `indent` is 0 while unknown. */
   #blockBreaks(indent: number): { readonly breaks: number; readonly deepest: number } {
     let breaks = 0;
     let deepest = 0;

@@ -27,11 +27,11 @@ import { formatFieldPath } from './path-element.ts';
 
 export interface ApplyInput {
   readonly of: ManagedKind;
-  /** What is stored, in normalised shape; undefined where nothing is. */
+  /** The stored object in normalised shape; undefined if there is none. */
   readonly live: KubeObject | undefined;
   readonly config: JsonObject;
   readonly manager: string;
-  /** Whether fields of others are taken rather than a conflict told. */
+  /** Whether to take over fields of other managers instead of reporting a conflict. */
   readonly force: boolean;
   readonly now: Instant;
 }
@@ -39,7 +39,7 @@ export interface ApplyInput {
 /** The manager of fields that were set before the first apply, when none was recorded. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** The result of an apply, and the managers from which it would take fields. */
+/** The result of an apply, and the conflicts with other managers. */
 interface Outcome {
   readonly object: KubeObject;
   readonly managers: Managers;
@@ -47,9 +47,8 @@ interface Outcome {
 }
 
 /**
- * The object after a server-side apply, with managedFields. Fields that the applier no longer applies and that have no other
- * owner are removed. Normalised, without defaults. Does not change `live`. Throws StatusError: BadRequest for an invalid
- * configuration, or Conflict.
+ * The object after a server-side apply, including managedFields. Removes fields that the applier no longer applies and that have no other
+ * owner. Normalised, without defaults. Does not change `live`. Throws StatusError BadRequest for an invalid configuration, or Conflict.
  */
 export function applyConfiguration(input: ApplyInput): KubeObject {
   const { of, config } = input;
@@ -113,7 +112,7 @@ function selfOf({ of, manager }: ApplyInput, fields: FieldSet): Omit<Manager, 't
   return { manager, operation: 'Apply', apiVersion: apiVersionOf(of), subresource: of.subresource, fields };
 }
 
-/** Conflicts are an error, but where they are forced or kubectl takes over what it has itself applied from the client's side. */
+/** Conflicts are an error, with two exceptions: force, and kubectl taking over fields that it set by client-side apply. */
 function settleConflicts(input: ApplyInput, outcome: Outcome): Outcome {
   const { conflicts } = outcome;
   if (conflicts.length === 0 || input.force) return outcome;
@@ -130,7 +129,7 @@ function withManagers({ manager, config }: ApplyInput, { object, managers }: Out
   return { ...applied, metadata: { ...applied.metadata, ...(managedFields.length === 0 ? {} : { managedFields }) } };
 }
 
-/** The merged object as its type has it: nulls gone, scalars in canonical form. */
+/** The merged object decoded by its type: without nulls, scalars in canonical form. */
 function decodeMerged(input: ApplyInput, merged: KubeObject): KubeObject {
   const { of } = input;
   try {
@@ -154,7 +153,7 @@ function describe({ of, config }: ApplyInput): string {
   return `${text(metadata['namespace'])}/${text(metadata['name'])}; ${kind}`;
 }
 
-/** The 409 of an apply that would take fields from others, with a cause for each field. */
+/** The Conflict (409) of an apply that would take fields from other managers, with one cause per field. */
 function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const causes = conflicts.map(({ manager, path }) => ({
     reason: 'FieldManagerConflict',

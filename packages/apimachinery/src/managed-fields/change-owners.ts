@@ -27,7 +27,7 @@ export function ownable(fields: FieldSet): FieldSet {
   return fields.difference(UNOWNED);
 }
 
-/** A path that a change takes from a manager. */
+/** A path that a change would take from another manager. */
 export interface Conflict {
   /** `identify` of the manager. */
   readonly id: string;
@@ -38,17 +38,17 @@ export interface Conflict {
 /** A change, and its effect on other managers. */
 export interface Change {
   readonly comparison: Comparison;
-  /** The others, without what the change takes from them or removes, and without those that are left with nothing. */
+  /** The other managers without the fields that the change takes or removes. Managers without remaining fields are left out. */
   readonly others: Managers;
   readonly conflicts: readonly Conflict[];
 }
 
-/** A comparison, with all that was changed or added: the same for every manager. */
+/** A comparison with the union of changed and added fields, which is the same for every manager. */
 interface Compared extends Comparison {
   readonly changed: FieldSet;
 }
 
-/** The managers without versions that are not served, their fields as the schemas have them now. */
+/** The managers whose version is served, with their fields adapted to the current schemas. */
 export function knownManagers(of: ManagedKind, managers: Managers): Map<string, Manager> {
   const out = new Map<string, Manager>();
   for (const [id, manager] of managers) {
@@ -60,7 +60,7 @@ export function knownManagers(of: ManagedKind, managers: Managers): Map<string, 
   return out;
 }
 
-/** Compares two objects of a kind, and tells who of `managers` but `self` loses what. Throws KeylessItem. */
+/** Compares two objects of a kind. Determines which fields the managers other than `self` lose. Throws KeylessItem. */
 export function changeOwners(
   of: ManagedKind,
   change: { readonly before: KubeObject; readonly after: KubeObject },
@@ -99,8 +99,8 @@ export function changeOwners(
 }
 
 /**
- * A set of fields under the schema of today: what lies in a part that has become atomic is that part. The very set when nothing
- * has changed. Schemas with a name never change.
+ * Adapts a set of fields to the current schema: fields inside a part that has become atomic are replaced by that part. Returns the same set
+ * if nothing changes. Named schemas never change.
  */
 function reconcileFields(fields: FieldSet, schema: SchemaRef): FieldSet {
   if (typeof schema === 'string') return fields;

@@ -4,8 +4,8 @@ import { formatElement } from './path-element.ts';
 import { isJsonMap, itemElement, KeylessItem, memberType, shapeOf } from './shape.ts';
 
 /**
- * What keeps an object from being applied: fields that the schema does not know, values of another kind, items that cannot be
- * told apart. In Kubernetes' words; undefined when nothing does.
+ * Kubernetes' message about why an object cannot be applied: unknown fields, values of the wrong type, or list items with the same key.
+ * Undefined when there is no problem.
  */
 export function findMisfits(type: StructType, object: object): string | undefined {
   const misfits: string[] = [];
@@ -101,7 +101,7 @@ function goTypeOf(value: unknown): string {
   }
 }
 
-/** As Go's `%#v` prints decoded JSON. */
+/** Decoded JSON as Go's `%#v` prints it. */
 function goSyntax(value: unknown): string {
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;

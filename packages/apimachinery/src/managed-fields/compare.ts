@@ -4,7 +4,7 @@ import type { ListType, MapType, StructType, Type } from '../schema/type-schema.
 import { FieldSet } from './field-set.ts';
 import { itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
-/** What a write changes: paths that are new, that hold another value, and that are gone. */
+/** The changes of a write: added, modified and removed paths. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
@@ -12,8 +12,8 @@ export interface Comparison {
 }
 
 /**
- * Compares two objects in normalised shape by their schema: atomic parts as a whole, associative lists item by item.
- * A null is there, an absent field is not. Throws KeylessItem.
+ * Compares two objects in normalised shape by their schema: atomic parts as a whole, associative lists item by item. A null counts as
+ * present, an absent field does not. Throws KeylessItem.
  */
 export function compareFields(type: StructType, before: object, after: object): Comparison {
   const comparison: Comparison = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
@@ -34,7 +34,7 @@ class Comparer {
       this.#shaped(type, before, after);
       return;
     }
-    // What has turned from a map to a leaf, or the other way, is told both ways.
+    // A value that changes between map and leaf is compared in both shapes.
     const shape = shapeOf(type, after ?? before);
     if (before !== undefined && after !== undefined) {
       const other = shapeOf(type, before);
@@ -80,7 +80,7 @@ class Comparer {
   #member(type: StructType | MapType, key: string, before: JsonMap | undefined, after: JsonMap | undefined): void {
     const was = memberOf(before, key);
     const is = memberOf(after, key) ?? nullOrEmpty(after, key);
-    // The same object on both sides: nothing below can differ.
+    // The same object on both sides: no differences below.
     if (was === is) return;
     const inner = memberType(type, key);
     if (inner !== undefined) this.#within(`f:${key}`, inner, was, is);
@@ -97,7 +97,7 @@ class Comparer {
     }
   }
 
-  /** Items that share a key cannot be told apart: together they are one leaf, that is another than the only item of its key. */
+  /** Items with the same key form one leaf together. It differs from a single item with that key. */
   #duplicates(type: ListType, element: string, was: readonly unknown[], is: readonly unknown[]): void {
     const path = [...this.#path, element];
     if (was.length > 1 && is.length > 1) {
@@ -116,7 +116,7 @@ class Comparer {
   }
 }
 
-/** Of a field that is always written: null, or the empty list or map that it was written as. */
+/** For a field that is always written: null, or the empty list or map that the client wrote. */
 function nullOrEmpty(parent: JsonMap | undefined, key: string): unknown {
   if (parent === undefined || memberOf(parent, key) === undefined) return undefined;
   return givenEmpty(parent, key) ?? null;
@@ -141,7 +141,7 @@ function isEmpty(value: object | undefined): boolean {
   return true;
 }
 
-/** The items of an associative list by their path element. */
+/** The items of an associative list, grouped by path element. */
 function itemsByElement(type: ListType, items: readonly unknown[]): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   for (const item of items) {

@@ -9,8 +9,8 @@ interface Node {
 }
 
 /**
- * A set of field paths. A path's elements are written as in fieldsV1: `f:spec`, `k:{"name":"c"}`, `v:"x"`.
- * Operations give sets of their own and leave their operands alone; `insert` is for the set's maker, before it is used.
+ * A set of field paths. Path elements have the form of fieldsV1: `f:spec`, `k:{"name":"c"}`, `v:"x"`. Operations return new sets and do not
+ * change their operands. Only the creator of a set may call `insert`, before the set is used.
  */
 export class FieldSet {
   readonly #root: Node;
@@ -30,7 +30,7 @@ export class FieldSet {
     return isEmpty(this.#root);
   }
 
-  /** Adds a path to this very set. */
+  /** Adds a path to this set, in place. */
   insert(path: readonly string[]): void {
     let node = this.#root;
     for (const element of path) {
@@ -50,7 +50,7 @@ export class FieldSet {
     return node?.member ?? false;
   }
 
-  /** What is below an element, without the element itself; undefined when nothing is. */
+  /** The members below an element, without the element itself; undefined when there are none. */
   below(element: string): FieldSet | undefined {
     const child = this.#root.children.get(element);
     return child === undefined || child.children.size === 0
@@ -58,17 +58,17 @@ export class FieldSet {
       : new FieldSet({ member: false, children: child.children });
   }
 
-  /** The elements that paths of this set begin with, unordered. */
+  /** The first elements of the paths in this set, unordered. */
   elements(): Iterable<string> {
     return this.#root.children.keys();
   }
 
-  /** Members of either. */
+  /** Members of either set. */
   union(other: FieldSet): FieldSet {
     return this.#with(unite(this.#root, other.#root));
   }
 
-  /** Members of any of these, in time linear in all of them together. */
+  /** Members of any of these sets, in time linear in their total size. */
   static unionOf(sets: readonly FieldSet[]): FieldSet {
     const [first = new FieldSet(), ...others] = sets;
     if (others.length === 0) return first;
@@ -77,27 +77,27 @@ export class FieldSet {
     return new FieldSet(root);
   }
 
-  /** Members of this and not of `other`. */
+  /** Members of this set that are not in `other`. */
   difference(other: FieldSet): FieldSet {
     return this.#with(subtract(this.#root, other.#root));
   }
 
-  /** Members of this that are neither in `other` nor below one of its members. */
+  /** Members of this set that are neither in `other` nor below a member of it. */
   recursiveDifference(other: FieldSet): FieldSet {
     return this.#with(prune(this.#root, other.#root));
   }
 
-  /** Members of both. */
+  /** Members of both sets. */
   intersection(other: FieldSet): FieldSet {
     return this.#with(intersect(this.#root, other.#root));
   }
 
-  /** This without `path` and everything below it. */
+  /** This set without `path` and everything below it. */
   without(path: readonly string[]): FieldSet {
     return this.recursiveDifference(FieldSet.of(path));
   }
 
-  /** Members at or below one of the patterns, whose element `*` stands for any. */
+  /** Members at or below one of the patterns; `*` in a pattern matches any element. */
   under(patterns: readonly (readonly string[])[]): FieldSet {
     const kept = new FieldSet();
     for (const path of this.paths()) {
@@ -108,12 +108,12 @@ export class FieldSet {
     return kept;
   }
 
-  /** Every path, in the order in which Kubernetes lists them: the members of a level before what is below. */
+  /** Every path in Kubernetes' order: the members of a level before those below it. */
   *paths(): Generator<readonly string[]> {
     yield* pathsOf(this.#root, []);
   }
 
-  /** This very set when nothing has changed, which callers may rely on. */
+  /** Returns this same set if nothing has changed; callers may rely on it. */
   #with(root: Node): FieldSet {
     return root === this.#root ? this : new FieldSet(root);
   }
@@ -122,17 +122,17 @@ export class FieldSet {
     return this.difference(other).empty && other.difference(this).empty;
   }
 
-  /** As fieldsV1, elements sorted as Kubernetes sorts them. */
+  /** The set as fieldsV1, with elements in Kubernetes' order. */
   toJson(): FieldsV1 {
     return toJson(this.#root);
   }
 
-  /** Elements are taken as they are: for what `toJson` wrote. */
+  /** Reads the output of `toJson`; elements are not checked. */
   static fromJson(json: FieldsV1): FieldSet {
     return new FieldSet(fromJson(json, 'root', (element) => element));
   }
 
-  /** For what clients send. Throws SyntaxError or TypeError when it is no fieldsV1. */
+  /** Reads fieldsV1 from a client. Throws SyntaxError or TypeError when it is invalid. */
   static parse(json: unknown): FieldSet {
     return new FieldSet(fromJson(json as FieldsV1, 'root', canonicalElement));
   }
@@ -146,7 +146,7 @@ function isEmpty(node: Node): boolean {
 
 const NOTHING: Node = { member: false, children: new Map() };
 
-/** Parts that do not change are shared between a set and what is made of it, never changed in place. */
+/** Unchanged nodes are shared between sets and never changed in place. */
 function unite(a: Node, b: Node): Node {
   if (b === NOTHING || (!b.member && b.children.size === 0)) return a;
   if (!a.member && a.children.size === 0) return b;
@@ -158,7 +158,7 @@ function unite(a: Node, b: Node): Node {
   return { member: a.member || b.member, children };
 }
 
-/** Adds copies of what `from` has to `into`, which is changed. */
+/** Adds copies of the nodes of `from` to `into`, in place. */
 function addTo(into: Node, from: Node): void {
   into.member ||= from.member;
   for (const [element, child] of from.children) {
@@ -179,10 +179,10 @@ function prune(a: Node, b: Node): Node {
   return without(a, b, (own, other) => (other.member ? NOTHING : prune(own, other)));
 }
 
-/** Takes `b` out of `a`; `each` tells what is left of a child that both have. */
+/** Removes `b` from `a`; `each` computes the rest of a child that both have. */
 function without(a: Node, b: Node, each: (own: Node, other: Node) => Node): Node {
   let children: Map<string, Node> | undefined;
-  // Many small sets are compared with a large one: the smaller one says what both have.
+  // Iterates over the smaller set: often small sets are compared with a large one.
   const elements = a.children.size < b.children.size ? a.children.keys() : b.children.keys();
   for (const element of elements) {
     const own = a.children.get(element);

@@ -8,12 +8,12 @@ import { type ManagedKind, typeOf } from './managed-kind.ts';
 import { isJsonMap, KeylessItem } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 
-/** Kubernetes lets this manager take over what it has applied from the client's side before. */
+/** Kubernetes lets this manager take over fields that it has set by client-side apply. */
 export const KUBECTL = 'kubectl';
 
 /**
- * The fields that an object still has as its `last-applied-configuration` annotation has them; undefined when there is none that
- * can be read.
+ * The fields that still have the value of the object's `last-applied-configuration` annotation. Undefined when there is no readable
+ * annotation.
  */
 export function fieldsLastApplied(of: ManagedKind, live: KubeObject): FieldSet | undefined {
   const text = live.metadata?.annotations?.[LAST_APPLIED_ANNOTATION] ?? '';
@@ -37,13 +37,13 @@ export function fieldsLastApplied(of: ManagedKind, live: KubeObject): FieldSet |
   }
 }
 
-/** The object with its `last-applied-configuration`, if it has one, replaced by `config`. */
+/** The object with its `last-applied-configuration` annotation, if it has one, replaced by `config`. */
 export function refreshLastApplied(object: KubeObject, config: JsonObject): KubeObject {
   const annotations = object.metadata.annotations;
   if (annotations === undefined || (annotations[LAST_APPLIED_ANNOTATION] ?? '') === '') return object;
   const refreshed: Record<string, string> = { ...annotations, [LAST_APPLIED_ANNOTATION]: encodeConfig(config) };
   const size = Object.entries(refreshed).reduce((sum, [key, value]) => sum + key.length + Buffer.byteLength(value), 0);
-  // Validation would refuse them all: this one is left out instead.
+  // The annotations would be too large to be valid, so this one is left out.
   if (size > MAX_ANNOTATIONS_BYTES) delete refreshed[LAST_APPLIED_ANNOTATION];
   return { ...object, metadata: { ...object.metadata, annotations: refreshed } };
 }

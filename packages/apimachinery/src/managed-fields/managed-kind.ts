@@ -5,14 +5,14 @@ import type { ResetFields, ResourceDefinition } from '../resource-definition.ts'
 import { schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
 
-/** Another version of a kind: how objects get there and back. Both give objects that may be shared with what they get. */
+/** Another version of a kind, with conversions to and from it. Results may share parts with the arguments. */
 export interface OtherVersion {
   readonly schema: SchemaRef;
   readonly to: (object: KubeObject) => KubeObject;
   readonly from: (object: KubeObject) => KubeObject;
 }
 
-/** The version of a kind that a write is in, and the part of the API that it comes through. */
+/** The version of a kind that a write uses, and its subresource. */
 export interface ManagedKind {
   readonly group: string;
   readonly version: string;
@@ -20,13 +20,13 @@ export interface ManagedKind {
   readonly schema: SchemaRef;
   /** '' for the object itself. */
   readonly subresource: string;
-  /** What of the changed fields counts. */
+  /** Selects the changed fields that get an owner. */
   readonly reset: FieldFilter;
-  /** The version of that apiVersion; undefined if it is not served. Fields managed in such a version lose their owner. */
+  /** Returns the version for an apiVersion; undefined if it is not served. Fields managed in such a version lose their owner. */
   readonly inVersion?: (apiVersion: string) => OtherVersion | undefined;
 }
 
-/** What writes of a resource are recorded by. */
+/** The managed kind for writes of a resource. */
 export function managedKindOf(
   definition: ResourceDefinition,
   subresource: string,
@@ -39,7 +39,7 @@ export function managedKindOf(
 
 const SAME = (object: KubeObject) => object;
 
-/** The version in which fields of an entry are named. */
+/** The version in which an entry names its fields. */
 export function versionOf(of: ManagedKind, apiVersion: string): OtherVersion | undefined {
   if (apiVersion === apiVersionOf(of)) return { schema: of.schema, to: SAME, from: SAME };
   return of.inVersion?.(apiVersion);
@@ -51,12 +51,12 @@ export function typeOf(of: { readonly schema: SchemaRef }): StructType {
 
 const emptyObjects = new Map<SchemaRef, KubeObject>();
 
-/** What a new object is compared with and applied to: one of its kind with nothing in it. */
+/** An empty object of the kind: the base for comparing or applying a new object. */
 export function emptyObject(schema: SchemaRef): KubeObject {
   const known = emptyObjects.get(schema);
   if (known !== undefined) return known;
   const empty = normaliseShape({}, schema) as KubeObject;
-  // Schemas without a name come and go.
+  // Schemas without a name can change, so they are not cached.
   if (typeof schema === 'string') emptyObjects.set(schema, empty);
   return empty;
 }
@@ -70,17 +70,17 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
   return without;
 }
 
-/** Returns the fields that a write can change, which it may own. The hooks of the kind reset the values of the others. */
+/** Returns the fields that a write can change and may own. The kind's hooks reset the values of the others. */
 type FieldFilter = (fields: FieldSet) => FieldSet;
 
 const keepAll: FieldFilter = (fields) => fields;
 
-/** Resets metadata and spec: what a status cannot change that is checked as strictly as Kubernetes' newer kinds are. */
+/** Resets metadata and spec. For status updates of kinds that are checked as strictly as Kubernetes' newer kinds. */
 export const METADATA_AND_SPEC: ResetFields = { drop: [['metadata'], ['spec']] };
 const SPEC: ResetFields = { drop: [['spec']] };
 const STATUS: ResetFields = { drop: [['status']] };
 
-/** One filter for each declaration: a filter is a set of paths, and every write needs one. */
+/** Caches one filter per declaration: building the path set costs time, and every write needs a filter. */
 const filters = new WeakMap<ResetFields, FieldFilter>();
 
 function filterOf(reset: ResetFields): FieldFilter {

@@ -1,7 +1,7 @@
 import type { ManagedFieldsEntry } from '@gantry/objects';
 import { FieldSet, type FieldsV1 } from './field-set.ts';
 
-/** One entry of managedFields, its fields as a set. */
+/** One entry of managedFields, with its fields as a set. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -9,14 +9,14 @@ export interface Manager {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** What the entry was read from: written again as it is while its fields are these. */
+  /** The entry that was read. It is written again unchanged while the fields are the same. */
   readonly read?: { readonly entry: ManagedFieldsEntry; readonly fields: FieldSet };
 }
 
-/** Who owns what, by `identify`. */
+/** All managers by `identify`. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/** What tells entries apart: appliers of one name are one, whatever the version they apply. Sorts as Kubernetes sorts. */
+/** The identity of an entry. For an apply, the version is not part of it. Identities sort in Kubernetes' order. */
 export function identify(of: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
   return JSON.stringify({
     manager: of.manager || undefined,
@@ -26,10 +26,10 @@ export function identify(of: Pick<Manager, 'manager' | 'operation' | 'apiVersion
   });
 }
 
-/** Entries that were read before: stored objects are shared, and so are the entries that a write leaves as they are. */
+/** Caches parsed entries: stored objects are shared, and so are entries that a write does not change. */
 const readBefore = new WeakMap<ManagedFieldsEntry, Manager>();
 
-/** Reads what this package wrote. */
+/** Reads entries that this package wrote. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers {
   const out = new Map<string, Manager>();
   for (const entry of entries) {
@@ -86,7 +86,7 @@ function read(entry: ManagedFieldsEntry, fields: FieldSet): Manager {
   };
 }
 
-/** The entries of all that own something, sorted as Kubernetes sorts them. */
+/** The entries of all managers that own fields, in Kubernetes' order. */
 export function writeManagers(managers: Iterable<Manager>): ManagedFieldsEntry[] {
   const out: ManagedFieldsEntry[] = [];
   for (const manager of managers) if (!manager.fields.empty) out.push(write(manager));

@@ -11,8 +11,8 @@ export class MergeRefused extends Error {
 }
 
 /**
- * Merges a configuration into `live` like a server-side apply, but records no owners and removes nothing. The configuration may
- * not contain atomic values. Changes neither argument. Throws MergeRefused.
+ * Merges a configuration into `live` like server-side apply, but records no owners and removes nothing. The configuration must not contain
+ * atomic values. Does not change its arguments. Throws MergeRefused.
  */
 export function mergeUnowned(schema: SchemaRef, live: KubeObject, config: JsonObject): KubeObject {
   const type = schemaOf(schema);
@@ -34,7 +34,7 @@ export function mergeUnowned(schema: SchemaRef, live: KubeObject, config: JsonOb
   }
 }
 
-/** Paths of parts that are atomic. Kubernetes does not look into maps with keys of their own. */
+/** Paths of atomic parts. As in Kubernetes, maps with arbitrary keys are not searched. */
 function findAtomic(type: Type, value: unknown, path: string): readonly string[] {
   const shape = shapeOf(type, value);
   if (isJsonMap(value) && (shape.kind === 'struct' || shape.kind === 'map')) {

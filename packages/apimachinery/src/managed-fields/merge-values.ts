@@ -3,9 +3,9 @@ import type { ListType, MapType, StructType, Type } from '../schema/type-schema.
 import { itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
 /**
- * `applied` merged into `live` by their type: maps member by member, associative lists item by item, everything else as applied.
- * A null takes the place of a leaf and leaves maps and lists as they are. undefined is absent, as is what comes out empty of a
- * merge. Neither is changed; parts are shared. Throws KeylessItem.
+ * `applied` merged into `live` by their type: maps member by member, associative lists item by item, all other values as applied. A null
+ * replaces a leaf, but leaves maps and lists unchanged. Undefined means absent; a merge with an empty result is absent too. Does not change
+ * its arguments, but shares parts with them. Throws KeylessItem.
  */
 export function mergeValues(type: Type, live: unknown, applied: unknown): unknown {
   const shape = shapeOf(type, applied === undefined ? live : applied);
@@ -47,7 +47,7 @@ function mergeMaps(type: StructType | MapType, live: JsonMap, applied: JsonMap):
 
 interface Indexed {
   readonly elements: readonly string[];
-  /** The item of an element; null where several share it. */
+  /** The item of an element; null if several items share the element. */
   readonly items: ReadonlyMap<string, unknown>;
 }
 
@@ -63,8 +63,8 @@ function indexItems(type: ListType, list: readonly unknown[]): Indexed {
 }
 
 /**
- * Items that both have come in the order of `applied`; those of `live` alone stand before the first shared item that they stood
- * before, and those of `applied` alone follow what they follow there.
+ * Items in both lists have the order of `applied`. Items only in `live` stay before the first shared item that they preceded. Items only in
+ * `applied` follow the item that they follow there.
  */
 function mergeLists(type: ListType, live: readonly unknown[], applied: readonly unknown[]): unknown[] | undefined {
   const left = indexItems(type, live);

@@ -2,10 +2,7 @@ import { goFormat } from '../patch/go-format.ts';
 
 type Key = readonly (readonly [string, unknown])[];
 
-/**
- * The order of path elements: fields before keys before values before indexes, each by its content. `f:a` and its like are
- * as in fieldsV1.
- */
+/** Order of path elements: fields, keys, values, indexes; within each, by content. Elements have the form of fieldsV1, such as `f:a`. */
 export function compareElements(a: string, b: string): number {
   const kind = RANK[a[0] ?? ''] ?? 0;
   const other = RANK[b[0] ?? ''] ?? 0;
@@ -36,7 +33,7 @@ function compareKeys(a: Key, b: Key): number {
   return a.length - b.length;
 }
 
-/** Numbers, texts, flags, nulls, in this order. */
+/** Order: numbers, strings, booleans, nulls. */
 function compareScalars(a: unknown, b: unknown): number {
   const kind = SCALAR_RANK[typeof a] ?? 3;
   const other = SCALAR_RANK[typeof b] ?? 3;
@@ -47,7 +44,7 @@ function compareScalars(a: unknown, b: unknown): number {
 
 const SCALAR_RANK: Readonly<Record<string, number>> = { number: 0, string: 1, boolean: 2 };
 
-/** The same element as this package writes it: keys of items sorted, no white space. Throws SyntaxError for what is none. */
+/** The element in canonical form: keys of items sorted, no white space. Throws SyntaxError for an invalid element. */
 export function canonicalElement(element: string): string {
   switch (element.slice(0, 2)) {
     case 'f:':

@@ -7,8 +7,8 @@ import { removeItems } from './remove-items.ts';
 import { toFieldSet, withNamedFields } from './to-field-set.ts';
 
 /**
- * The merged object without fields that the applier owned by `last`, no longer applies, and that have no other owner. `managers`
- * are those after the apply. Throws KeylessItem.
+ * The merged object without fields that the applier owned in `last`, no longer applies, and that have no other owner. `managers` is the
+ * state after the apply. Throws KeylessItem.
  */
 export function pruneApplied(
   of: ManagedKind,
@@ -24,7 +24,7 @@ export function pruneApplied(
   const named = withNamedFields(last.fields, type);
   const bare = remove(type, whole, named);
   const kept = addBackOwned(of, { whole, bare, apiVersion: last.apiVersion }, managers);
-  // What went along with its container, without having been the applier's, comes back.
+  // Restores fields that were removed together with their container but were not the applier's.
   const gone = fieldsOf(type, whole).difference(fieldsOf(type, kept));
   return version.from(remove(type, whole, gone.intersection(named)));
 }
@@ -37,7 +37,7 @@ function remove(type: StructType, object: KubeObject, fields: FieldSet): KubeObj
   return fields.empty ? object : ((removeItems(type, object, fields) ?? {}) as KubeObject);
 }
 
-/** Adds back what is owned, version by version, that of the applier's last one first. In that version. */
+/** Adds back owned fields, version by version, starting with the version of the applier's last apply. The result is in that version. */
 function addBackOwned(
   of: ManagedKind,
   pruned: { readonly whole: KubeObject; readonly bare: KubeObject; readonly apiVersion: string },

@@ -5,7 +5,7 @@ import { isJsonMap, itemElement, type JsonMap, listOf, mapOf, memberType, shapeO
 
 const NOTHING = new FieldSet();
 
-/** The value without the members and items that `toRemove` names; maps and lists that lose everything stay, empty. */
+/** The value without the members and items in `toRemove`. Maps and lists that lose all content stay as empty ones. */
 export function removeItems(type: Type, value: unknown, toRemove: FieldSet): unknown {
   const shape = shapeOf(type, value);
   switch (shape.kind) {

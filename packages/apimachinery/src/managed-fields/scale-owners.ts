@@ -3,7 +3,7 @@ import { FieldSet } from './field-set.ts';
 import type { ManagedKind } from './managed-kind.ts';
 import { identify, type Manager, readManagers, writeManagers } from './managers.ts';
 
-/** Who writes through the scale subresource, in the terms of what it shows. */
+/** The managed kind of writes through the scale subresource. */
 export const SCALE_KIND: ManagedKind = {
   group: 'autoscaling',
   version: 'v1',
@@ -17,10 +17,10 @@ const IN_SCALE = ['f:spec', 'f:replicas'];
 const SCALED = FieldSet.of(IN_SCALE);
 const SCALE_VERSION = apiVersionOf(SCALE_KIND);
 
-/** Where a version of the scaled kind keeps its replicas, as a path of elements; undefined for a version that is not known. */
+/** Returns the path of the replicas in a version of the scaled kind; undefined for an unknown version. */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | undefined;
 
-/** The entries of a scaled object as its Scale has them: those that own the replicas. */
+/** The entries of a scaled object as its Scale shows them: the managers that own the replicas. */
 export function ownersInScale(entries: readonly ManagedFieldsEntry[], pathIn: ReplicasPath): ManagedFieldsEntry[] {
   const owners: Manager[] = [];
   for (const manager of readManagers(entries).values()) {
@@ -32,8 +32,8 @@ export function ownersInScale(entries: readonly ManagedFieldsEntry[], pathIn: Re
 }
 
 /**
- * The entries of a scaled object after its Scale was written: who owned the replicas and does no longer loses them, and who owns
- * them now gets them, in `apiVersion`.
+ * The entries of a scaled object after a write of its Scale. Managers that no longer own the replicas lose them; new owners get them, in
+ * `apiVersion`.
  */
 export function ownersFromScale(
   entries: readonly ManagedFieldsEntry[],
@@ -55,7 +55,7 @@ export function ownersFromScale(
   const path = pathIn(apiVersion);
   for (const manager of left.values()) {
     if (path === undefined || !manager.fields.has(IN_SCALE)) continue;
-    // Kubernetes notes no time here.
+    // Kubernetes records no time here.
     out.push({ ...withoutSource(manager), apiVersion, time: undefined, fields: FieldSet.of(path) });
   }
   return writeManagers(out);

@@ -3,7 +3,7 @@ import type { ListType, MapType, StructType, Type } from '../schema/type-schema.
 /** A JSON object. */
 export type JsonMap = Readonly<Record<string, unknown>>;
 
-/** An object whose lists cannot be told apart by their keys: an item lacks one. */
+/** A list item lacks a key, so the items of the list cannot be identified. */
 export class KeylessItem extends Error {
   override readonly name = 'KeylessItem';
 }
@@ -12,7 +12,7 @@ const LEAF: Type = { kind: 'any', goType: '' };
 const DEDUCED: Type = { kind: 'any', goType: '', deduced: true };
 const DEDUCED_MAP: MapType = { kind: 'map', goType: '', values: DEDUCED, atomic: false };
 
-/** The type under which a value is looked at: one that is deduced is a map where the value is one, or null, and a leaf else. */
+/** The type by which a value is processed. For a deduced type: a map if the value is a map or null, else a leaf. */
 export function shapeOf(type: Type, value: unknown): Type {
   if (type.kind !== 'any' || type.deduced !== true) return type;
   return value === null || isJsonMap(value) ? DEDUCED_MAP : LEAF;
@@ -33,12 +33,12 @@ export function isJsonMap(value: unknown): value is JsonMap {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** The value as a map; undefined for null and for what is none. */
+/** The value as a map; undefined for null and other values. */
 export function mapOf(value: unknown): JsonMap | undefined {
   return isJsonMap(value) ? value : undefined;
 }
 
-/** The value as a list; undefined for null and for what is none. */
+/** The value as a list; undefined for null and other values. */
 export function listOf(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? (value as readonly unknown[]) : undefined;
 }
@@ -57,7 +57,7 @@ function setElement(item: unknown): string {
 
 const sortedKeys = new WeakMap<ListType, readonly string[]>();
 
-/** `k:{"containerPort":80,"protocol":"TCP"}`, keys sorted; absent ones have their default, or are left out. */
+/** The element `k:{"containerPort":80,"protocol":"TCP"}`, with keys sorted. An absent key has its default, or is left out. */
 function keyElement(type: ListType, item: unknown): string {
   if (item === null) throw new KeylessItem('associative list with keys may not have a null element');
   if (!isJsonMap(item)) throw new KeylessItem('associative list with keys may not have non-map elements');

@@ -3,8 +3,8 @@ import { FieldSet } from './field-set.ts';
 import { isJsonMap, isNamed, itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
 /**
- * The paths that an applied object takes hold of: leaves, atomic parts, items of associative lists, keys of maps, and maps that
- * are null or empty. Throws KeylessItem.
+ * The paths that an applied object owns: leaves, atomic parts, items of associative lists, keys of maps, and maps that are null or empty.
+ * Throws KeylessItem.
  */
 export function toFieldSet(type: StructType, object: object): FieldSet {
   const set = new FieldSet();
@@ -52,7 +52,7 @@ function addItems(set: FieldSet, path: readonly string[], type: ListType, items:
   }
 }
 
-/** The set with every field that the schema names and that has something below it as a member. */
+/** The set plus every field that the schema names and that has members below it. */
 export function withNamedFields(set: FieldSet, type: Type): FieldSet {
   const out = new FieldSet();
   for (const path of set.paths()) {

@@ -8,18 +8,18 @@ import { FieldSet } from './field-set.ts';
 
 export interface ManagedFieldsInput {
   readonly of: ManagedKind;
-  /** What is stored; undefined for a create. */
+  /** The stored object; undefined for a create. */
   readonly oldObject: KubeObject | undefined;
-  /** The object after decoding and defaults, before admission and the strategy's `prepareFor…`: fields that those set have no owner. */
+  /** The object after decoding and defaults, before admission and the strategy's `prepareFor…`. Fields that those set get no owner. */
   readonly newObject: KubeObject;
   readonly manager: string;
   readonly now: Instant;
 }
 
 /**
- * The managedFields of an object after a create, update or patch. The manager becomes the only owner of fields that the write adds
- * or changes; removed fields lose their owners. An entry's time changes only when its manager gained fields. Changes neither
- * object. In Kubernetes' order. Empty when no field has an owner, when list items have no keys, and for stored objects without
+ * The managedFields of an object after a create, update or patch. The manager becomes the only owner of fields that the write adds or
+ * changes; removed fields lose their owners. An entry's time changes only when its manager gains fields. Does not change its arguments. The
+ * result is in Kubernetes' order. It is empty when no field has an owner, when list items have no keys, and for stored objects without
  * recorded owners.
  */
 export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEntry[] {
@@ -31,7 +31,7 @@ export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEnt
     const change = { before, after: withoutManagedFields(newObject) };
     return writeManagers(capManagers(recordUpdate(of, change, starting, { manager, now })).values());
   } catch (error) {
-    // Kubernetes records nothing of an object whose items cannot be told apart.
+    // Kubernetes records no owners for an object with list items that have no key.
     if (error instanceof KeylessItem) return [];
     throw error;
   }
@@ -59,11 +59,14 @@ export function recordUpdate(
   return new Map([...others, [id, { ...self, fields: own === undefined ? taken : own.fields.union(taken) }]]);
 }
 
-/** Entries that the request sends count where it may send them: none or an empty one resets, what is wrong is ignored. */
+/**
+ * The entries to start with. Those of the request count where it may send them: no entries or one empty entry reset ownership; invalid
+ * entries are ignored.
+ */
 function startingManagers({ of, oldObject, newObject }: ManagedFieldsInput): Managers {
   const stored = oldObject?.metadata.managedFields ?? [];
   const sent = newObject.metadata.managedFields;
-  // What comes back as it was stored needs no reading.
+  // Unchanged entries need no parsing.
   if (of.subresource !== '' || sent === undefined || sent === stored) return readManagers(stored);
   if (sent.length === 0) return new Map();
   const [only] = sent;
@@ -78,10 +81,10 @@ function startingManagers({ of, oldObject, newObject }: ManagedFieldsInput): Man
   }
 }
 
-/** At most this many bytes of a manager's name are kept. */
+/** The maximum length of a manager's name in bytes; the rest is cut. */
 const MAX_MANAGER_BYTES = 128;
 
-/** Who a write is by: its `fieldManager`, else what the User-Agent begins with, else `unknown`. */
+/** The manager of a write: its `fieldManager`, else the first part of the User-Agent, else `unknown`. */
 export function fieldManagerFrom(fieldManager: string, userAgent: string): string {
   if (fieldManager !== '') return fieldManager;
   const name = userAgent.split('/')[0] ?? '';
@@ -93,7 +96,7 @@ export function fieldManagerFrom(fieldManager: string, userAgent: string): strin
   return out === '' ? 'unknown' : out;
 }
 
-/** More managers by update than this are not told apart. */
+/** The maximum number of separate managers by update. */
 const MAX_UPDATE_MANAGERS = 10;
 const BUCKET = 'ancient-changes';
 
@@ -123,7 +126,7 @@ function capManagers(managers: Managers): Managers {
     out.set(bucket, merged);
     left--;
   }
-  // At once: one after another, each would copy all before it.
+  // All in one step: one after the other, each step would copy the previous result.
   for (const [bucket, parts] of buckets) {
     const manager = out.get(bucket);
     if (manager !== undefined) out.set(bucket, { ...manager, fields: FieldSet.unionOf(parts) });

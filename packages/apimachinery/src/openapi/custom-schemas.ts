@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../resource-definition.ts';
 import { customSchemaName, fullSchemaName } from './schema-names.ts';
 import { type Describe, describeHeld, schemaReference } from './schema-objects.ts';
 
-/** Version 2 says less of a value than version 3, and its readers take what is said for all that may be there. */
+/** The form of the document. Version 2 can express less than version 3, and its readers reject everything that is not described. */
 export type OpenApiForm = 'v2' | 'v3';
 
 type Schema = { -readonly [Word in keyof JsonSchema]: JsonSchema[Word] };
@@ -69,7 +69,7 @@ function describeMeta(describe: Describe): MetaSchemas {
 }
 
 function objectSchema(published: JsonSchema, meta: MetaSchemas, form: OpenApiForm): JsonObject {
-  // A kind that may hold anything is not even said to have metadata: readers would refuse all the rest.
+  // For a kind with arbitrary content even metadata is left out: readers would reject all other fields.
   if (form === 'v2' && published[PRESERVES] === true) return { type: 'object' };
   const schema: Schema = cloneJson(published);
   offerChoices(schema);
@@ -80,7 +80,7 @@ function objectSchema(published: JsonSchema, meta: MetaSchemas, form: OpenApiFor
   return schema as JsonObject;
 }
 
-/** Visits a schema and every one in it that says what a value is; those of alternatives only narrow it. */
+/** Visits a schema and all nested ones that describe values. Alternatives only restrict values and are skipped. */
 function visit(schema: Schema, change: (schema: Schema) => void): void {
   change(schema);
   const items = itemsOf(schema);
@@ -92,7 +92,7 @@ function visit(schema: Schema, change: (schema: Schema) => void): void {
 
 const INT_OR_STRING: readonly JsonSchema[] = [{ type: 'integer' }, { type: 'string' }];
 
-/** Says in the standard's own words what `x-kubernetes-int-or-string` means. */
+/** Expresses `x-kubernetes-int-or-string` in standard OpenAPI. */
 function offerChoices(schema: Schema): void {
   visit(schema, (one) => {
     if (one['x-kubernetes-int-or-string'] !== true) return;
@@ -104,7 +104,7 @@ function offerChoices(schema: Schema): void {
   });
 }
 
-/** Leaves out what version 2 has no word for and what its readers would misread. */
+/** Removes what version 2 cannot express and what its readers would misread. */
 function simplify(schema: Schema): void {
   visit(schema, (one) => {
     delete one.allOf;
@@ -135,7 +135,7 @@ function simplify(schema: Schema): void {
   });
 }
 
-/** Objects within a resource that are resources themselves have the fields that all resources have. */
+/** Adds the common fields of resources to embedded resources. */
 function completeEmbedded(schema: Schema, meta: MetaSchemas, form: OpenApiForm): void {
   for (const inner of [itemsOf(schema), valuesOf(schema), ...Object.values(schema.properties ?? {})]) {
     if (isJsonObject(inner)) completeEmbedded(inner, meta, form);

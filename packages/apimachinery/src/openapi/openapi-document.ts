@@ -22,8 +22,8 @@ export function openApiPaths(definitions: readonly ResourceDefinition[]): readon
 }
 
 /**
- * The OpenAPI v3 document of one group version, with everything that its schemas refer to. With the form 'v2', custom resources
- * are described in the words that version 2 has.
+ * The OpenAPI v3 document of one group version, with all schemas that it references. With the form 'v2', custom resources are described
+ * with the means of version 2.
  */
 export function openApiDocument(
   definitions: readonly ResourceDefinition[],
@@ -87,7 +87,7 @@ function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
   return endpoints.filter((endpoint) => endpoint.verbs.length > 0);
 }
 
-/** The old watch paths of a built-in resource. Custom resources have none. */
+/** The deprecated watch paths of a built-in resource. Custom resources have none. */
 function watchPaths(definition: ResourceDefinition): readonly (readonly [string, JsonObject])[] {
   const { namespaced, resource, verbs } = definition;
   if (!verbs.includes('watch') || definition.publishedSchema !== undefined) return [];

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '@gantry/objects';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** What version 2 has no word for. */
+/** Words that version 2 does not have. */
 const UNSPOKEN: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'default']);
 
-/** What the document of one group version adds to the OpenAPI v2 document of a server: encoded, by path and by name of the schema. */
+/** The part of one group version in a server's OpenAPI v2 document: encoded, by path and by schema name. */
 export interface OpenApiV2Part<Encoded> {
   readonly paths: ReadonlyMap<string, Encoded>;
   readonly definitions: ReadonlyMap<string, Encoded>;
@@ -20,14 +20,14 @@ export function openApiV2JsonPart({ paths, components }: JsonObject): OpenApiV2P
   };
 }
 
-/** The whole OpenAPI v2 document as JSON text. Of paths and schemas with the same name the first counts. */
+/** The whole OpenAPI v2 document as JSON text. For duplicate paths or schemas, the first one counts. */
 export function joinOpenApiV2Json(parts: readonly OpenApiV2Part<string>[], version: string): string {
   const info = JSON.stringify({ title: 'Kubernetes', version });
   const { paths, definitions } = mergeOpenApiV2Parts(parts);
   return `{"swagger":"2.0","info":${info},"paths":${objectText(paths)},"definitions":${objectText(definitions)}}`;
 }
 
-/** All parts as one. Of paths and schemas with the same name the first counts. */
+/** All parts merged. For duplicate paths or schemas, the first one counts. */
 export function mergeOpenApiV2Parts<Encoded>(parts: readonly OpenApiV2Part<Encoded>[]): OpenApiV2Part<Encoded> {
   const paths = new Map<string, Encoded>();
   const definitions = new Map<string, Encoded>();
@@ -52,7 +52,7 @@ function schemaV2(schema: Json | undefined): Json {
   const out: JsonObject = {};
   const [only] = (schema.allOf ?? []) as JsonObject[];
   if (only?.$ref !== undefined) out.$ref = reference(only.$ref);
-  // What is a string or a number, version 2 calls a string.
+  // Version 2 describes int-or-string as a string.
   if (schema.oneOf !== undefined && schema.type === undefined) out.type = 'string';
   for (const [word, value] of Object.entries(schema)) {
     if (UNSPOKEN.has(word)) continue;

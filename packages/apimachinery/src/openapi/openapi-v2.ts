@@ -3,9 +3,9 @@ import { varint } from '../protobuf/varint.ts';
 import { mapValues, mergeOpenApiV2Parts, type OpenApiV2Part } from './openapi-v2-json.ts';
 
 /**
- * The part of a document in OpenAPI v2 as `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`: the form in which kubectl
- * before 1.28 asks what may be validated and patched. Field numbers are those of gnostic's openapi.v2 messages. Only what such
- * clients read is in it: definitions, and for each operation its kind and query parameters.
+ * The part of a document in OpenAPI v2 as `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`. kubectl before 1.28 requests this
+ * form to learn what can be validated and patched. Field numbers are those of gnostic's openapi.v2 messages. It contains only what such
+ * clients read: definitions, and for each operation its kind and query parameters.
  */
 export function encodeOpenApiV2Part({ paths, components }: JsonObject): OpenApiV2Part<Uint8Array> {
   const { schemas } = components as { schemas: JsonObject };
@@ -15,7 +15,7 @@ export function encodeOpenApiV2Part({ paths, components }: JsonObject): OpenApiV
   };
 }
 
-/** The whole OpenAPI v2 document in protobuf. Of paths and schemas with the same name the first counts. */
+/** The whole OpenAPI v2 document in protobuf. For duplicate paths or schemas, the first one counts. */
 export function joinOpenApiV2(parts: readonly OpenApiV2Part<Uint8Array>[], version: string): Uint8Array {
   const { paths, definitions } = mergeOpenApiV2Parts(parts);
   const info = concat([text(1, 'Kubernetes'), text(2, version)]);
@@ -94,7 +94,7 @@ function schemaMessage(schema: JsonObject): Uint8Array {
   ]);
 }
 
-/** Vendor extensions: their values as YAML, which JSON is. */
+/** Vendor extensions. Their values are YAML; JSON is valid YAML. */
 function extensions(field: number, value: JsonObject): readonly Uint8Array[] {
   return Object.entries(value)
     .filter(([name]) => name.startsWith('x-'))

@@ -12,7 +12,7 @@ const PATCHES = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
-/** Custom resources have no protobuf and no strategies of merging: clients read here which patch they may send. */
+/** Custom resources have neither protobuf nor merge strategies. Clients read here which patch types they may send. */
 const CUSTOM_TYPES = ['application/json', 'application/yaml'];
 const CUSTOM_PATCHES = PATCHES.filter((type) => !type.includes('strategic'));
 
@@ -36,7 +36,7 @@ const ACTIONS: Readonly<Record<Verb, string>> = {
   deletecollection: 'deletecollection',
 };
 
-/** What one path of a resource is about. */
+/** One path of a resource. */
 export interface Endpoint {
   readonly definition: ResourceDefinition;
   readonly subresource: SubresourceDefinition | undefined;
@@ -74,7 +74,7 @@ function operation(endpoint: Endpoint, verb: Verb): JsonObject {
     tags: [tagOf(definition)],
     operationId: operationId(endpoint, verb),
     description: descriptionOf(endpoint, verb),
-    // An empty list would not come back from clients as it was.
+    // Clients would not send an empty list back unchanged.
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
     responses,
@@ -107,7 +107,7 @@ function content(types: readonly string[], schema: Json): JsonObject {
   return Object.fromEntries(types.map((type) => [type, { schema }]));
 }
 
-/** What an operation does, in words of our own. */
+/** The description of an operation, in our own words. */
 function descriptionOf({ definition, subresource }: Endpoint, verb: Verb): string {
   const { kind } = definition;
   const one = subresource === undefined ? `one ${kind}` : `the ${subresource.name} of one ${kind}`;
@@ -131,7 +131,7 @@ function descriptionOf({ definition, subresource }: Endpoint, verb: Verb): strin
   }
 }
 
-/** The path item of an old watch path (`/api/v1/watch/pods`), of a whole collection or of one object. Kubernetes lists them too. */
+/** The path item of a deprecated watch path (`/api/v1/watch/pods`) of a collection or of one object. Kubernetes lists these paths too. */
 export function watchPathItem(endpoint: Endpoint, of: 'collection' | 'object'): JsonObject {
   const { definition, path } = endpoint;
   const { group, version, kind } = definition;

@@ -6,7 +6,7 @@ interface Parameter {
   readonly description: string;
 }
 
-/** What each parameter of a query does, in words of our own. */
+/** Descriptions of query parameters, in our own words. */
 const PARAMETERS = {
   allowWatchBookmarks: {
     type: 'boolean',
@@ -120,7 +120,7 @@ export function queryParameters(verb: Verb): JsonObject[] {
   return QUERY[verb].map(query);
 }
 
-/** The parameters of a path: the names in it, and what every request may ask. */
+/** The parameters of a path: the names in it, and the parameters that all requests have. */
 export function pathParameters(path: string, kind: string): JsonObject[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,

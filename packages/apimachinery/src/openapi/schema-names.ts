@@ -1,9 +1,9 @@
 const META = 'io.k8s.apimachinery.pkg';
 
-/** Begins the short name of a custom resource's schema: the rest is the full one. */
+/** Prefix of the short name of a custom resource's schema; the full name follows. */
 const CUSTOM = '~';
 
-/** The short name under which a custom resource's schema goes: its group backwards, then version and kind. */
+/** The short name of a custom resource's schema: its group reversed, then version and kind. */
 export function customSchemaName(of: {
   readonly group: string;
   readonly version: string;
@@ -12,7 +12,7 @@ export function customSchemaName(of: {
   return `${CUSTOM}${of.group.split('.').reverse().join('.')}.${of.version}.${of.kind}`;
 }
 
-/** Where the packages that are not under `io.k8s.api` publish their schemas. */
+/** Full name prefixes of packages that are not under `io.k8s.api`. */
 const PACKAGES: Readonly<Record<string, string>> = {
   meta: `${META}.apis.meta`,
   resource: `${META}.api.resource`,
@@ -28,7 +28,7 @@ export function fullSchemaName(short: string): string {
   if (short.startsWith(CUSTOM)) return short.slice(CUSTOM.length);
   const dot = short.indexOf('.');
   const first = short.slice(0, dot);
-  // `resource.Quantity` is machinery; `resource.v1.ResourceClaim` is an API group of the same name.
+  // `resource.Quantity` is part of apimachinery; `resource.v1.ResourceClaim` belongs to an API group of the same name.
   const versioned = /^[^.]+\.v\d/.test(short);
   const known = versioned && first === 'resource' ? undefined : PACKAGES[first];
   return known === undefined ? `io.k8s.api.${short}` : `${known}${short.slice(dot)}`;

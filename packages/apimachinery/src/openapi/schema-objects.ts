@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@gantry/objects';
 import { type PublishedSchema, publishedSchemas } from '../schema/published-schema.ts';
 import { fullSchemaName } from './schema-names.ts';
 
-/** The sentence about a schema, or about one of its fields; undefined where there is none. */
+/** Returns the description of a schema or of one of its fields; undefined when there is none. */
 export type Describe = (schema: string, field?: string) => string | undefined;
 
 const REF = '#/components/schemas/';
@@ -13,17 +13,17 @@ const METADATA: Readonly<Record<string, string>> = {
   'meta.v1.ListMeta': `Standard list metadata. More info: ${CONVENTIONS}#types-kinds`,
 };
 
-/** What is said of a field that holds a schema, when nothing is said of the field itself. */
+/** The description of a field that contains a schema and has no description itself. */
 export function describeHeld(describe: Describe, held: string): string | undefined {
   return METADATA[held] ?? describe(held);
 }
 
-/** The schema that a field of a built-in schema holds, by its short name; undefined for plain values and lists. */
+/** The short name of the schema that a field of a built-in schema contains; undefined for plain values and lists. */
 export function heldSchema(schema: string, field: string): string | undefined {
   return publishedSchemas[schema]?.properties?.[field]?.ref;
 }
 
-/** Names of `roots` and of every schema that they refer to, in order. */
+/** Names of `roots` and of all schemas that they reference, in order. */
 export function reachableSchemas(roots: Iterable<string>): readonly string[] {
   const found = new Set<string>();
   const visit = (name: string): void => {
@@ -43,7 +43,7 @@ function visitRefs(schema: PublishedSchema, visit: (name: string) => void): void
   for (const property of Object.values(schema.properties ?? {})) visitRefs(property, visit);
 }
 
-/** A named schema in OpenAPI v3's form. A field of which nothing is said is described by what is said of the schema it holds. */
+/** A named schema in OpenAPI v3's form. A field without a description gets the description of the schema that it contains. */
 export function schemaObject(name: string, describe: Describe): JsonObject {
   const published = publishedSchemas[name] ?? {};
   const out = expand(published);
@@ -69,7 +69,7 @@ function expand(schema: PublishedSchema): JsonObject {
     else out[key.replace(/^x-/, 'x-kubernetes-')] = value;
   }
   if (schema.ref === undefined) return out;
-  // What stands beside a $ref is ignored, and a description may come: so it is wrapped.
+  // Siblings of a $ref are ignored, and a description may be added, so the $ref is wrapped in allOf.
   return { allOf: [{ $ref: `${REF}${fullSchemaName(schema.ref)}` }], ...out };
 }
 

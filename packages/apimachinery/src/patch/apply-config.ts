@@ -8,14 +8,14 @@ import { type JsonObject, StatusError } from '@gantry/objects';
 /** Media type of server-side apply. */
 export const APPLY_PATCH_TYPE = 'application/apply-patch+yaml';
 
-/** The configuration that an apply sends. */
+/** The configuration of an apply request. */
 export interface ApplyConfig {
   readonly object: JsonObject;
-  /** Refuses keys that come twice, or gives the texts to warn of them: to be called when the apply has gone well. */
+  /** Reports duplicate keys: throws with 'Strict', otherwise returns the texts of warnings. Call it after the apply has succeeded. */
   readonly complain: (mode: FieldValidation) => readonly string[];
 }
 
-/** Reads the body of an apply, YAML or JSON. An empty one is an empty configuration. Throws StatusError BadRequest. */
+/** Reads the body of an apply, YAML or JSON. An empty body is an empty configuration. Throws StatusError BadRequest. */
 export function readApplyConfig(bytes: Uint8Array): ApplyConfig {
   const { value, duplicates } = parse(bytes);
   if (value !== null && (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberLiteral)) {

@@ -25,20 +25,20 @@ export const PATCH_TYPES = [
   'application/strategic-merge-patch+json',
 ] as const;
 
-/** More operations in one JSON patch are refused. */
+/** The maximum number of operations in one JSON patch. */
 const MAX_OPERATIONS = 10_000;
 
-/** A patch as it is sent: its media type, perhaps with parameters, and its bytes. */
+/** A patch as it is sent: media type, possibly with parameters, and content. */
 export interface Patch {
   readonly type: string;
   readonly bytes: Uint8Array;
 }
 
-/** What a patched object is read as. */
+/** How the patched object is decoded. */
 export interface PatchOptions {
   readonly definition: ResourceDefinition;
   readonly mode: FieldValidation;
-  /** Another than the definition's for subresources of their own kind. */
+  /** The schema of a subresource with its own kind; the definition's when absent. */
   readonly schema?: SchemaRef | undefined;
 }
 
@@ -50,15 +50,15 @@ export interface PatchedObject {
 
 interface Merged {
   readonly document: unknown;
-  /** What an error shows of the patch. */
+  /** The part of the patch that error messages contain. */
   readonly shown: string;
   readonly dialect: ErrorDialect;
   readonly complaints: readonly string[];
 }
 
 /**
- * `original` with a patch applied, decoded as a request body would be: canonical form, normalised shape, unknown fields dropped.
- * `original` is left alone. Throws StatusError: BadRequest for what is no patch, Invalid for one that does not fit, UnsupportedMediaType.
+ * `original` with a patch applied, decoded like a request body: canonical form, normalised shape, unknown fields dropped. Does not change
+ * `original`. Throws StatusError: BadRequest for a malformed patch, Invalid for one that does not apply, UnsupportedMediaType.
  */
 export function applyPatch(
   original: KubeObject,
@@ -78,7 +78,7 @@ export function applyPatch(
     if (error instanceof DecodeError) throw invalidPatch(shown, error.message);
     throw error;
   }
-  // The results of these patches are written out, by name, before they are read.
+  // Kubernetes serialises the results of these patches, sorted by name, before it decodes them.
   const unknown = dialect === 'json' ? [...decoded.unknown].sort() : decoded.unknown;
   const complaints = [...merged.complaints, ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (mode === 'Strict' && complaints.length > 0)
@@ -87,7 +87,7 @@ export function applyPatch(
   return { object, warnings: mode === 'Warn' ? complaints : [] };
 }
 
-/** Whether the patch takes away what says in which version its result is to be read. Strategic merges do not ask. */
+/** Whether the patch removes apiVersion or kind, which determine how the result is decoded. Strategic merges do not need them. */
 function losesVersion(
   { apiVersion = null, kind = null }: Record<string, unknown>,
   original: KubeObject,
@@ -98,7 +98,7 @@ function losesVersion(
   return (apiVersion === null || apiVersion === '') && (kind === null || kind === '' || kind === original.kind);
 }
 
-/** Kubernetes then takes the result for its own form of the kind, in which no field is called as it is in the API. */
+/** Without apiVersion or kind, Kubernetes decodes the result as its internal form of the kind, whose field names differ from the API's. */
 function unread(
   { shown, complaints }: Merged,
   document: Record<string, unknown>,
@@ -129,7 +129,7 @@ function takesStrategic({ custom, patches }: StructType): boolean {
   return custom === undefined || patches === 'strategic';
 }
 
-/** Custom resources have no strategies. */
+/** Custom resources have no merge strategies. */
 function notForCustomResources(): StatusError {
   const accepted = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
   return new StatusError(
@@ -139,8 +139,8 @@ function notForCustomResources(): StatusError {
 }
 
 /**
- * The kind of an object does not change, whatever a patch says. Strategic merges are into a value that has its kind: what they
- * say of it is only read.
+ * A patch cannot change the kind of an object. Strategic merges are decoded into a typed value, so kind and apiVersion in the patch are
+ * only checked.
  */
 function checkKind(
   document: JsonObject | Record<string, unknown>,
@@ -166,7 +166,7 @@ function checkKind(
   throw invalidPatch(shown, notRegistered(goFormat(given.kind), goFormat(given.apiVersion), served));
 }
 
-/** What a custom resource says it is stands in it, so that it has to be there. */
+/** The stored kind and apiVersion of a custom resource are part of the object, so they must not be removed. */
 function checkCustomKind(
   { apiVersion = null, kind = null }: JsonObject | Record<string, unknown>,
   original: KubeObject,
@@ -240,7 +240,7 @@ function mergePatched(original: KubeObject, patch: Uint8Array): Merged {
   return { document, shown: showDocument(document), dialect: 'json', complaints: duplicates };
 }
 
-/** As JSON, number literals by their text. */
+/** The document as JSON, with number literals by their text. */
 function showDocument(document: unknown): string {
   return JSON.stringify(document, (_key, value: unknown) =>
     value instanceof NumberLiteral ? Number(value.text) : value,
@@ -269,7 +269,7 @@ function jsonPatched(original: KubeObject, patch: Uint8Array, mode: FieldValidat
   }
 }
 
-/** What Kubernetes says of every JSON patch that does not apply. */
+/** Kubernetes' error for every JSON patch that does not apply. */
 function rejected(): StatusError {
   return new StatusError('Invalid', 'the server rejected our request due to an error in our request', { details: {} });
 }
@@ -279,7 +279,7 @@ interface ParsedOperations {
   readonly complaints: readonly string[];
 }
 
-/** Unless fields are ignored, a JSON patch is decoded twice: strictly at first, whose errors are told in other words. */
+/** Unless the mode is 'Ignore', Kubernetes decodes a JSON patch twice. The first, strict decoding has other error messages. */
 function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperations {
   const strict = mode !== 'Ignore';
   const refused = (value: Parsed, into: string) =>

@@ -6,7 +6,7 @@ export class PatchConflict extends Error {
   override readonly name: string = 'PatchConflict';
 }
 
-/** A patch whose own test says that it is not for this object. */
+/** A `test` operation of the patch failed. */
 export class PatchTestFailed extends PatchConflict {
   override readonly name = 'PatchTestFailed';
 }
@@ -18,7 +18,7 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** All that a patch copies may be about this large as JSON, which is Kubernetes' bound: a few operations must not make a huge document. */
+/** Kubernetes' limit on the size of all copied values as JSON, approximately: a few operations must not create a huge document. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Documents are at most a thousand levels deep, and a patch of 3 MiB cannot make one much deeper. */
@@ -27,8 +27,8 @@ const MAX_STEPS = 4000;
 type Container = unknown[] | Record<string, unknown>;
 
 /**
- * Applies RFC 6902 operations in order and returns the new document; `document` is changed on the way. As Kubernetes'
- * library, negative indexes count from the end. Throws PatchConflict.
+ * Applies RFC 6902 operations in order and returns the new document. Changes `document`. Negative indexes count from the end, as in
+ * Kubernetes' library. Throws PatchConflict.
  */
 export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
   const holder: Record<string, unknown> = { root: document };
@@ -53,7 +53,7 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
       remove(holder, path);
       return;
     case 'replace':
-      // A key that is not there is added, as Kubernetes' library does; an index is not.
+      // A missing key is added, as in Kubernetes' library; a missing index is an error.
       if (isArrayItem(holder, path)) remove(holder, path);
       add(holder, path, copyOf(value ?? null));
       return;
@@ -75,7 +75,7 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
   }
 }
 
-/** About how long a value is as JSON. */
+/** The approximate length of a value as JSON. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length + 2;
   if (value === null || typeof value !== 'object') return 4;
@@ -84,7 +84,7 @@ function sizeOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, item) => sum + sizeOf(item) + 1, own);
 }
 
-/** A deep copy; what is neither object nor array (literals of numbers among it) is shared. */
+/** A deep copy of objects and arrays. Other values, such as number literals, are shared. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isPlainObject(value)) return value;
@@ -93,7 +93,7 @@ function copyOf(value: unknown): unknown {
   return out;
 }
 
-/** The container of the last step, and that step; the document itself is `root` of the holder. */
+/** The container of the last path step, and that step. The document itself is `root` of the holder. */
 function locate(holder: Record<string, unknown>, path: string): { container: Container; key: string } {
   if (path !== '' && !path.startsWith('/')) throw new PatchConflict(`missing path: ${path}`);
   const parts = path.split('/', MAX_STEPS);
@@ -120,7 +120,7 @@ function child(container: unknown, key: string): unknown {
   return (container as Record<string, unknown>)[key];
 }
 
-/** The place of an existing item, undefined when there is none. */
+/** The index of an existing item; undefined when there is none. */
 function indexOf(key: string, length: number): number | undefined {
   if (!/^-?(0|[1-9][0-9]*)$/.test(key)) return undefined;
   const index = Number(key) < 0 ? Number(key) + length : Number(key);

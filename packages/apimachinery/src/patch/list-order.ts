@@ -7,7 +7,7 @@ function keyOf(item: Item, mergeKey: string): unknown {
   return mergeKey !== '' && isPlainObject(item) ? item[mergeKey] : item;
 }
 
-/** The items that `list` names (by merge key, or as they are), and the others. */
+/** Splits items into those that `list` contains (by merge key or value) and the others. */
 export function splitByPresence(items: readonly Item[], list: readonly Item[], mergeKey: string) {
   const named = new Set(list.map((item) => keyOf(item, mergeKey)));
   return {
@@ -24,8 +24,8 @@ export interface ListParts {
 }
 
 /**
- * One list of both parts: patched items in the patch's order, the others in the server's; an item of the server stands before
- * a patched one only where it did so on the server.
+ * Merges both parts into one list. Patched items are in the patch's order, the others in the server's order. A server item precedes a
+ * patched item only if it did so on the server.
  */
 export function normalizeOrder(parts: ListParts, mergeKey: string): Item[] {
   const patchPlaces = places(parts.patchOrder, mergeKey);

@@ -2,14 +2,14 @@ import { setMember } from '@gantry/objects';
 
 type Json = Record<string, unknown>;
 
-/** Whether a value is a JSON object. Literals of numbers that keep their text are instances of a class and are not. */
+/** Whether a value is a JSON object. Number literals are class instances and do not count. */
 export function isPlainObject(value: unknown): value is Json {
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** RFC 7386: `target` with `patch` merged into it; what is null inside of new lists goes too. Neither is changed. */
+/** RFC 7386: `target` with `patch` merged into it. Nulls inside new lists are removed too. Does not change its arguments. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (Array.isArray(patch))
     return patch.map((item: unknown) => (item === null ? null : applyMergePatch(undefined, item)));

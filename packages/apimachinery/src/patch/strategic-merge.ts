@@ -6,7 +6,7 @@ import { type Item, normalizeOrder, splitByPresence } from './list-order.ts';
 
 type Json = Record<string, unknown>;
 
-/** A strategic merge patch that is wrong in itself. */
+/** The strategic merge patch itself is invalid. */
 export class StrategicPatchError extends Error {
   override readonly name = 'StrategicPatchError';
 }
@@ -20,8 +20,8 @@ const BAD_ORDER = 'invalid patch format of setElementOrder list';
 const LIST_OF_LISTS = 'lists of lists are not supported';
 
 /**
- * `original` with a strategic merge patch merged in: lists with a merge key are merged item by item, directives are obeyed.
- * Neither argument is changed. Throws StrategicPatchError.
+ * `original` with a strategic merge patch applied: lists with a merge key are merged item by item, and directives are executed. Does not
+ * change its arguments. Throws StrategicPatchError.
  */
 export function applyStrategicMergePatch(original: Json, patch: Json, type: StructType): Json {
   return mergeMap(original, patch, type);
@@ -81,7 +81,7 @@ function directedMap(patch: Json): Json {
   return rest;
 }
 
-/** Obeys `$retainKeys` of `patch`, which it takes out: other keys of `out` go. */
+/** Executes `$retainKeys` of `patch` and removes it from `patch`: all other keys of `out` are removed. */
 function retainKeys(out: Json, patch: Json): Json {
   if (!(RETAIN_KEYS in patch)) return out;
   const list = patch[RETAIN_KEYS];
@@ -95,7 +95,7 @@ function retainKeys(out: Json, patch: Json): Json {
   return Object.fromEntries(Object.entries(out).filter(([key]) => kept.has(key)));
 }
 
-/** Obeys every `$setElementOrder/…` of `patch`; takes it and the list that it orders out of `patch`. */
+/** Executes every `$setElementOrder/…` of `patch`. Removes it and the list that it orders from `patch`. */
 function mergeOrderedLists(out: Json, patch: Json, type: Type): void {
   for (const orderKey of Object.keys(patch).filter((key) => key.startsWith(ORDER_PREFIX))) {
     const order = patch[orderKey];
@@ -128,7 +128,7 @@ function mergeForOrder(current: Item[] | undefined, wanted: Item[] | undefined, 
   return field.strategies.includes('merge') ? mergeList(current, wanted, field) : wanted;
 }
 
-/** The items of the patch must come in the order of the directive. */
+/** Checks that the items of the patch have the order of the directive. */
 function checkOrder(items: readonly Item[], order: readonly Item[], mergeKey: string): void {
   const keyOf = (item: Item) => (mergeKey !== '' && isPlainObject(item) ? item[mergeKey] : item);
   let at = 0;
@@ -162,7 +162,7 @@ function mergeList(original: readonly Item[], patch: readonly Item[], field: Pat
   );
 }
 
-/** Whether the items are maps; all must be of one type, and none a list. */
+/** Returns whether the items are maps. Throws if they have different types or are lists. */
 function checkItemTypes(original: readonly Item[], patch: readonly Item[]): boolean {
   const types = new Set(
     [...original, ...patch].map((item) => (Array.isArray(item) ? 'list' : isPlainObject(item) ? 'map' : typeof item)),
@@ -226,7 +226,7 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** A value without the maps that carry a directive, at any depth; undefined when it is one itself. */
+/** A value without maps that have a directive, at any depth; undefined if the value itself has one. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isPlainObject(value)) return value;

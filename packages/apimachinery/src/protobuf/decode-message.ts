@@ -7,10 +7,10 @@ import { FIXED64, LENGTH, VARINT, WireError, WireReader } from './wire.ts';
 
 type Json = Record<string, unknown>;
 
-/** Messages within messages beyond this are refused, long before the stack ends. */
+/** The maximum nesting depth of messages, far below the stack limit. */
 const MAX_DEPTH = 200;
 
-/** How deep a message is within others, and the fields of all of them. */
+/** The nesting depth of a message, and the field count of all messages. */
 interface Nesting {
   readonly level: number;
   readonly fields: ValueCount;
@@ -25,8 +25,8 @@ function deeper({ level, fields }: Nesting): Nesting {
 }
 
 /**
- * Reads a message's JSON; unknown fields are skipped, zero values are kept as they came. Throws WireError, or StatusError
- * RequestEntityTooLarge for more fields than a request may have values.
+ * Decodes a message to JSON. Unknown fields are skipped; zero values are kept. Throws WireError, or StatusError RequestEntityTooLarge for
+ * more fields than a request may have values.
  */
 export function decodeMessage(plan: MessagePlan, bytes: Uint8Array, into: Json = {}, depth = outermost()): Json {
   if (depth.level > MAX_DEPTH) throw new WireError('exceeded max depth');
@@ -54,7 +54,7 @@ function decodeField(reader: WireReader, { field, wireType, depth }: At, into: J
   if (json === '' && codec.kind === 'message') {
     decodeMessage(codec.plan, reader.bytes(), into, deeper(depth));
   } else if (codec.kind === 'map') {
-    // Its key and its value.
+    // One for the key and one for the value.
     depth.fields.add(2);
     const map = (into[json] ??= {}) as Json;
     const { key, value } = decodeEntry(codec.values, reader.bytes(), deeper(depth));
@@ -144,7 +144,7 @@ function asInt64(unsigned: number | bigint): number | bigint {
   return String(double) === value.toString() ? double : value;
 }
 
-/** The values of field 1 of a message that has nothing else. */
+/** The values of field 1 of a message that has no other field. */
 function allBytes(message: Uint8Array): Buffer[] {
   const reader = new WireReader(message);
   const out: Buffer[] = [];

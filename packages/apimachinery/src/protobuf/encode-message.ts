@@ -5,7 +5,7 @@ import { type BackwardWriter, FIXED64, LENGTH, VARINT } from './wire.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Writes an object's fields, highest number first: the writer goes backward. */
+/** Writes an object's fields, highest number first, because the writer works backward. */
 export function encodeMessage(writer: BackwardWriter, plan: MessagePlan, object: Json): void {
   const { fields } = plan;
   for (let index = fields.length - 1; index >= 0; index--) {
@@ -40,7 +40,7 @@ function encodeMap(writer: BackwardWriter, number: number, values: Codec, map: J
   }
 }
 
-/** The order of UTF-8, which differs from that of UTF-16 beyond the basic plane. */
+/** UTF-8 byte order, which differs from UTF-16 order outside the basic plane. */
 function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -9,15 +9,15 @@ import { BackwardWriter, LENGTH, WireError, WireReader } from './wire.ts';
 
 const PREFIX = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
-/** Name and version of what an envelope holds, where it does not say. */
+/** Kind and version of an envelope's content, for envelopes without them. */
 export interface KindName {
   readonly apiVersion: string;
   readonly kind: string;
 }
 
 /**
- * An object as `application/vnd.kubernetes.protobuf`, envelope included. Throws StatusError NotAcceptable for a kind that has
- * no protobuf form (Table).
+ * An object as `application/vnd.kubernetes.protobuf`, including the envelope. Throws StatusError NotAcceptable for a kind without a
+ * protobuf form, such as Table.
  */
 export function encodeProtobuf(object: KubeObject | (KindName & object)): Uint8Array {
   const plan = planOfKind(object);
@@ -42,7 +42,7 @@ function lengthOf(writer: BackwardWriter, field: number, content: () => void): v
   writer.tag(field, LENGTH);
 }
 
-/** One event of a protobuf watch stream: four bytes of length, then a WatchEvent around the encoded object. */
+/** One event of a protobuf watch stream: four bytes for the length, then a WatchEvent that contains the encoded object. */
 export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
   const writer = new BackwardWriter();
   lengthOf(writer, 2, () => lengthOf(writer, 1, () => writer.bytes(object)));
@@ -53,8 +53,8 @@ export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
 }
 
 /**
- * The object in an envelope, in canonical form and normalised shape. `fallback` names what it is when the envelope does not.
- * Throws StatusError BadRequest.
+ * The object of an envelope, in canonical form and normalised shape. `fallback` gives kind and version when the envelope does not. Throws
+ * StatusError BadRequest.
  */
 export function decodeProtobuf(bytes: Uint8Array, fallback: KindName = { apiVersion: '', kind: '' }): KubeObject {
   try {

@@ -4,28 +4,28 @@ import { type Field, hasSchema, schemaOf, type StructType } from '../schema/type
 
 import publishedMessages from '../../schemas/protobuf.json' with { type: 'json' };
 
-/** How a value of one field goes over the wire. */
+/** How a field's value is encoded on the wire. */
 export type Codec =
   | { readonly kind: 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'double' }
   | { readonly kind: 'time' | 'microTime' | 'quantity' | 'intOrString' | 'rawJson' }
   /** A named list of strings (`ExtraValue`), wrapped in a message. */
   | { readonly kind: 'stringList' }
-  /** A JSON schema, or something else in its place: a list of them, true or false, a list of strings. */
+  /** A JSON schema, or one of its alternatives: a list of schemas, a boolean, or a list of strings. */
   | { readonly kind: 'schemaOr'; readonly or: 'schemas' | 'bool' | 'strings'; readonly plan: MessagePlan }
   | { readonly kind: 'message'; readonly plan: MessagePlan }
   | { readonly kind: 'map'; readonly values: Codec };
 
 export interface FieldPlan {
   readonly number: number;
-  /** The field's name in JSON; '' for a message whose fields stand in the JSON of the one around it. */
+  /** The field's name in JSON; '' for a message whose fields are inlined into the parent's JSON. */
   readonly json: string;
   readonly codec: Codec;
   readonly repeated: boolean;
-  /** Written even when absent, as the zero value: Go holds it by value. */
+  /** Written as the zero value when absent, because Go holds the field by value. */
   readonly always: boolean;
 }
 
-/** One message: its fields, read from the tables when first asked for. */
+/** One message. Its fields are read from the tables on first use. */
 export class MessagePlan {
   readonly message: string;
   readonly #struct: StructType | undefined;
@@ -37,7 +37,7 @@ export class MessagePlan {
     this.#struct = struct;
   }
 
-  /** In the order of their numbers. */
+  /** The fields in the order of their numbers. */
   get fields(): readonly FieldPlan[] {
     this.#fields ??= planFields(this.message, this.#struct);
     return this.#fields;
@@ -77,7 +77,7 @@ const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32'
 
 const plans = new Map<string, MessagePlan>();
 
-/** The plan of the message that carries a kind's objects; undefined when it has none. */
+/** The plan of the message for a kind's objects; undefined when there is none. */
 export function planOfKind(name: KindName): MessagePlan | undefined {
   const schema = schemaOfKind(name) ?? UNPUBLISHED_KINDS.get(`${name.apiVersion} ${name.kind}`);
   if (schema === undefined) return undefined;
@@ -154,7 +154,7 @@ function planField({ home, struct, name, number, type, repeated, isPointer }: Ra
   };
 }
 
-/** The JSON field of a protobuf name: the same, but for capitals and the `x-kubernetes-` and `$` of JSON schemas. */
+/** The JSON field for a protobuf name. Names are equal except for capitals and the prefixes `x-kubernetes-` and `$` of JSON schemas. */
 function jsonField(struct: StructType, name: string): Field | undefined {
   const exact = struct.fields.get(name);
   if (exact !== undefined) return exact;
@@ -205,13 +205,13 @@ export function schemaOfKind({ apiVersion, kind }: KindName): string | undefined
   return schemasByKind.get(`${apiVersion} ${kind}`) ?? (OPTIONS.has(kind) ? `meta.v1.${kind}` : undefined);
 }
 
-/** Kinds that every group version has: clients name that of the resource which they ask of. */
+/** Kinds that exist in every group version: clients use the version of the resource of their request. */
 const OPTIONS: ReadonlySet<string> = new Set(['CreateOptions', 'DeleteOptions', 'PatchOptions', 'UpdateOptions']);
 
 const HOME = 'k8s.io.api.certificates.v1beta1.';
 const META = 'k8s.io.apimachinery.pkg.apis.meta.v1.';
 
-/** Messages of kinds of Kubernetes whose schemas it does not publish, in the form of schemas/protobuf.json. */
+/** Messages of Kubernetes' kinds whose schemas are not published, in the form of schemas/protobuf.json. */
 const UNPUBLISHED_MESSAGES: Readonly<Record<string, Readonly<Record<string, readonly (number | string)[]>>>> = {
   [`${HOME}ClusterTrustBundle`]: { metadata: [1, `${META}ObjectMeta`], spec: [2, 'ClusterTrustBundleSpec'] },
   [`${HOME}ClusterTrustBundleList`]: {
@@ -221,7 +221,7 @@ const UNPUBLISHED_MESSAGES: Readonly<Record<string, Readonly<Record<string, read
   [`${HOME}ClusterTrustBundleSpec`]: { signerName: [1, 'string'], trustBundle: [2, 'string'] },
 };
 
-/** The short names of their schemas, which do not exist, by version and kind. */
+/** Short names for the missing schemas of these kinds, by version and kind. */
 const UNPUBLISHED_KINDS: ReadonlyMap<string, string> = new Map(
   ['ClusterTrustBundle', 'ClusterTrustBundleList'].map((kind) => [
     `certificates.k8s.io/v1beta1 ${kind}`,

@@ -15,7 +15,7 @@ describe('the recorded objects', () => {
     const object = parseJson(sample.json) as KubeObject;
     const bytes = Buffer.from(sample.protobuf, 'base64');
     expect(Buffer.from(encodeProtobuf(object)).equals(bytes)).toBe(true);
-    // The claims of a StatefulSet are embedded: their kind is not on the wire, a default puts it back.
+    // A StatefulSet's claims are embedded: their kind is not on the wire, and a default restores it.
     if (!kind.startsWith('StatefulSet')) expect(decodeProtobuf(bytes)).toEqual(object);
   });
 });

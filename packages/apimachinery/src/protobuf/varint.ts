@@ -1,4 +1,4 @@
-/** A number from 0 to 2^53 - 1 as protobuf writes it: seven bits to a byte, the lowest first. */
+/** A number from 0 to 2^53 - 1 as protobuf writes it: seven bits per byte, lowest first. */
 export function varint(value: number): Uint8Array {
   const out: number[] = [];
   let rest = value;

@@ -1,4 +1,4 @@
-/** Bytes that are no protobuf message. */
+/** The bytes are not a valid protobuf message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -8,12 +8,12 @@ export const FIXED64 = 1;
 export const LENGTH = 2;
 export const FIXED32 = 5;
 
-/** Writes a message from its end to its beginning: a nested message's length is known when its head is written. */
+/** Writes a message from end to start, so that the length of a nested message is known when its header is written. */
 export class BackwardWriter {
   #buffer = Buffer.allocUnsafe(4096);
   #start = 4096;
 
-  /** Bytes written so far; lengths are differences of it. */
+  /** Bytes written so far. The length of a message is a difference of two values. */
   get size(): number {
     return this.#buffer.length - this.#start;
   }
@@ -84,7 +84,7 @@ export class BackwardWriter {
   }
 }
 
-/** Reads one message, field by field. Every fault is a WireError. */
+/** Reads one message, field by field. Every error is a WireError. */
 export class WireReader {
   readonly #buffer: Buffer;
   #at: number;
@@ -107,7 +107,7 @@ export class WireReader {
     return { field, wireType: value % 8 };
   }
 
-  /** As an unsigned 64-bit number; a bigint where a double would not be exact. */
+  /** An unsigned 64-bit number; a bigint if a double would not be exact. */
   varint(): number | bigint {
     let low = 0;
     let scale = 1;

@@ -1,4 +1,4 @@
-/** A schema in a CustomResourceDefinition, as its JSON. Items and additionalProperties are normalised to what is kept of them. */
+/** A schema of a CustomResourceDefinition as JSON. Items and additionalProperties are normalised to the part that is stored. */
 export interface JsonSchema {
   readonly type?: string;
   readonly format?: string;
@@ -55,7 +55,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** Fields that every object has and that no schema takes away. */
+/** Fields that every object has, whatever its schema. */
 export const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** The schema of all items of a list; undefined where there is none. */
@@ -68,19 +68,19 @@ function isList(items: JsonSchema | readonly JsonSchema[]): items is readonly Js
   return Array.isArray(items);
 }
 
-/** The schema of the values of a map; `true` and `false` name none. */
+/** The schema of the values of a map; undefined for `true` and `false`. */
 export function valuesOf(schema: JsonSchema | undefined): JsonSchema | undefined {
   const values = schema?.additionalProperties;
   return typeof values === 'object' ? values : undefined;
 }
 
-/** The schema of a property that is named. */
+/** The schema of a named property. */
 export function propertyOf(schema: JsonSchema | undefined, name: string): JsonSchema | undefined {
   const properties = schema?.properties;
   return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** The schema of the root of a resource: embedded resources and it have metadata by themselves. */
+/** The schema of a resource's root. Like embedded resources, it has metadata implicitly. */
 export function asResourceRoot(schema: JsonSchema): JsonSchema {
   return schema['x-kubernetes-embedded-resource'] === true
     ? schema

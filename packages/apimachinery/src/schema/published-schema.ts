@@ -1,7 +1,7 @@
 import goFields from '../../schemas/go-fields.json' with { type: 'json' };
 import kubernetes from '../../schemas/kubernetes.json' with { type: 'json' };
 
-/** A schema as Kubernetes publishes it, references by short name and `x-kubernetes-` shortened to `x-`. */
+/** A schema as Kubernetes publishes it, with references by short name and `x-kubernetes-` shortened to `x-`. */
 export interface PublishedSchema {
   readonly type?: string;
   readonly format?: string;
@@ -24,7 +24,7 @@ export interface PublishedSchema {
 /** Every published schema by its short name: `apps.v1.Deployment`, `meta.v1.ObjectMeta`. */
 export const publishedSchemas = kubernetes as Readonly<Record<string, PublishedSchema>>;
 
-/** How Kubernetes' own struct holds a field: Go type, then `,omitempty` and `,omitzero`; '' when unknown. */
+/** How Kubernetes' Go struct holds a field: the Go type, then `,omitempty` and `,omitzero`; '' when unknown. */
 export function goFieldOf(schema: string, field: string): string {
   return goFields[schema]?.[field] ?? '';
 }

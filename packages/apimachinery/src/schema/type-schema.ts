@@ -1,7 +1,7 @@
 import { AssertionError } from '@gantry/base';
 import { goFieldOf, type PublishedSchema, publishedSchemas } from './published-schema.ts';
 
-/** Leaves that are read by rules of their own. */
+/** Leaf types with their own decoding rules. */
 export type ScalarKind =
   | 'string'
   | 'bytes'
@@ -14,7 +14,7 @@ export type ScalarKind =
   | 'quantity'
   | 'intOrString';
 
-/** What a value must look like. `any` is kept as it comes (RawExtension, FieldsV1). */
+/** The type of a value. `any` values are kept unchanged (RawExtension, FieldsV1). */
 export type Type =
   | { readonly kind: 'scalar'; readonly scalar: ScalarKind; readonly goType: string }
   | AnyType
@@ -22,57 +22,54 @@ export type Type =
   | ListType
   | MapType;
 
-/** A value that is kept as it comes. */
+/** A value that is kept unchanged. */
 export interface AnyType {
   readonly kind: 'any';
   readonly goType: string;
   /**
-   * Whether server-side apply looks into it, as into the schemaless part of a custom resource: maps field by field, lists and
+   * Whether server-side apply descends into the value, as in the schemaless part of a custom resource: maps field by field, lists and
    * leaves as a whole. Otherwise the value is one leaf.
    */
   readonly deduced?: boolean;
-  /** The value may be a JSON schema, which is read as one; otherwise it is what this names. */
+  /** The value is a JSON schema, which is decoded as one, or this alternative. */
   readonly schemaOr?: SchemaAlternative;
 }
 
-/** What may stand in the place of a schema: `true` or `false`, a list of schemas, a list of names. */
+/** Alternatives to a schema: a boolean, a list of schemas, or a list of names. */
 export type SchemaAlternative = 'boolean' | 'schemas' | 'names';
 
 export interface StructType {
   readonly kind: 'struct';
   readonly goType: string;
-  /**
-   * Short name of the schema; its fields are resolved when first asked for, because schemas refer to themselves. '' in a custom
-   * resource.
-   */
+  /** Short name of the schema; '' for a custom resource. Fields are resolved on first use, because schemas reference themselves. */
   readonly schema: string;
   readonly fields: ReadonlyMap<string, Field>;
   /** Owned and replaced as a whole by server-side apply. */
   readonly atomic: boolean;
-  /** Whether fields that the schema does not name are kept: their values are deduced `any`. */
+  /** Whether fields outside the schema are kept; their type is deduced `any`. */
   readonly preserveUnknownFields?: boolean;
-  /** Of a whole custom resource: how it is read, in place of the rules for published schemas. */
+  /** For a whole custom resource: the codec that replaces the rules for published schemas. */
   readonly custom?: CustomCodec;
-  /** Of a type with a codec of its own: whether strategic merge patches are taken all the same, as for all kinds of Kubernetes. */
+  /** For a type with its own codec: it supports strategic merge patches nevertheless, like all of Kubernetes' kinds. */
   readonly patches?: 'strategic';
 }
 
 /** Reads custom resources of one version. */
 export interface CustomCodec {
-  /** What is kept of a request's object, and the paths of what is not. May change `object`. Throws DecodeError. */
+  /** Returns what is kept of a request's object, and the paths of what is dropped. May change `object`. Throws DecodeError. */
   readonly read: (object: Record<string, unknown>) => {
     readonly value: Record<string, unknown>;
     readonly unknown: readonly string[];
   };
-  /** The same of what server-side apply has made: nulls that may not be stay there, to be refused. */
+  /** The same for the result of server-side apply. Nulls that are not allowed stay, so that validation rejects them. */
   readonly readApplied: (object: Record<string, unknown>) => Record<string, unknown>;
-  /** What is kept of a stored object, whatever is wrong with it. May change `object`. */
+  /** Returns what is kept of a stored object, even if it is invalid. May change `object`. */
   readonly readStored: (object: Record<string, unknown>) => Record<string, unknown>;
-  /** What is kept of an object that comes from another version. May change `object`. */
+  /** Returns what is kept of an object that was converted from another version. May change `object`. */
   readonly convert: (object: Record<string, unknown>) => Record<string, unknown>;
 }
 
-/** A type by the short name of its published schema, or itself: custom resources have schemas without a name. */
+/** A type: the short name of a published schema, or the type itself, because schemas of custom resources have no name. */
 export type SchemaRef = string | StructType;
 
 export interface ListType {
@@ -80,7 +77,7 @@ export interface ListType {
   readonly goType: string;
   readonly items: Type;
   readonly listType: 'map' | 'set' | 'atomic';
-  /** For `map` lists: the fields that name an item. */
+  /** For `map` lists: the fields that identify an item. */
   readonly keys: readonly string[];
 }
 
@@ -91,16 +88,16 @@ export interface MapType {
   readonly atomic: boolean;
 }
 
-/** A field of a struct, with what Go's encoding does to its empty value. */
+/** A field of a struct, and how Go encodes its empty value. */
 export interface Field {
   readonly name: string;
   readonly type: Type;
   readonly required: boolean;
-  /** `pointer` also stands for slices and maps: absent differs from zero. `value`: absent is the zero value. */
+  /** `pointer` includes slices and maps: absent differs from zero. `value`: absent is the zero value. */
   readonly held: 'pointer' | 'value';
-  /** When the answer leaves the field out: `empty` (Go's omitempty), `zero` (omitzero), or never. */
+  /** When responses omit the field: `empty` (Go's omitempty), `zero` (omitzero), or never. */
   readonly omit: 'empty' | 'zero' | 'never';
-  /** Present only where the schema's default is more than the zero value of its type. */
+  /** Present only if the schema's default differs from the zero value of its type. */
   readonly default?: string | number | boolean;
   /** Strategic merge patch. */
   readonly patchStrategies: readonly string[];
@@ -230,7 +227,7 @@ function typeOf(published: PublishedSchema, goType: string, goPackage = ''): Typ
   }
 }
 
-/** Go's name of a type of texts: `v1.Protocol`, or plainly `string`. */
+/** Go's name of a string type: `v1.Protocol`, or `string`. */
 function stringType(goType: string, goPackage: string): string {
   const bare = goType.replace(/^\*/, '');
   if (bare === '' || bare === 'string') return 'string';

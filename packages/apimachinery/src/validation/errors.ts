@@ -1,6 +1,6 @@
 import { type FieldError, OMITTED, equalJson, invalid } from '@gantry/objects';
 
-/** A value outside a closed set, the set in the order given (`notSupported` sorts it). */
+/** The error for a value outside a closed set. The set is listed in the given order (`notSupported` sorts it). */
 export function unsupported(field: string, value: unknown, supported: readonly string[]): FieldError {
   const list = supported.map((item) => JSON.stringify(item)).join(', ');
   return { type: 'FieldValueNotSupported', field, value, detail: `supported values: ${list}` };
@@ -10,7 +10,7 @@ export function notFound(field: string, value: unknown): FieldError {
   return { type: 'FieldValueNotFound', field, value, detail: '' };
 }
 
-/** One `Invalid` per complaint. */
+/** One `Invalid` per message. */
 export function invalidAll(field: string, value: unknown, messages: readonly string[]): FieldError[] {
   return messages.map((message) => invalid(field, value, message));
 }
@@ -22,12 +22,12 @@ export function nonNegative(field: string, value: number | undefined): FieldErro
   return value !== undefined && value < 0 ? [invalid(field, value, NON_NEGATIVE)] : [];
 }
 
-/** An `Invalid` that keeps the value to itself. */
+/** An `Invalid` that does not show the value. */
 export function invalidOmitted(field: string, detail: string): FieldError {
   return { type: 'FieldValueInvalid', field, value: OMITTED, detail };
 }
 
-/** A field that may not differ from what is stored. An absent list, map or text is the same as an empty one. */
+/** The error for a field that differs from the stored value. An absent list, map or string equals an empty one. */
 export function immutable(field: string, value: unknown, old: unknown): FieldError[] {
   return equalJson(orEmpty(value), orEmpty(old)) ? [] : [invalid(field, value, IMMUTABLE)];
 }

@@ -19,7 +19,10 @@ export function validateLabels(labels: Record<string, string> | undefined, path:
   ]);
 }
 
-/** Keys are compared in lower case, as Kubernetes allows capitals in annotation prefixes; values only count in the size. */
+/**
+ * Checks annotations. Keys are checked in lower case, because Kubernetes allows capitals in annotation prefixes. Values only count for the
+ * total size.
+ */
 export function validateAnnotations(annotations: Record<string, string> | undefined, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
@@ -59,7 +62,7 @@ export function validateLabelRequirement(
   return errors;
 }
 
-/** Errors in the number of values, for the operators that all selectors have; undefined for another operator. */
+/** Errors in the number of values, for operators that all selectors have; undefined for other operators. */
 export function valueCountErrors(
   operator: string,
   values: readonly string[],
@@ -79,12 +82,12 @@ export function valueCountErrors(
   }
 }
 
-/** Whether a selector without requirements: `{}` selects everything, which workloads must not. */
+/** Whether a selector has no requirements. `{}` selects everything, which workloads must not do. */
 export function isEmptySelector(selector: LabelSelector): boolean {
   return Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
 }
 
-/** Whether the labels meet every requirement. The selector is valid. */
+/** Whether the labels meet every requirement. The selector must be valid. */
 export function selectorMatches(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return exact && (selector.matchExpressions ?? []).every((requirement) => meets(requirement, labels));
@@ -104,7 +107,7 @@ function meets(requirement: LabelSelectorRequirement, labels: Readonly<Record<st
   }
 }
 
-/** A selector as kubectl and tables print it: `app=a,app,tier in (x,y)`; `<none>` when it selects by nothing. */
+/** A selector as kubectl and tables print it: `app=a,app,tier in (x,y)`; `<none>` for an empty one. */
 export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
   if (selector === undefined || selector === null || isEmptySelector(selector)) return '<none>';
   const parts: { key: string; text: string }[] = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => ({
@@ -128,5 +131,5 @@ function byKey(a: { key: string }, b: { key: string }): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
 
-/** The keys and values of an object's annotations have at most this size together. */
+/** The maximum total size of an object's annotation keys and values. */
 export const MAX_ANNOTATIONS_BYTES = 262144;

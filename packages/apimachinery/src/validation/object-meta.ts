@@ -24,7 +24,7 @@ export interface ObjectMetaRules {
   readonly finalizers?: 'kubernetes' | 'qualified';
 }
 
-/** The rules on metadata of a new object, and of a stored one that is checked whole. */
+/** Checks the metadata of a new object, or of a stored one that is checked as a whole. */
 export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, path = 'metadata'): FieldError[] {
   const errors: FieldError[] = [];
   const { name = '', generateName = '', namespace = '' } = meta;
@@ -59,7 +59,7 @@ function kubernetesFinalizer(text: string, path: string): FieldError[] {
     : [invalid(path, text, 'name is neither a standard finalizer name nor is it fully qualified')];
 }
 
-/** What names of finalizers share wherever they stand (metadata, a Namespace's spec). */
+/** The rules for finalizer names in metadata and in a Namespace's spec. */
 export function validateFinalizerName(text: string, path: string): FieldError[] {
   return [...invalidAll(path, text, qualifiedName(text)), ...kubernetesFinalizer(text, path)];
 }
@@ -72,7 +72,7 @@ function validateFinalizers(finalizers: readonly string[], path: string): FieldE
   return errors;
 }
 
-/** The errors of several controllers print at most this many references, or one list. */
+/** The maximum number of references that the errors about several controllers print in total; one full list is always printed. */
 const MAX_PRINTED_OWNERS = 10_000;
 
 function validateOwnerReferences(references: readonly OwnerReference[] | undefined, path: string): FieldError[] {
@@ -89,7 +89,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
       continue;
     }
     shown ??= (references ?? []).map(printedOwner);
-    // Each repeats the whole list.
+    // Each error prints the whole list.
     printed += shown.length;
     if (printed > MAX_PRINTED_OWNERS && printed > shown.length) continue;
     errors.push(
@@ -123,7 +123,7 @@ function validateOwnerReference(reference: OwnerReference, path: string): FieldE
   return errors;
 }
 
-/** Rules on changes of metadata. The registry keeps uid and creation time, so a difference there is a bug or a forged request. */
+/** Checks changes of metadata. The registry keeps uid and creation time, so a difference there is a bug or a forged request. */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path = 'metadata'): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {

@@ -12,7 +12,7 @@ function metaRules({ namespaced, strategy }: ResourceDefinition) {
   } as const;
 }
 
-/** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
+/** All errors of a new object in Kubernetes' order. Call it after defaults and `prepareForCreate`. */
 export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
   return errorsOf(validateNewInTurns(definition, object));
 }
@@ -26,12 +26,12 @@ export function validateNewInTurns(definition: ResourceDefinition, object: KubeO
   });
 }
 
-/** Everything that rules found, at once. */
+/** All errors, computed without a break. */
 export function errorsOf(errors: Errors = []): readonly FieldError[] {
   return typeof errors === 'function' ? atOnce(errors) : errors;
 }
 
-/** What `join` makes of two lists of errors: at once when both are there, which is so for most kinds, else in turns. */
+/** Joins two lists of errors: at once if both are available, as for most kinds; otherwise in turns. */
 function afterBoth(
   first: Errors,
   second: Errors,
@@ -43,13 +43,13 @@ function afterBoth(
   };
 }
 
-/** The errors, whatever their form. */
+/** The errors of either form. */
 function* found(errors: Errors, turn: Turn): Generator<undefined, readonly FieldError[], undefined> {
   return typeof errors === 'function' ? yield* errors(turn) : errors;
 }
 
 /**
- * Everything wrong with an update of the main resource, in Kubernetes' order, after defaults and `prepareForUpdate`. Wrong metadata is
+ * All errors of an update of the main resource in Kubernetes' order. Call it after defaults and `prepareForUpdate`. Invalid metadata is
  * reported as often as in Kubernetes.
  */
 export function validateChange(
@@ -80,7 +80,7 @@ export function validateChangeInTurns(definition: ResourceDefinition, object: Ku
 
 type MetadataLook = 'none' | 'change' | 'object';
 
-/** The metadata rules that come first, before the rules on the whole object, and before those on the change. */
+/** The metadata rules to run first, before the rules on the whole object, and before the rules on the change. */
 const METADATA_ORDER: Readonly<
   Record<NonNullable<Strategy['metadataOnUpdate']>, readonly [MetadataLook, MetadataLook, MetadataLook]>
 > = {
@@ -92,7 +92,7 @@ const METADATA_ORDER: Readonly<
   'object twice': ['none', 'object', 'object'],
 };
 
-/** The common rules on metadata: checked for every update, before the rules of the kind. */
+/** The common metadata rules: checked for every update, before the kind's rules. */
 function commonMetadataRules({ namespaced }: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {
   const whole = { namespaced, validateName: pathSegment, finalizers: 'qualified' } as const;
   return [...validateObjectMeta(object.metadata, whole), ...validateObjectMetaUpdate(object.metadata, old.metadata)];
@@ -104,7 +104,7 @@ function ownMetadataRules(definition: ResourceDefinition, object: KubeObject, ol
   return [...validateObjectMetaUpdate(object.metadata, old.metadata), ...finalizers];
 }
 
-/** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
+/** All errors of an update through a subresource. Call it after its `prepareForUpdate`. */
 export function validatePartChange(
   definition: ResourceDefinition,
   subresource: SubresourceDefinition,
@@ -117,7 +117,7 @@ export function validatePartChange(
   });
 }
 
-/** Messages show an empty list or map as the client wrote it. */
+/** Error messages show an empty list or map as the client wrote it. */
 function showingGiven(error: FieldError, object: KubeObject): FieldError {
   if (!('value' in error) || (error.value ?? null) !== null) return error;
   const given = givenEmptyAt(object, error.field);

@@ -21,14 +21,14 @@ export interface WebhookTarget {
 
 const FORM = '; desired format: https://host[/path]';
 
-/** Exactly one of URL and service, and that one sound. */
+/** Requires exactly one of URL and service, and checks it. */
 export function validateAdmissionClient(client: WebhookTarget | undefined, path: string): FieldError[] {
   const { url, service } = client ?? {};
   if ((url === undefined) === (service === undefined)) {
     return [required(path, 'exactly one of url or service is required')];
   }
   if (url !== undefined) return validateWebhookUrl(url, `${path}.url`);
-  // Admission hands over name and namespace in each other's place: the one is found missing under the other's name.
+  // Kubernetes' admission swaps name and namespace here: a missing one is reported under the other's field.
   const { name, namespace, ...rest } = service ?? {};
   const swapped = {
     ...rest,
@@ -46,7 +46,7 @@ interface SplitUrl {
   readonly fragment: string;
 }
 
-/** The parts of a URL as Go tells them apart, or why it cannot. */
+/** The parts of a URL as Go parses it, or Go's error. */
 function splitUrl(url: string): SplitUrl | string {
   const [beforeFragment = '', ...fragments] = url.split('#');
   if (/[\x00-\x1f\x7f]/.test(beforeFragment)) {
@@ -88,7 +88,7 @@ function splitUrl(url: string): SplitUrl | string {
   };
 }
 
-/** A URL of HTTPS with a host, and nothing that would be lost or leaked on the way. */
+/** Requires an HTTPS URL with a host, and without parts that would be dropped or leaked. */
 export function validateWebhookUrl(url: string, path: string): FieldError[] {
   const parts = splitUrl(url);
   if (typeof parts === 'string') return [required(path, `url must be a valid URL: ${parts}${FORM}`)];
@@ -102,7 +102,7 @@ export function validateWebhookUrl(url: string, path: string): FieldError[] {
   return errors;
 }
 
-/** A service with a name, a namespace, a port and a path whose segments are DNS names. */
+/** Checks that a service has a name, a namespace, a valid port, and a path of DNS names. */
 export function validateWebhookService(service: NonNullable<WebhookTarget['service']>, path: string): FieldError[] {
   const { name = '', namespace = '', port = 0, path: urlPath } = service;
   const errors: FieldError[] = [];
@@ -117,7 +117,7 @@ export function validateWebhookService(service: NonNullable<WebhookTarget['servi
     return errors;
   }
   if (!urlPath.startsWith('/')) refuse("must start with a '/'");
-  // The first character is taken for the slash, whatever it is.
+  // The first character is treated as the slash, whatever it is.
   const segments = urlPath.slice(1).replace(/\/$/, '').split('/');
   segments.forEach((segment, i) => {
     if (segment === '') refuse(`segment[${i}] may not be empty`);
@@ -126,7 +126,7 @@ export function validateWebhookService(service: NonNullable<WebhookTarget['servi
   return errors;
 }
 
-/** Versions of the review that a webhook understands, of which one must be ours (with 'known') and none is named twice. */
+/** Checks the review versions of a webhook: at least one must be ours (with 'known'), and none may be repeated. */
 export function validateReviewVersions(
   versions: readonly string[] | null | undefined,
   accepted: readonly string[],

@@ -12,23 +12,23 @@ import { MAX_REPORTED } from './document-limits.ts';
 import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
 import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
 
-/** A value that does not fit its field, in the words of Go's decoder. */
+/** A value that does not fit its field, with the message of Go's decoder. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** Whose words a mismatch is told in: those of Go's JSON decoder, or of Kubernetes' converter, which strategic merge patches go through. */
+/** The style of error messages: that of Go's JSON decoder, or of Kubernetes' converter, which strategic merge patches use. */
 export type ErrorDialect = 'json' | 'unstructured';
 
 export interface Decoded {
   readonly value: Record<string, unknown>;
-  /** Paths of fields that the schema does not know, in the order of the text. */
+  /** Paths of unknown fields, in the order of the text. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Reads `parsed` as `type`: unknown fields and nulls dropped, scalars in canonical form, real schema defaults filled in.
- * Throws DecodeError.
+ * Decodes `parsed` as `type`: drops unknown fields and nulls, converts scalars to canonical form, and sets defaults of the schema. Throws
+ * DecodeError.
  */
 export function decodeStruct(type: StructType, parsed: ParsedObject, dialect: ErrorDialect = 'json'): Decoded {
   if (type.custom !== undefined) return type.custom.read(plainJson(parsed) as Record<string, unknown>);
@@ -109,7 +109,7 @@ class Decoder {
     for (const key in parsed) {
       const item = parsed[key] ?? null;
       this.#owner = owner;
-      // Kubernetes' converter leaves keys of maps out of paths.
+      // Paths of Kubernetes' converter do not contain keys of maps.
       if (this.#dialect === 'json') this.#path.push(key);
       const value = item === null ? zeroOf(type.values) : this.#value(type.values, item);
       if (this.#dialect === 'json') this.#path.pop();
@@ -142,14 +142,14 @@ class Decoder {
   }
 }
 
-/** A type as Go prints it: without the names that sources give to its package. */
+/** A type as Go prints it, without the import names of packages. */
 function printedType(goType: string): string {
   return goType.replace(/^\*/, '').replace(/\b(?:api|core|meta)v1\./, 'v1.');
 }
 
 const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
 
-/** Reads a schema, or what may stand in its place. Kubernetes reads these by themselves: it finds no unknown fields in them. */
+/** Decodes a schema or one of its alternatives. Kubernetes decodes these separately and reports no unknown fields in them. */
 function schemaOr(alternative: SchemaAlternative, parsed: Parsed): unknown {
   const read = (one: Parsed): unknown => {
     if (one === null) return {};
@@ -161,7 +161,7 @@ function schemaOr(alternative: SchemaAlternative, parsed: Parsed): unknown {
     if (typeof parsed === 'boolean') return parsed;
     throw new DecodeError('boolean or JSON schema expected');
   }
-  // Kubernetes takes anything else for nothing, which is not the same as no answer.
+  // Kubernetes treats any other value as an empty list, which differs from an absent field.
   if (!Array.isArray(parsed)) return [];
   if (alternative === 'schemas') return parsed.map(read);
   return parsed.map((name) => {
@@ -170,7 +170,7 @@ function schemaOr(alternative: SchemaAlternative, parsed: Parsed): unknown {
   });
 }
 
-/** A mismatch in the words of Kubernetes' converter. */
+/** A mismatch, worded like Kubernetes' converter. */
 function describeConversion(type: Type, parsed: Parsed, found: string): string {
   const source = goKindOf(parsed);
   switch (type.kind) {
@@ -188,8 +188,8 @@ function describeConversion(type: Type, parsed: Parsed, found: string): string {
 }
 
 /**
- * A number as Kubernetes' converter takes it: whole ones are folded into 32 bits where the field has no more, those written as
- * fractions are whole when nothing is behind the point.
+ * A number as Kubernetes' converter reads it: integers wrap around to 32 bits in 32-bit fields; fractions with only zeros after the point
+ * are integers.
  */
 function convertNumber(scalar: ScalarKind, parsed: Parsed): Parsed {
   if (scalar !== 'int32' && scalar !== 'int64') return parsed;
@@ -253,7 +253,7 @@ function defaultedFields(fields: ReadonlyMap<string, Field>): readonly Field[] {
   return found;
 }
 
-/** What Go makes of a null where something must stand: the zero value. */
+/** The zero value, which Go uses for a null where a value is required. */
 function zeroOf(type: Type): unknown {
   switch (type.kind) {
     case 'struct': {
@@ -288,7 +288,7 @@ function zeroOf(type: Type): unknown {
   }
 }
 
-/** Free JSON (RawExtension): whole numbers of 64 bits exact, nulls kept. */
+/** Free-form JSON (RawExtension): 64-bit integers stay exact, nulls are kept. */
 export function plainJson(parsed: Parsed): unknown {
   if (parsed instanceof NumberLiteral) {
     return (/^-?\d+$/.test(parsed.text) ? exactInteger(parsed.text) : undefined) ?? Number(parsed.text);

@@ -1,16 +1,16 @@
 import { StatusError } from '@gantry/objects';
 
 /**
- * More values and keys together are refused in one document. Kubernetes has no such bound: the time that decoding, validating and
- * storing take grows with these rather than with the bytes. 3 MiB can hold 1.5 million of them; in real objects of that size one has
- * more than 30 bytes on average.
+ * The maximum number of values plus keys in one document. Kubernetes has no such limit. The time for decoding, validating and storing grows
+ * with this number rather than with the bytes: 3 MiB can hold 1.5 million of them, but real objects of that size have more than 30 bytes
+ * per value on average.
  */
 export const MAX_VALUES = 100_000;
 
 /** Kubernetes reports at most this many unknown and duplicate fields. */
 export const MAX_REPORTED = 100;
 
-/** The same in YAML, which takes twice the time. */
+/** The limit for YAML, which takes twice the time. */
 export const MAX_YAML_VALUES = MAX_VALUES / 2;
 
 /** Counts the values and keys of one document. */

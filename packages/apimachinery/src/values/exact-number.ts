@@ -1,6 +1,6 @@
 /**
- * Whole numbers that a double cannot hold are `bigint` in objects (typed as `number`: they compare and print alike) and keep
- * every digit through `JSON.stringify`, which this module teaches to write them. `parseJson` reads them back.
+ * Integers that a double cannot hold are `bigint` in objects (typed as `number`: they compare and print alike). They keep every digit in
+ * `JSON.stringify`, because this module defines `BigInt.prototype.toJSON`. `parseJson` reads them back.
  */
 interface JsonWithSource extends JSON {
   rawJSON(text: string): unknown;
@@ -8,7 +8,7 @@ interface JsonWithSource extends JSON {
 
 declare global {
   interface BigInt {
-    /** How `JSON.stringify` writes a bigint: as the plain number. */
+    /** `JSON.stringify` writes a bigint as a plain number. */
     toJSON(): unknown;
   }
 }
@@ -24,9 +24,9 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The value of a whole number's text: a number where that is exact, else a bigint; undefined beyond 64 bits. */
+/** The value of an integer's text: a number if that is exact, else a bigint; undefined beyond 64 bits. */
 export function exactInteger(text: string): number | bigint | undefined {
-  // A sign and nineteen digits: longer texts are out of range, and would take more than linear time.
+  // A sign and nineteen digits. Longer texts are out of range, and BigInt needs more than linear time for them.
   if (text.length > 20) return undefined;
   const value = BigInt(text);
   if (value < MIN_INT64 || value > MAX_INT64) return undefined;
@@ -41,7 +41,7 @@ const reviveExact: Reviver = (_key, value, context) => {
   return exactInteger(context.source) ?? value;
 };
 
-/** `JSON.parse` that keeps the digits of 64-bit whole numbers. For our own bytes (storage, gRPC), not for what clients send. */
+/** `JSON.parse` that keeps the digits of 64-bit integers. Only for our own data (storage, gRPC), not for data from clients. */
 export function parseJson(text: string): unknown {
   if (!/[:[,\s]-?\d{16,}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, reviveExact as Parameters<typeof JSON.parse>[1]);

@@ -1,10 +1,10 @@
 import { setMember } from '@gantry/objects';
 
 /**
- * Empty lists and maps that a client wrote. Go tells an empty one from none at all until an object is stored, and Kubernetes
- * lets it show in a few places: what messages print, defaults that only fill what is absent, and fields that are always written,
- * of which a manager becomes the owner. Objects in normalised shape have neither, so that rules need not tell them apart; what was
- * written is remembered beside them, for as long as the object itself lives.
+ * Empty lists and maps that a client wrote. Until an object is stored, Go distinguishes an empty list or map from an absent one. In
+ * Kubernetes this is visible in a few places: in messages, in defaults that only fill absent fields, and in fields that are always written,
+ * whose manager becomes the owner. Objects in normalised shape contain neither, so rules need not distinguish them. This map keeps the
+ * information for as long as the object lives.
  */
 const marks = new WeakMap<object, Map<string, 'list' | 'map'>>();
 
@@ -15,7 +15,7 @@ export function markGivenEmpty(parent: object, name: string, kind: 'list' | 'map
   else known.set(name, kind);
 }
 
-/** The empty list or map that was written as the field `name`; undefined where it was not, or where the field holds something now. */
+/** The empty list or map that was written as field `name`. Undefined if it was not, or if the field has a value now. */
 export function givenEmpty(parent: object, name: string): [] | Record<string, never> | undefined {
   const kind = marks.get(parent)?.get(name);
   if (kind === undefined) return undefined;
@@ -24,13 +24,13 @@ export function givenEmpty(parent: object, name: string): [] | Record<string, ne
   return kind === 'list' ? [] : {};
 }
 
-/** Lets `to`, a shallow copy of `from`, know of the same fields. */
+/** Copies the marks of `from` to `to`, a shallow copy of it. */
 export function carryGivenEmpty(from: object, to: object): void {
   const known = marks.get(from);
   if (known !== undefined) marks.set(to, new Map(known));
 }
 
-/** A deep copy of JSON that knows of what was written empty. */
+/** A deep copy of JSON that keeps the marks of empty lists and maps. */
 export function cloneWithEmpty<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item) => cloneWithEmpty(item)) as T;
   if (value === null || typeof value !== 'object') return value;
@@ -40,7 +40,7 @@ export function cloneWithEmpty<T>(value: T): T {
   return out as T;
 }
 
-/** Gives each place of `value` an object of its own: what stands in several places is copied for all but the first. Changes `value`. */
+/** Makes every object in `value` appear in one place only: further occurrences are replaced by copies. Changes `value`. */
 export function separateShares(value: object, seen = new Set<object>()): void {
   seen.add(value);
   for (const [key, child] of Object.entries(value) as [string, unknown][]) {
@@ -50,7 +50,7 @@ export function separateShares(value: object, seen = new Set<object>()): void {
   }
 }
 
-/** What was written empty at a path as errors name it (`spec.rules[1].values`), below `object`. */
+/** The empty list or map that was written at a path below `object`; paths as in errors (`spec.rules[1].values`). */
 export function givenEmptyAt(object: object, path: string): [] | Record<string, never> | undefined {
   const parts = [...path.matchAll(/[^.[\]]+/g)].map(([part]) => part);
   const name = parts.pop();

@@ -1,12 +1,12 @@
 import { setMember } from '@gantry/objects';
 import { MAX_REPORTED, ValueCount } from './document-limits.ts';
 
-/** A text that is not JSON, in the words of Go's decoder. */
+/** The text is not valid JSON; the message is that of Go's decoder. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
 }
 
-/** A number whose exact text matters: fractions, exponents, and whole numbers that a double cannot hold. */
+/** A number whose exact text matters: fractions, exponents, and integers that a double cannot hold. */
 export class NumberLiteral {
   readonly text: string;
 
@@ -15,7 +15,7 @@ export class NumberLiteral {
   }
 }
 
-/** What `parseJsonText` gives: JSON, with `NumberLiteral` for every number that is not a safe whole number written plainly. */
+/** The result of `parseJsonText`: JSON, with `NumberLiteral` for every number that is not a safe integer in plain form. */
 export type Parsed = null | boolean | number | string | NumberLiteral | Parsed[] | ParsedObject;
 export interface ParsedObject {
   [key: string]: Parsed;
@@ -23,14 +23,14 @@ export interface ParsedObject {
 
 export interface ParseResult {
   readonly value: Parsed;
-  /** Paths of keys that came more than once, `spec.containers[0].name`, in order of the repetition; the first hundred. The last value counts. */
+  /** Paths of duplicate keys, `spec.containers[0].name`, in the order of repetition; the first hundred. The last value counts. */
   readonly duplicates: readonly string[];
 }
 
-/** Deeper nesting is refused, long before the stack ends. */
+/** The maximum nesting depth, far below the stack limit. */
 export const MAX_DEPTH = 1000;
 
-/** Reads one JSON text strictly. Throws JsonSyntaxError, or StatusError RequestEntityTooLarge for more values than a request may have. */
+/** Parses one JSON text strictly. Throws JsonSyntaxError, or StatusError RequestEntityTooLarge for more values than a request may have. */
 export function parseJsonText(text: string): ParseResult {
   return new JsonParser(text).parse();
 }
@@ -157,10 +157,10 @@ class JsonParser {
     return this.#escaped(start);
   }
 
-  /** Where the characters end that stand for themselves. */
+  /** The end of the characters that need no unescaping. */
   #plainEnd(start: number): number {
     const text = this.#text;
-    // Most strings are short: calling the pattern costs more than looking at some characters.
+    // Most strings are short: calling the pattern costs more than checking some characters.
     const near = start + 32;
     for (let at = start; at < near; at++) {
       const code = text.charCodeAt(at);
@@ -170,7 +170,7 @@ class JsonParser {
     return near + (PLAIN_CHARACTERS.exec(text)?.[0].length ?? 0);
   }
 
-  /** A string with escapes, by the runtime's own reader; what that refuses is read again for Go's words. */
+  /** A string with escapes, parsed by the runtime. If that fails, it is parsed again to get Go's message. */
   #escaped(start: number): string {
     const end = closingQuote(this.#text, this.#at);
     const value = end === undefined ? undefined : parsedString(this.#text.slice(start - 1, end + 1));
@@ -179,7 +179,7 @@ class JsonParser {
     return value.isWellFormed() ? value : value.toWellFormed();
   }
 
-  /** Finds what is wrong with a string. */
+  /** Throws Go's error for an invalid string. */
   #misspelt(start: number): never {
     this.#at = this.#plainEnd(start);
     while (this.#text.charCodeAt(this.#at) === BACKSLASH) {
@@ -253,7 +253,7 @@ function quoteCharacter(character: string): string {
   return `'${JSON.stringify(character).slice(1, -1)}'`;
 }
 
-/** Where the string ends that goes on at `from`; undefined for one that does not, or not validly. */
+/** The end of the string that continues at `from`; undefined if it is unterminated or invalid. */
 export function closingQuote(text: string, from: number): number | undefined {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -264,7 +264,7 @@ export function closingQuote(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** A JSON string by its text, quotes included; undefined for an invalid one. */
+/** The value of a JSON string, given with its quotes; undefined for an invalid one. */
 export function parsedString(text: string): string | undefined {
   try {
     return JSON.parse(text) as string;
@@ -279,7 +279,7 @@ function isHexDigit(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || (letter >= 0x61 && letter <= 0x66);
 }
 
-/** Longer steps and paths are cut: a hundred complaints must not repeat a name of a megabyte. */
+/** Longer steps and paths are cut: a hundred messages must not repeat a name of a megabyte. */
 const MAX_STEP = 1000;
 const MAX_PATH = 10_000;
 

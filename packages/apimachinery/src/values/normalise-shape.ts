@@ -2,10 +2,10 @@ import { type Field, schemaOf, type SchemaRef, type StructType, type Type } from
 import { markGivenEmpty } from './given-empty.ts';
 
 /**
- * Gives an object the shape in which a Kubernetes API server would answer it: empty lists, maps and scalars that Go's
- * encoding omits are taken out, structs that it always writes are put in (`status: {}`), and so are zero values and nulls of
- * fields that it never omits. That a list or map was empty is remembered (see `givenEmpty`). Changes `object` itself and returns it. To be called after everything that changes an object
- * (strategies, patches), before it is stored or answered. Idempotent.
+ * Gives an object the shape that a Kubernetes API server would return. Removes empty lists, maps and scalars that Go's encoding omits. Adds
+ * structs that Go always writes (`status: {}`), and zero values and nulls of fields that it never omits. Remembers which lists and maps
+ * were empty (see `givenEmpty`). Changes `object` itself and returns it. Call it after everything that changes an object (strategies,
+ * patches), before the object is stored or returned. Idempotent.
  */
 export function normaliseShape<T extends object>(object: T, schema: SchemaRef): T {
   const type = schemaOf(schema);
@@ -19,7 +19,7 @@ function normaliseStruct(object: Record<string, unknown>, type: StructType): voi
   for (const field of alwaysWritten(type)) {
     if (object[field.name] === undefined) object[field.name] = normaliseField(undefined, field);
   }
-  // Only what is there: of the many fields of a type, an object has a few.
+  // Iterates over the object, because it has only a few of the many fields of its type.
   for (const name in object) {
     const field = type.fields.get(name);
     if (field === undefined) continue;
@@ -35,7 +35,7 @@ function normaliseStruct(object: Record<string, unknown>, type: StructType): voi
 
 const written = new WeakMap<StructType, readonly Field[]>();
 
-/** The fields of a type that Go writes though they are absent. */
+/** The fields of a type that Go writes even if they are absent. */
 function alwaysWritten(type: StructType): readonly Field[] {
   let fields = written.get(type);
   if (fields === undefined) {
@@ -45,7 +45,7 @@ function alwaysWritten(type: StructType): readonly Field[] {
   return fields;
 }
 
-/** The field's value as Go would write it, undefined when it would not. */
+/** The field's value as Go writes it; undefined if Go omits it. */
 function normaliseField(value: unknown, field: Field): unknown {
   const { type, held, omit } = field;
   switch (type.kind) {
@@ -65,7 +65,7 @@ function normaliseField(value: unknown, field: Field): unknown {
   }
 }
 
-/** Schemas where something else might stand, too. */
+/** Normalises fields that contain schemas or an alternative. */
 function normaliseSchemas(value: unknown): void {
   for (const schema of Array.isArray(value) ? (value as unknown[]) : [value]) {
     if (schema === null || typeof schema !== 'object') continue;

@@ -3,12 +3,12 @@ import type { ScalarKind } from '../schema/type-schema.ts';
 import { exactInteger } from './exact-number.ts';
 import { NumberLiteral, type Parsed } from './json-parser.ts';
 
-/** A value of the right JSON type whose content is wrong (a quantity, a time, base64); ends the decoding as in Go. */
+/** A value of the right JSON type with invalid content (a quantity, a time, base64). Ends the decoding, as in Go. */
 export class ContentError extends Error {
   override readonly name = 'ContentError';
 }
 
-/** A value of another JSON type than the field's; `found` is in Go's words: `string`, `number 1.5`. */
+/** A value of the wrong JSON type; `found` is Go's description: `string`, `number 1.5`. */
 export class TypeMismatch extends Error {
   override readonly name = 'TypeMismatch';
   readonly found: string;
@@ -27,7 +27,7 @@ export function jsonTypeOf(value: Parsed): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** Reads a scalar that is not null as Kubernetes does, in its canonical form. */
+/** Decodes a non-null scalar as Kubernetes does, to its canonical form. */
 export function decodeScalar(kind: ScalarKind, value: Parsed): unknown {
   switch (kind) {
     case 'string':
@@ -56,7 +56,7 @@ export function decodeScalar(kind: ScalarKind, value: Parsed): unknown {
   }
 }
 
-/** Go reads a list of small numbers as bytes, too. */
+/** Go also reads a list of small numbers as bytes. */
 function bytesOf(list: readonly Parsed[]): string {
   const isByte = (item: Parsed): item is number => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255;
   const bytes = list.map((item) => {
@@ -79,7 +79,7 @@ function asInt32(value: Parsed): number {
 }
 
 function asInt64(value: Parsed | bigint): number | bigint {
-  // Already exact when it comes from protobuf or from an object.
+  // Values from protobuf or from an object are exact already.
   if (typeof value === 'bigint' || Number.isInteger(value)) return value as number | bigint;
   if (value instanceof NumberLiteral && /^-?\d+$/.test(value.text)) {
     const exact = exactInteger(value.text);
@@ -96,7 +96,7 @@ function describeNumber(value: Parsed): string {
 function asQuantity(value: Parsed): string {
   const text = value instanceof NumberLiteral ? value.text : value;
   if (typeof text !== 'string' && typeof text !== 'number') {
-    // Kubernetes hands the raw text of whatever is there to the parser, which knows one complaint.
+    // Kubernetes passes the raw text of any value to the quantity parser, which has only this message.
     throw new ContentError(
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     );
@@ -108,7 +108,7 @@ function asQuantity(value: Parsed): string {
   }
 }
 
-/** Base64 as it would be encoded again; throws with the place of the first wrong byte, counted as Go does. */
+/** Base64 in canonical encoding. Throws with the position of the first wrong byte, counted as in Go. */
 export function canonicalBase64(text: string): string {
   const packed = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text;
   if (packed.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(packed)) {
@@ -150,7 +150,7 @@ const LAYOUT: readonly (readonly [RegExp, string])[] = [
   [/^(Z|[+-]\d{2}:\d{2})/, 'Z07:00'],
 ];
 
-/** RFC 3339 to UTC with `decimals` digits of a second; the zero time of Go is null. */
+/** Converts RFC 3339 to UTC with `decimals` digits after the second; null for Go's zero time. */
 function parseTime(text: string, decimals: 0 | 6): string | null {
   const parts = TIME.exec(text);
   const layout = decimals === 0 ? '2006-01-02T15:04:05Z07:00' : '2006-01-02T15:04:05.000000Z07:00';
@@ -166,7 +166,7 @@ function parseTime(text: string, decimals: 0 | 6): string | null {
   return decimals === 0 ? `${whole}Z` : `${whole}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }
 
-/** Which part of a time in the form of TIME cannot be; undefined where all can. */
+/** The part of a time in the form of TIME that is out of range; undefined if all are valid. */
 function outOfRange(parts: RegExpExecArray): 'month' | 'hour' | 'minute' | 'second' | 'day' | undefined {
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
   const [hour, minute, second] = [Number(parts[4]), Number(parts[5]), Number(parts[6])];
