@@ -10,11 +10,11 @@ import {
 } from '@gantry/objects';
 import { findKind, resources } from './registry.ts';
 
-/** More kinds of one rule are not checked against. */
+/** The maximum number of kinds per rule that are checked. */
 const MAX_KINDS = 10;
 const COMPILATION = 'compilation failed: ';
 
-/** A kind that a policy may see, with what is declared of it. */
+/** A kind that a policy may match, with its declared type. */
 interface CheckedKind {
   readonly group: string;
   readonly version: string;
@@ -23,8 +23,8 @@ interface CheckedKind {
 }
 
 /**
- * What is wrong with the expressions of a policy for the kinds that its rules name, built-in ones and those of `crds`: policies
- * are made and used whatever it is. Rules with wildcards name no kinds.
+ * Type errors in a policy's expressions for the kinds that its rules name (built-in kinds and those of `crds`). They are warnings: the
+ * policy is stored and used anyway. Rules with wildcards name no kinds.
  */
 export function checkPolicyTypes(
   policy: ValidatingAdmissionPolicy,
@@ -48,7 +48,7 @@ export function checkPolicyTypes(
   ]);
 }
 
-/** What the policy's expressions know of a kind, with its variables, which are compiled once for all of them. */
+/** The environment of a policy's expressions for one kind, including its variables, which are compiled once for all expressions. */
 function expressionsOn(
   { spec = {} }: ValidatingAdmissionPolicy,
   { type }: CheckedKind,

@@ -12,8 +12,8 @@ import { type JsonObject, type KubeObject, type Pod, type Service, StatusError, 
 import { findResource } from './registry.ts';
 
 /**
- * The creations that a Kubernetes API server was asked for, through defaults, strategies and rules alone: what admission and
- * allocation add stands in below. The integration tests play the same conversations against the whole server.
+ * Recorded create requests to a Kubernetes API server, run through defaults, strategies and rules alone; code below stands in for admission
+ * and allocation. The integration tests replay the same requests against the whole server.
  */
 interface Answer {
   readonly code: number;
@@ -61,7 +61,7 @@ const scenarios = readFileSync(new URL('create.jsonl', GOLDEN), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as Scenario)
-  // Reviews are not kept: the server answers them out of what it knows of users.
+  // Reviews are not stored: the server answers them from its knowledge of users.
   .filter(({ id }) => !id.includes('Review.'));
 
 const fill = (text: string) =>
@@ -128,7 +128,7 @@ function createDecoded(definition: ResourceDefinition, sent: KubeObject, namespa
   return normaliseShape(object, definition.schema);
 }
 
-/** What admission adds to pods, nodes and volumes, without the service account's volume. */
+/** Adds what admission adds to pods, nodes and volumes, except for the service account's volume. */
 function admit(definition: ResourceDefinition, object: KubeObject): void {
   if (definition.kind === 'Node') {
     const node = object as KubeObject & { spec?: { taints?: object[] } };
@@ -210,7 +210,7 @@ describe('creations recorded from Kubernetes', () => {
     const different = results
       .filter(({ found }) => found.length > 0)
       .map(({ at, found }) => `${at}: ${found[0] ?? ''}`);
-    // The service account's volume is admission's.
+    // Admission adds the service account's volume.
     const expected = /automountServiceAccountToken/;
     expect(different.filter((text) => !expected.test(text))).toEqual([]);
   });

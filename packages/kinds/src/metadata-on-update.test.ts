@@ -24,7 +24,7 @@ function complaints(group: string, kind: string, metadata: object): readonly str
 }
 
 describe('wrong metadata of an update', () => {
-  // As kube-apiserver 1.36 counts them: twice for every kind, and by the kind's own rules.
+  // The number of errors of kube-apiserver 1.36: twice for every kind, plus the kind's own rules.
   it.each([
     ['', 'ConfigMap', 4],
     ['apps', 'Deployment', 3],

@@ -25,7 +25,7 @@ function linesOf(corpus: string): readonly string[] {
   return readFileSync(new URL(corpus, CORPORA), 'utf8').trim().replaceAll('{ns}', 'n').split('\n');
 }
 
-/** A body that a real server took, or what it made of one, for every kind that the recordings know. */
+/** For every recorded kind, a body that a real server accepted, or the object that it returned. */
 function validBodies(): readonly { definition: ResourceDefinition; body: object }[] {
   const out = new Map<ResourceDefinition, object>();
   const definitionOf = ({ kind, apiVersion }: KubeObject) =>
@@ -71,7 +71,7 @@ const STRANGE: readonly unknown[] = [
 
 const KEYS = ['bogus', 'constructor', '__proto__', 'toString'];
 
-/** Changes one random place of `value` in place: replaced, removed, doubled or grown. */
+/** Changes one random value in place: replaces, removes, doubles or enlarges it. */
 function mutate(value: unknown, random: Random): unknown {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   if (value === null || typeof value !== 'object' || random() < 0.05) return cloneJson(pick(STRANGE));
@@ -87,11 +87,11 @@ function mutate(value: unknown, random: Random): unknown {
   return value;
 }
 
-/** The whole pure part of a create; gives the object as it would be stored. Fails with StatusError only. */
+/** The pure part of a create. Returns the object as it would be stored. Throws only StatusError. */
 function create(definition: ResourceDefinition, bytes: Uint8Array): KubeObject {
   const { object } = decodeObject({ bytes, mediaType: 'application/json', definition, mode: 'Ignore' });
   const { strategy } = definition;
-  // What the registry and admission do before validation.
+  // As the registry and admission do before validation.
   const meta = object.metadata;
   if (definition.namespaced) meta.namespace = 'n';
   if ((meta.name ?? '') === '' && (meta.generateName ?? '') !== '') meta.name = `${meta.generateName ?? ''}abcde`;

@@ -9,7 +9,7 @@ const published = JSON.parse(
   readFileSync(new URL('../../apimachinery/schemas/paths.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, readonly string[]>>;
 
-/** Kinds of our own have a schema that Kubernetes does not publish. */
+/** Our own kinds have a schema that Kubernetes does not publish. */
 const isOurs = ({ publishedSchema }: ResourceDefinition): boolean => publishedSchema !== undefined;
 const definitions = [...resources, widgets];
 const served = verbsByPath(definitions.filter((definition) => !isOurs(definition)));
@@ -34,7 +34,7 @@ describe('what Kubernetes publishes', () => {
   it('is served with the same verbs', () => {
     const different = [...served]
       .filter(([name]) => name in published)
-      // The published form says neither that lists can be watched nor with which methods one connects.
+      // The published paths contain neither the watch verb of lists nor the methods of connect.
       .filter(([name]) => published[name]?.includes('connect') !== true)
       .filter(([name, verbs]) => {
         const told = verbs.filter((verb) => verb !== 'watch');

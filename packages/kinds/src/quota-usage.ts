@@ -11,7 +11,7 @@ import {
 import { addAmounts, type Amounts, compareAmounts } from './fields/quota.ts';
 import { resources } from './registry.ts';
 
-/** By group and resource; all versions of a kind have the same. */
+/** By group and resource: all versions of a kind have the same usage. */
 const USAGES: ReadonlyMap<string, QuotaUsage> = new Map(
   resources.flatMap(({ group, resource, quota }) => (quota === undefined ? [] : [[`${group}/${resource}`, quota]])),
 );
@@ -25,15 +25,13 @@ function countName({ group, resource }: GroupResource): string {
   return `count/${resource}${group === '' ? '' : `.${group}`}`;
 }
 
-/** The resource whose objects a quota counts by this name; undefined for what is not counted so. */
+/** The resource that a quota counts by this name; undefined for other names. */
 export function countedResource(name: string): GroupResource | undefined {
   const [, resource, group = ''] = /^count\/([^.]+)(?:\.(.+))?$/.exec(name) ?? [];
   return resource === undefined ? undefined : { group, resource };
 }
 
-/**
- * The amounts that an object uses of quotas. `now` decides which terminating pods still count; all do when it is absent.
- */
+/** The amounts of quota that an object uses. `now` decides which terminating pods still count; all do when absent. */
 export function quotaUsage(of: GroupResource, object: KubeObject, now = Number.NEGATIVE_INFINITY): Amounts {
   return { [countName(of)]: '1', ...usageOf(of)?.usage(object, now) };
 }
@@ -52,24 +50,24 @@ function inQuotaScopes(quota: ResourceQuota, of: GroupResource, object: KubeObje
   );
 }
 
-/** Whether a quota is about an object: it limits something of its kind, and the object is in all of its scopes. */
+/** Whether a quota applies to an object: it limits something of its kind, and the object matches all its scopes. */
 export function quotaMatches(quota: ResourceQuota, of: GroupResource, object: KubeObject): boolean {
   return limitedNames(Object.keys(quota.status?.hard ?? {}), of).length > 0 && inQuotaScopes(quota, of, object);
 }
 
-/** Those names of what quotas limit that objects of a resource take of. */
+/** The names among `names` that apply to objects of a resource. */
 export function limitedNames(names: readonly string[], of: GroupResource): readonly string[] {
   const count = countName(of);
   const own = usageOf(of);
   return names.filter((name) => name === count || own?.limits(name) === true);
 }
 
-/** The parts of `amounts` that have these names. */
+/** The entries of `amounts` with these names. */
 export function maskAmounts(amounts: Amounts, names: readonly string[]): Amounts {
   return Object.fromEntries(names.flatMap((name) => (amounts[name] === undefined ? [] : [[name, amounts[name]]])));
 }
 
-/** What is more now than before; nothing where it is not. */
+/** The increase of each amount; amounts that did not grow are left out. */
 export function growthOf(now: Amounts, before: Amounts): Amounts {
   return Object.fromEntries(
     Object.entries(now).flatMap(([name, amount]) => {
@@ -80,7 +78,7 @@ export function growthOf(now: Amounts, before: Amounts): Amounts {
   );
 }
 
-/** Usage of a quota by all that exists: an amount for everything that it limits. */
+/** The total usage of a quota by these objects: an amount for each resource that it limits. */
 export function totalUsage(
   quota: ResourceQuota,
   objects: readonly { readonly of: GroupResource; readonly object: KubeObject }[],

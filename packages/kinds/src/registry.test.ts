@@ -49,7 +49,7 @@ describe('definitions', () => {
   );
 });
 
-/** What is wrong with the schema of a kind of our own: with it as that of a custom resource, and required fields that it lacks. */
+/** Errors in the schema of one of our own kinds: as the schema of a custom resource, and missing required fields. */
 function faultsOf({ group, version, kind, resource, singular }: ResourceDefinition, schema: JsonSchema): string[] {
   const openAPIV3Schema: object = schema;
   const errors = validateDefinitionSpec(

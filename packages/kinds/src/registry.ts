@@ -47,7 +47,7 @@ export const resources: readonly ResourceDefinition[] = [
   ...apiextensionsKinds,
 ];
 
-/** Built-in resources that Kubernetes 1.36 serves only where its `--runtime-config` asks for them, as `GANTRY_RUNTIME_CONFIG` does. */
+/** Built-in resources that Kubernetes 1.36 serves only if `--runtime-config` enables them; `GANTRY_RUNTIME_CONFIG` does so here. */
 export const optionalResources: readonly ResourceDefinition[] = [...optionalCertificatesKinds];
 
 /** The definition of a resource by group, version and plural. */
@@ -55,7 +55,7 @@ export function findResource(ref: ResourceRef): ResourceDefinition | undefined {
   return resources.find((r) => r.group === ref.group && r.version === ref.version && r.resource === ref.resource);
 }
 
-/** The definition of a kind by group, version and kind; of resources that share a kind the stored one. */
+/** The definition of a kind by group, version and kind. If several resources share a kind, the stored one. */
 export function findKind(group: string, version: string, kind: string): ResourceDefinition | undefined {
   return resources.find((r) => r.group === group && r.version === version && r.kind === kind);
 }

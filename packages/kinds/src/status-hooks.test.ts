@@ -6,15 +6,15 @@ import { resources } from './registry.ts';
 import { widgets } from './testing/example-kind.ts';
 import { randomObject } from './testing/random-object.ts';
 
-/** What the hooks of every kind with a status subresource keep apart, on pairs of random objects. */
+/** Checks on random pairs of objects what the hooks of every kind with a status subresource keep separate. */
 const RUNS = 40;
 const CONTEXT = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} }, warn: () => undefined };
 
-/** What clients set in metadata. The registry itself keeps the server's fields. */
+/** Metadata that clients set. The registry itself keeps the server's fields. */
 const METADATA = ['annotations', 'finalizers', 'labels', 'ownerReferences'] as const;
 const without = (kept: string) => METADATA.filter((field) => field !== kept);
 
-/** Kinds of Kubernetes through whose status metadata can be written, as in Kubernetes; no other kind may let it through. */
+/** Kinds whose status subresource can change metadata, as in Kubernetes. No other kind may allow it. */
 const LETS_METADATA_THROUGH: Readonly<Partial<Record<string, readonly string[]>>> = {
   'v1 Namespace': METADATA,
   'v1 Node': METADATA,
@@ -38,9 +38,9 @@ const LETS_METADATA_THROUGH: Readonly<Partial<Record<string, readonly string[]>>
   'policy/v1 PodDisruptionBudget': METADATA,
 };
 
-/** Kinds whose status follows from a new spec: the addresses of a former load balancer go, a new storage version is noted. */
+/** Kinds whose status changes with the spec: addresses of a former load balancer are removed, a new storage version is recorded. */
 const STATUS_FOLLOWS_SPEC = ['v1 Service', 'apiextensions.k8s.io/v1 CustomResourceDefinition'];
-/** Kinds that may be created with a status: agents register their Node so. */
+/** Kinds that may be created with a status: agents register their Node that way. */
 const CREATED_WITH_STATUS = ['v1 Node'];
 
 type Fields = KubeObject & { status?: unknown } & Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ function decoded(definition: ResourceDefinition, seed: number): Fields {
   return { ...object };
 }
 
-/** Two random objects of a kind, as often as `RUNS`. */
+/** `RUNS` pairs of random objects of a kind. */
 function pairs(definition: ResourceDefinition): readonly { readonly one: Fields; readonly other: Fields }[] {
   return Array.from({ length: RUNS }, (_, seed) => ({
     one: decoded(definition, seed),

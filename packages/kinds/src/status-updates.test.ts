@@ -14,7 +14,7 @@ import { findKind } from './registry.ts';
 
 const CONTEXT = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} }, warn: () => undefined };
 
-/** What is wrong with an update through `status`, and the object as it would be stored. */
+/** The errors of an update through `status`, and the object as it would be stored. */
 function through<T extends KubeObject>(group: string, object: T, old: T): { object: T; faults: string[] } {
   const definition = must(findKind(group, 'v1', object.kind), object.kind);
   const status = must(

@@ -3,7 +3,7 @@ import { ageColumn, type Column, column, nameColumn } from '@gantry/apimachinery
 import { staticSuffixWarnings } from './match-resources.ts';
 import { formatParamRef } from './policies.ts';
 
-/** What the strategies of all kinds of this group share. */
+/** The common strategy of all kinds of this group. */
 export const admissionConfiguration = {
   finalizers: 'qualified',
   metadataOnUpdate: 'object',
@@ -12,7 +12,7 @@ export const admissionConfiguration = {
   hasGeneration: true,
 } as const;
 
-/** How many webhooks a configuration has. */
+/** The number of webhooks in a configuration. */
 export const webhooksColumn = column<KubeObject & { readonly webhooks?: readonly unknown[] }>(
   'Webhooks',
   'Webhooks indicates the number of webhooks registered in this configuration',

@@ -14,7 +14,7 @@ import {
 import { invalidAll } from '@gantry/apimachinery';
 import { tooMany } from '../fields/bounded-lists.ts';
 
-/** Whether expressions know `params`. */
+/** Whether expressions may use `params`. */
 export type Params = 'with params' | 'without params';
 
 const MAX_CONDITIONS = 64;
@@ -26,13 +26,13 @@ const RESERVED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** What the expressions of an object know, and what they may have together; no bound for what was stored before. */
+/** Context of an object's expressions: whether they have `params`, and their common cost allowance. Stored objects have no limit. */
 export interface ExpressionContext {
   readonly params: Params;
   readonly allowance: Allowance | undefined;
 }
 
-/** Conditions by name, each an expression that says yes or no. */
+/** Checks conditions: each has a name and a boolean expression. */
 export function validateMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
   { params, allowance }: ExpressionContext,
@@ -63,14 +63,14 @@ export function validateMatchConditions(
   return errors;
 }
 
-/** What an expression is for, which decides what it must yield. */
+/** The use of an expression, which determines its result type. */
 export type ExpressionUse = 'condition' | 'message' | 'annotation' | 'applyConfiguration' | 'jsonPatch';
 
-/** Checks the expressions of one policy: what is declared is known to what follows. */
+/** Checks the expressions of one policy. Later expressions can use declared variables. */
 export interface ExpressionCheck {
-  /** Judges a variable and makes it known as `variables.<name>`. */
+  /** Checks a variable and declares it as `variables.<name>`. */
   declare(variable: Variable, path: string): FieldError[];
-  /** Judges an expression; `shown` is what messages print for it. */
+  /** Checks an expression; messages print `shown` for it. */
   compile(expression: string, use: ExpressionUse, path: string, shown?: string): FieldError[];
 }
 
@@ -82,7 +82,7 @@ const RESULTS: Readonly<Record<ExpressionUse, readonly CelType[]>> = {
   jsonPatch: [listOf(JSON_PATCH)],
 };
 
-/** A check over what admission knows; with 'patches' expressions may make objects and patches. */
+/** Creates a check with the variables of admission. With 'patches', expressions may create objects and patches. */
 export function createExpressionCheck(
   { params, allowance }: ExpressionContext,
   results: 'values' | 'patches',
@@ -113,7 +113,7 @@ export function createExpressionCheck(
   };
 }
 
-/** A variable's name and whether there is an expression. */
+/** Checks the name of a variable and that it has an expression. */
 function validateVariable({ name = '', expression = '' }: Variable, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (name.trim() === '') errors.push(required(`${path}.name`, 'name is not specified'));

@@ -20,14 +20,14 @@ import {
 import { invalidAll, unsupported, validateLabelSelector } from '@gantry/apimachinery';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
-/** What is deleted is not changed on its way. */
+/** Deletions cannot be mutated. */
 const MUTABLE_OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 export const FAILURE_POLICIES = ['Fail', 'Ignore'];
 export const MATCH_POLICIES = ['Equivalent', 'Exact'];
 export const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 
-/** What decides which requests are meant, as webhooks and policies have it alike. */
+/** The part of webhooks and policies that selects requests. */
 interface Matching {
   matchPolicy?: string;
   namespaceSelector?: LabelSelector;
@@ -51,7 +51,7 @@ export function defaultMatchResources(match: MatchResources | undefined): void {
   defaultRules(match.excludeResourceRules);
 }
 
-/** What both kinds of admission policies leave to the server. */
+/** Defaults of both kinds of admission policies. */
 export function defaultPolicy(policy: { spec?: { failurePolicy?: string; matchConstraints?: MatchResources } }): void {
   const spec = (policy.spec ??= {});
   spec.failurePolicy ??= 'Fail';
@@ -81,7 +81,7 @@ function validateWildcard(values: readonly string[], path: string, what: string)
   return [invalid(path, values, `if '*' is present, must not specify other ${what}`)];
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, `*`+`/scale`, all of it: none may say what another has said already. */
+/** Checks resources such as `pods`, `pods/status`, `pods/*`, `*`, `*`+`/scale`. No entry may be covered by another one. */
 function validateResources(resources: readonly string[], path: string): FieldError[] {
   if (resources.length === 0) return [required(path)];
   const errors: FieldError[] = [];
@@ -146,7 +146,7 @@ function validateNamedRule(rule: NamedRuleWithOperations, path: string): FieldEr
   return [...errors, ...validateRule(rule, path)];
 }
 
-/** What is meant by a policy that is told by its own rules: at least one of them. */
+/** Checks the match constraints of a policy, which need at least one rule. */
 export function validateMatchConstraints(match: MatchResources | undefined, path: string): FieldError[] {
   if (match === undefined) return [required(path)];
   const errors = validateMatchResources(match, path);
@@ -154,7 +154,7 @@ export function validateMatchConstraints(match: MatchResources | undefined, path
   return errors;
 }
 
-/** Requests that a mutation can do something about. */
+/** Checks that rules only have operations that can be mutated. */
 export function validateMutableOperations(match: MatchResources | undefined, path: string): FieldError[] {
   return (match?.resourceRules ?? []).flatMap((rule) =>
     (rule.operations ?? []).flatMap((operation) =>
@@ -219,14 +219,14 @@ export function validateParamRef(ref: ParamRef | undefined, path: string): Field
   return errors;
 }
 
-/** The name of the policy that a binding binds. */
+/** Checks the name of the policy in a binding. */
 export function validatePolicyName(name: string | undefined, path: string): FieldError[] {
   return name === undefined || name === '' ? [required(path)] : invalidAll(path, name, dns1123Subdomain(name));
 }
 
 const STATIC_SUFFIX = '.static.k8s.io';
 
-/** Names that are kept for what comes from files on the server's disk. */
+/** Warns about names that are reserved for configuration from files on the server. */
 export function staticSuffixWarnings(name: string | undefined): readonly string[] {
   if (name?.endsWith(STATIC_SUFFIX) !== true) return [];
   return [

@@ -55,7 +55,7 @@ function paramsOf({ paramKind }: PolicySpec): Params {
   return paramKind === undefined ? 'without params' : 'with params';
 }
 
-/** Whether conditions mean what they did before, so that they need not be judged again. */
+/** Whether the conditions are unchanged, so that they need not be checked again. */
 function keepsConditions(spec: PolicySpec, old: PolicySpec | undefined): boolean {
   if (old === undefined) return false;
   return equalJson(conditionsOf(spec), conditionsOf(old));
@@ -65,7 +65,7 @@ function conditionsOf({ paramKind, matchConditions = [] }: PolicySpec): object {
   return { paramKind: paramKind ?? null, matchConditions };
 }
 
-/** All expressions of a policy count to one allowance, but for a policy that keeps what it has. */
+/** All expressions of a policy share one cost allowance. An unchanged policy has none. */
 function contextOf(spec: PolicySpec, old: PolicySpec | undefined): ExpressionContext {
   const isStored = old !== undefined && equalJson(spec, old);
   return { params: paramsOf(spec), allowance: isStored ? undefined : new Allowance() };
@@ -80,7 +80,7 @@ function validateVariables(spec: PolicySpec, check: ExpressionCheck): FieldError
   return (spec.variables ?? []).flatMap((variable, i) => check.declare(variable, `spec.variables[${i}]`));
 }
 
-/** Rules on a validating policy; `old` is what it was before a change. */
+/** Checks a validating policy; `old` is the stored spec of an update. */
 export function validateValidatingPolicy(
   name: string | undefined,
   spec: ValidatingAdmissionPolicySpec,
@@ -166,7 +166,7 @@ function validateAuditAnnotation(
   return [...errors, ...check.compile(trimmed, 'annotation', at, valueExpression)];
 }
 
-/** Rules on a mutating policy; `old` is what it was before a change. */
+/** Checks a mutating policy; `old` is the stored spec of an update. */
 export function validateMutatingPolicy(
   spec: MutatingAdmissionPolicySpec,
   old: MutatingAdmissionPolicySpec | undefined,
@@ -223,14 +223,14 @@ function validateMutation(mutation: Mutation, check: ExpressionCheck, path: stri
   }
 }
 
-/** The kind of the objects that a policy takes its parameters from. */
+/** The kind of a policy's parameters. */
 export const paramKindColumn: Column<{ apiVersion: string; kind: string; metadata: object; spec?: PolicySpec }> =
   column('ParamKind', 'ParamKind specifies the kind of resources used to parameterize this policy', ({ spec }) => {
     const param = spec?.paramKind;
     return param === undefined ? '<unset>' : `${param.apiVersion ?? ''}/${param.kind ?? ''}`;
   });
 
-/** Where a binding takes its parameters from. */
+/** The source of a binding's parameters. */
 export function formatParamRef(ref: ParamRef | undefined): string {
   const { name = '', namespace = '', selector } = ref ?? {};
   if (name !== '') return `${namespace === '' ? '*' : namespace}/${name}`;

@@ -11,7 +11,7 @@ import { paramKindColumn, validateValidatingPolicy } from './policies.ts';
 import { validateConditions } from '../fields/conditions.ts';
 import { restoreField } from '../fields/status.ts';
 
-/** What a change of the status leaves as it is. */
+/** Metadata that a status update does not change. */
 const OWN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
 function validateStatus({ status }: ValidatingAdmissionPolicy): FieldError[] {

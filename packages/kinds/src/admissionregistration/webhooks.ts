@@ -29,7 +29,7 @@ const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const HARMLESS = ['None', 'NoneOnDryRun'];
 const SIDE_EFFECTS = [...HARMLESS, 'Some', 'Unknown'];
 
-/** What both kinds of webhooks default alike. */
+/** Defaults of both kinds of webhooks. */
 export function defaultWebhook(webhook: Webhook): void {
   webhook.failurePolicy ??= 'Fail';
   defaultMatching(webhook);
@@ -39,7 +39,7 @@ export function defaultWebhook(webhook: Webhook): void {
   if (service !== undefined) service.port ??= 443;
 }
 
-/** How strict the rules are: objects of earlier times keep what they were allowed. */
+/** How strict the rules are: stored objects may keep what was allowed when they were created. */
 interface Strictness {
   readonly sideEffects: readonly string[];
   readonly versions: 'known' | 'any';
@@ -54,7 +54,7 @@ export function validateNewWebhooks(webhooks: readonly Webhook[] | undefined): F
   return validateWebhooks(webhooks ?? [], NEW);
 }
 
-/** Rules on changed webhooks: what the stored ones break, the changed ones may break too. */
+/** Checks changed webhooks. A rule that the stored webhooks break may stay broken. */
 export function validateChangedWebhooks(
   webhooks: readonly Webhook[] | undefined,
   old: readonly Webhook[] | undefined,

@@ -16,7 +16,7 @@ import {
 /** Keeps a definition until its objects are gone. */
 export const CUSTOM_RESOURCE_CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** By which a definition in a group of Kubernetes' own says that this was agreed upon. */
+/** The annotation with the approval of a definition in a protected Kubernetes group. */
 
 const APPROVAL_LINK = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
@@ -28,7 +28,7 @@ export function definitionCondition(
   return (status?.conditions ?? []).find((condition) => condition.type === type);
 }
 
-/** A definition with a condition set; the time of its last change stays when only its words change. */
+/** The conditions with one condition set. Its transition time changes only if its status does. */
 export function setDefinitionCondition(
   conditions: readonly CustomResourceDefinitionCondition[],
   condition: CustomResourceDefinitionCondition,
@@ -55,7 +55,7 @@ function applyDefaults(crd: CustomResourceDefinition): void {
   if (crd.status !== undefined && (crd.status.storedVersions ?? []).length === 0) noteStoredVersion(crd);
 }
 
-/** A version that is stored now is one that was stored from here on. */
+/** Adds the current storage version to the stored versions. */
 function noteStoredVersion(crd: CustomResourceDefinition): void {
   const stored = (crd.spec.versions ?? []).find(({ storage }) => storage)?.name;
   const status = crd.status;
@@ -77,7 +77,7 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
   const left = new Map(stored.map((name, i) => [name, i]));
   const errors: FieldError[] = [];
   for (const { name, storage } of versions) {
-    // A version that stands twice finds its stored name once.
+    // A duplicate version matches its stored name only once.
     if (!left.delete(name) && storage) errors.push(invalid(path, stored, `must have the storage version ${name}`));
   }
   for (const [name, i] of left) {
@@ -87,7 +87,7 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
   return errors;
 }
 
-/** How far a definition is approved where its group asks for that; undefined where it does not. */
+/** The approval state of a definition; undefined if its group needs no approval. */
 export function approvalOf(crd: CustomResourceDefinition): 'missing' | 'invalid' | 'bypassed' | 'approved' | undefined {
   const { group = '' } = crd.spec;
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return undefined;
@@ -100,7 +100,7 @@ export function approvalOf(crd: CustomResourceDefinition): 'missing' | 'invalid'
 function validateApproval(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] {
   const approval = approvalOf(crd);
   if (approval !== 'missing' && approval !== 'invalid') return [];
-  // A change of something else does not check the approval again.
+  // Other changes do not check the approval again.
   if (old !== undefined && approvalOf(old) === approval) return [];
   const value = crd.metadata.annotations?.[APPROVAL_ANNOTATION];
   const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`;
@@ -123,7 +123,7 @@ function immutable(path: string, value: unknown, old: unknown): FieldError[] {
   return equalJson(value, old) ? [] : [invalid(path, value, 'field is immutable')];
 }
 
-/** What Kubernetes does not know a format by, it warns of, once. */
+/** Warns once about each format that Kubernetes does not know. */
 function warnings(crd: CustomResourceDefinition, old?: CustomResourceDefinition): readonly string[] {
   const known = new Set(old === undefined ? [] : unknownFormats(old));
   return unknownFormats(crd)
@@ -145,7 +145,7 @@ function unknownFormats(crd: CustomResourceDefinition): readonly string[] {
   return [...unknown].sort();
 }
 
-/** Rules on new and changed definitions alike. */
+/** Rules for new and changed definitions. */
 function validateCommon(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] {
   return [
     ...validateNames(crd.status?.acceptedNames, 'status.acceptedNames'),
@@ -154,7 +154,7 @@ function validateCommon(crd: CustomResourceDefinition, old: CustomResourceDefini
     ...validatePreserving(crd, old),
   ];
 }
-/** The kind by which clients add kinds. */
+/** The kind with which clients define custom resources. */
 export const customResourceDefinitions = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],

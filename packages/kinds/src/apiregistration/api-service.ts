@@ -31,7 +31,7 @@ function applyDefaults({ spec }: APIService): void {
   if (spec?.service !== undefined) spec.service.port ??= HTTPS_PORT;
 }
 
-/** What this server serves itself is available from the first. */
+/** An APIService that this server serves itself is available at once. */
 function prepareForCreate(object: APIService, { now }: StrategyContext): void {
   object.status = {};
   if (object.spec?.service !== undefined) return;
@@ -60,7 +60,7 @@ function validate(object: APIService): FieldError[] {
   return [...errors, ...validateBacking(spec)];
 }
 
-/** It is named after what it serves. */
+/** The name must match version and group. */
 function validateNames({ metadata }: APIService, wanted: string): FieldError[] {
   const { name = '', generateName = '' } = metadata;
   const detail = `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(wanted)}`;
@@ -95,7 +95,7 @@ function validateBacking(spec: APIServiceSpec): FieldError[] {
   return errors;
 }
 
-/** Through the status only the status changes; the labels and whatever else says who keeps the object stay. */
+/** A status update changes only the status; labels, annotations, finalizers and owners stay. */
 function prepareStatus(object: APIService, old: APIService): void {
   if (old.spec === undefined) delete object.spec;
   else object.spec = old.spec;

@@ -17,7 +17,7 @@ import {
   fieldColumn,
 } from '@gantry/apimachinery';
 
-/** The data of a revision is an object of some kind: what a template was. */
+/** Checks that the data of a revision is an object. */
 function validateCreate({ data }: ControllerRevision): FieldError[] {
   const given: unknown = data;
   if (given === undefined || given === null) return [required('data', 'data is mandatory')];
@@ -26,7 +26,7 @@ function validateCreate({ data }: ControllerRevision): FieldError[] {
     : [required('data', 'data must be a valid JSON object')];
 }
 
-/** `deployment.apps/name` of who made the revision. */
+/** The controller of the revision, such as `deployment.apps/name`. */
 function controllerOf({ metadata }: ControllerRevision): string {
   const owner = (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
   if (owner === undefined) return '<none>';

@@ -33,7 +33,7 @@ import { isDecremented } from '../workloads/replica-counts.ts';
 import { templateWarnings } from '../pod-spec/warnings.ts';
 import { formatLabels, workloadColumns } from '../workloads/columns.ts';
 
-/** Where a DaemonSet counts the changes of its template, for clients of versions that had a field for it. */
+/** The annotation with the template's generation, for clients of versions that had a field for it. */
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 const STATUS_COUNTS = [
   'currentNumberScheduled',
@@ -80,7 +80,7 @@ function prepareForCreate(object: DaemonSet): void {
   setTemplateGeneration(object, Math.max(1, templateGeneration(object)));
 }
 
-/** The template's generation is the server's: it goes up with the template and no other way. */
+/** The server alone sets the template's generation: it grows with each change of the template. */
 function prepareForUpdate(object: DaemonSet, old: DaemonSet): void {
   restoreField(object, old, 'status');
   const isChanged = !equalJson(object.spec?.template, old.spec?.template);

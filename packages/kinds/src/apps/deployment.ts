@@ -104,7 +104,7 @@ function validateUpdate(object: Deployment, old: Deployment): FieldError[] {
     : [invalid('spec.selector', object.spec?.selector, IMMUTABLE)];
 }
 
-/** Annotations are passed on to the replica sets, so they count as desired state: a change of them is a new generation. */
+/** Annotations are copied to the replica sets, so they are part of the desired state: a change raises the generation. */
 function prepareForUpdate(object: Deployment, old: Deployment): void {
   if (!equalJson(object.metadata.annotations ?? {}, old.metadata.annotations ?? {})) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -113,7 +113,7 @@ function prepareForUpdate(object: Deployment, old: Deployment): void {
   else object.status = old.status;
 }
 
-/** The controller writes the revision's annotation together with the status; labels are not its to change. */
+/** The controller writes the revision annotation together with the status, but must not change labels. */
 function prepareStatus(object: Deployment, old: Deployment): void {
   if (old.spec !== undefined) object.spec = old.spec;
   if (old.metadata.labels === undefined) delete object.metadata.labels;

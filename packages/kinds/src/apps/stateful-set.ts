@@ -87,7 +87,7 @@ function defaultClaim(claim: PersistentVolumeClaim): void {
   if ((status.phase ?? '') === '') status.phase = 'Pending';
 }
 
-/** Rolling several pods at a time is behind a gate that is off in the release that we serve. */
+/** Drops `maxUnavailable`: its feature gate is off in the release that we serve. */
 function dropGated(object: StatefulSet, old: StatefulSet | undefined): void {
   const rolling = object.spec?.updateStrategy?.rollingUpdate;
   if (rolling !== undefined && old?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) {
@@ -96,7 +96,7 @@ function dropGated(object: StatefulSet, old: StatefulSet | undefined): void {
 }
 
 interface SpecRules {
-  /** What a stored set could not change any more is not held against it. */
+  /** For stored sets: fields that cannot be changed any more are not checked. */
   readonly stored: boolean;
   readonly template: 'checked' | 'trusted';
 }
@@ -176,7 +176,7 @@ function validateSelectorAndTemplate(spec: Partial<StatefulSetSpec>, rules: Spec
   }
   if (faults.length > 0) return [...errors, invalid('spec.selector', selector, '')];
   const { labels, annotations } = template?.metadata ?? {};
-  // No selector selects nothing, which counts as a selector that does not match; an empty one is reported above.
+  // A missing selector counts as one that does not match; an empty one is reported above.
   const isMatch = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels ?? {}));
   if (!isMatch) {
     const detail = '`selector` does not match template `labels`';
@@ -186,13 +186,13 @@ function validateSelectorAndTemplate(spec: Partial<StatefulSetSpec>, rules: Spec
     const podSpec = asMade(template?.spec ?? { containers: [] }, spec.volumeClaimTemplates ?? []);
     append(errors, validatePodTemplate({ ...template, spec: podSpec }, 'spec.template'));
   }
-  // Kubernetes looks at them once more.
+  // Kubernetes checks them twice.
   append(errors, validateLabels(labels, 'spec.template.labels'));
   append(errors, validateAnnotations(annotations, 'spec.template.annotations'));
   return errors;
 }
 
-/** The spec as the controller will make it: with its own names, and a volume for each claim. */
+/** The spec as the controller creates it: with generated names, and a volume per claim. */
 function asMade(spec: PodSpec, claims: readonly PersistentVolumeClaim[]): PodSpec {
   const { subdomain: _, hostname: __, ...rest } = spec;
   if (claims.length === 0) return rest;

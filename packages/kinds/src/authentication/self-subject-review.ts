@@ -2,7 +2,7 @@ import { formatTime } from '@gantry/base';
 import { SELF_SUBJECT_REVIEWS, type SelfSubjectReview } from '@gantry/objects';
 import { type StrategyContext, ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
 
-/** The answer to "who am I": the user that authentication found. */
+/** The response to "who am I": the authenticated user. */
 function prepareForCreate(object: SelfSubjectReview, { now, user }: StrategyContext): void {
   object.metadata = { creationTimestamp: formatTime(now) };
   const extra = Object.entries(user.extra).map(([key, values]): [string, string[]] => [key, [...values]]);

@@ -18,7 +18,7 @@ interface Attributes {
   readonly nonResourceAttributes?: NonResourceAttributes;
 }
 
-/** Rules on what is asked about: a resource or a path, never both. `askedFor` are the rules on who it is asked for. */
+/** Checks that a review has either a resource or a path. `askedFor` are the errors about its subject. */
 export function validateAttributes(spec: Attributes, askedFor: readonly FieldError[] = []): FieldError[] {
   const { resourceAttributes, nonResourceAttributes } = spec;
   const errors: FieldError[] = [];
@@ -39,13 +39,13 @@ export function validateAttributes(spec: Attributes, askedFor: readonly FieldErr
   return errors;
 }
 
-/** Who is asked for has a name or groups. */
+/** Checks that the subject has a name or groups. */
 export function validateSubject({ user = '', groups = [] }: { user?: string; groups?: string[] }): FieldError[] {
   if (user !== '' || groups.length > 0) return [];
   return [invalid('spec.user', user, 'at least one of user or group must be specified')];
 }
 
-/** A review is no object: it has no metadata but, where there is one, the namespace it was posted to. */
+/** Checks that a review has no metadata, except for the namespace to which it was posted, if it has one. */
 export function validateNoMetadata(metadata: ObjectMeta, but: 'nothing' | 'namespace' = 'nothing'): FieldError[] {
   const { managedFields: _, namespace = '', ...rest } = metadata;
   const given = Object.values(rest).some((value) => !isEmpty(value)) || (but === 'nothing' && namespace !== '');

@@ -2,7 +2,7 @@ import { type FieldError, LOCAL_SUBJECT_ACCESS_REVIEWS, type LocalSubjectAccessR
 import { createdAtColumn, defineResource, nameColumn } from '@gantry/apimachinery';
 import { printedPath, validateAttributes, validateNoMetadata, validateSubject } from './access-review.ts';
 
-/** It asks about its own namespace only, so that who may ask can be decided by namespace. */
+/** A local review may only ask about its own namespace, so that the right to create it can be granted per namespace. */
 function validate({ metadata, spec = {} }: LocalSubjectAccessReview): FieldError[] {
   const errors = [...validateAttributes(spec, validateSubject(spec)), ...validateNoMetadata(metadata, 'namespace')];
   const { resourceAttributes, nonResourceAttributes } = spec;

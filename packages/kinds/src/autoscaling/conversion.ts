@@ -11,8 +11,8 @@ import {
 import { type OldMetric, specFromOld, specToOld, statusFromOld, statusToOld } from './old-metrics.ts';
 
 /**
- * autoscaling/v1 knows one metric, the CPU, and says the rest of what autoscaling/v2 holds in annotations. Annotations that
- * hold no JSON are dropped, as Kubernetes drops them.
+ * autoscaling/v1 has only the CPU metric and stores the other fields of autoscaling/v2 in annotations. As in Kubernetes, annotations with
+ * invalid JSON are dropped.
  */
 const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
 const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
@@ -26,15 +26,15 @@ export const CARRIED = [
   CURRENT_METRICS,
   CONDITIONS,
 ];
-/** What an autoscaler that names no metric aims at. */
+/** The target of an autoscaler without metrics. */
 const DEFAULT_CPU_PERCENT = 80;
 
-/** The metric that stands for `targetCPUUtilizationPercentage`. */
+/** The metric for `targetCPUUtilizationPercentage`. */
 export function cpuMetric(averageUtilization: number = DEFAULT_CPU_PERCENT): MetricSpec {
   return { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } };
 }
 
-/** The share of CPU that a metric aims at, when it is the one that v1 can say. */
+/** The target CPU percentage of a metric, if v1 can express it. */
 function cpuTarget({ type, resource }: MetricSpec): number | undefined {
   return type === 'Resource' && resource?.name === 'cpu' ? resource.target.averageUtilization : undefined;
 }
@@ -75,7 +75,7 @@ export function toV1(object: AutoscalerV2): AutoscalerV1 {
   const { spec, status } = cloneJson(object);
   const { metrics: given, behavior, ...rest } = spec ?? {};
   const { currentMetrics: currently, conditions: noted, ...counts } = status ?? {};
-  // Lists that Go always writes are null where there are none.
+  // Lists that Go always writes are null when empty.
   const [metrics, currentMetrics, conditions] = [given ?? [], currently ?? [], noted ?? []];
   const share = metrics.map(cpuTarget).find((value) => value !== undefined);
   const others = metrics.filter((metric) => cpuTarget(metric) === undefined);
@@ -98,14 +98,14 @@ export function toV1(object: AutoscalerV2): AutoscalerV1 {
     },
     status: {
       ...(counts as NonNullable<AutoscalerV1['status']>),
-      // This version writes it in any case.
+      // This version always writes it.
       currentReplicas: status?.currentReplicas ?? 0,
       ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
     },
   };
 }
 
-/** The metadata with these annotations and none that were carried before. */
+/** The metadata with these annotations instead of those carried before. */
 function withAnnotations({ metadata }: AutoscalerV1 | AutoscalerV2, carried: Readonly<Record<string, unknown>>) {
   const { annotations: _, ...rest } = cloneJson(metadata);
   const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !CARRIED.includes(key));
@@ -132,7 +132,7 @@ function parseList(text: string | undefined): OldMetric[] | undefined {
   return isList ? (value as OldMetric[]) : undefined;
 }
 
-/** The behavior is carried under Go's names, in their order. */
+/** The behavior is stored under Go's field names, in their order. */
 function printBehavior({ scaleUp, scaleDown }: Behavior): object {
   return { ScaleUp: printRules(scaleUp), ScaleDown: printRules(scaleDown) };
 }

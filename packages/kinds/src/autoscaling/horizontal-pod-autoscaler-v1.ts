@@ -10,14 +10,14 @@ import { CARRIED, toV1, toV2 } from './conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
 import { statusSubresource, keepStatus } from '../fields/status.ts';
 
-/** What the stored version holds of it, with its defaults. */
+/** The object in the stored version, with that version's defaults. */
 function stored(object: AutoscalerV1): AutoscalerV2 {
   const converted = toV2(object);
   applyAutoscalerDefaults(converted);
   return converted;
 }
 
-/** An object is answered as it comes back from the stored form, be it stored or not. */
+/** An object is returned as it converts back from the stored version, whether it is stored or not. */
 function applyDefaults(object: AutoscalerV1): void {
   object.spec ??= { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } };
   object.spec.minReplicas ??= 1;

@@ -18,7 +18,7 @@ const DOWN: HPAScalingRules = {
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
 
-/** Defaults of the stored version, which the older one comes to when it is stored. */
+/** Defaults of the stored version. An object of the older version gets them when it is stored. */
 export function applyAutoscalerDefaults(object: HorizontalPodAutoscaler): void {
   const spec = (object.spec ??= { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } });
   spec.minReplicas ??= 1;
@@ -30,7 +30,7 @@ export function applyAutoscalerDefaults(object: HorizontalPodAutoscaler): void {
 
 function withDefaults(rules: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
   const copied = { ...defaults, policies: (defaults.policies ?? []).map((policy) => ({ ...policy })) };
-  // An empty list is what was asked for, and refused.
+  // An empty list was given explicitly and is rejected later.
   if (rules !== undefined && givenEmpty(rules, 'policies') !== undefined) return { ...copied, ...rules, policies: [] };
   return { ...copied, ...rules };
 }

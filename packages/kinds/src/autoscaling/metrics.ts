@@ -20,11 +20,11 @@ import { invalidAll } from '@gantry/apimachinery';
 type Source = Exclude<keyof MetricSpec, 'type'>;
 
 const TYPES = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
-/** Sources in the order in which Kubernetes looks at them: only the first that is there is checked. */
+/** Sources in Kubernetes' order: only the first one present is checked. */
 const SOURCES: readonly Source[] = ['object', 'external', 'pods', 'resource', 'containerResource'];
 const TARGETS = ['Utilization', 'Value', 'AverageValue'];
 
-/** The rules on what an autoscaler looks at. */
+/** Checks the metrics of an autoscaler. */
 export function validateMetrics(spec: Partial<Spec>, rule: ApiVersionRule, path: string): FieldError[] {
   const metrics = spec.metrics ?? [];
   const errors = metrics.flatMap((metric, i) => validateMetric(metric, rule, `${path}[${i}]`));

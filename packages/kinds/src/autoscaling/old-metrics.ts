@@ -7,7 +7,7 @@ import type {
   MetricValueStatus,
 } from '@gantry/objects';
 
-/** The parts of a metric as autoscaling/v1 writes it into annotations; every kind of metric has some of them. */
+/** The parts of a metric as autoscaling/v1 writes it into annotations; each metric type has some of them. */
 interface OldSource {
   readonly target?: ObjectReference;
   readonly metricName?: string;
@@ -115,7 +115,7 @@ export function specFromOld({ type, object, pods, resource, containerResource, e
   });
 }
 
-/** v1 cannot leave the value out: nought beside an average means that there is none. */
+/** v1 cannot omit the value: zero together with an average means no value. */
 function objectTarget({ targetValue = '0', averageValue }: OldSource): MetricTarget {
   if (averageValue === undefined) return { type: 'Value', value: targetValue };
   return compact({

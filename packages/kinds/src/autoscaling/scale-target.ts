@@ -7,10 +7,10 @@ import {
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 
-/** Whether an API version may be anything, must be well formed, or must also name a group. */
+/** How strictly the API version is checked: not at all, well-formed, or well-formed with a group. */
 export type ApiVersionRule = 'any' | 'formed' | 'grouped';
 
-/** The rules on what names an object of whatever kind. */
+/** Checks a reference to an object of any kind. */
 export function validateReference(
   reference: ObjectReference | undefined,
   rule: ApiVersionRule,
@@ -27,7 +27,7 @@ export function validateReference(
   return errors;
 }
 
-/** What is wrong with the API version, or undefined. */
+/** The error in the API version; undefined if there is none. */
 export function apiVersionFault(reference: ObjectReference | undefined, rule: ApiVersionRule): string | undefined {
   const version = reference?.apiVersion ?? '';
   if (rule === 'any') return undefined;

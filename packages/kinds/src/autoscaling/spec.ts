@@ -18,7 +18,7 @@ const MAX_WINDOW_SECONDS = 3600;
 const SELECT_POLICIES = ['Disabled', 'Max', 'Min'];
 const POLICY_TYPES = ['Percent', 'Pods'];
 
-/** The rules on an autoscaler; a stored one may keep what was allowed when it was made. */
+/** Checks an autoscaler; a stored one may keep what was allowed when it was created. */
 export function validateAutoscaler(object: HorizontalPodAutoscaler, old?: HorizontalPodAutoscaler): FieldError[] {
   const spec: Partial<Spec> = object.spec ?? {};
   const { minReplicas, maxReplicas = 0, behavior } = spec;
@@ -88,7 +88,7 @@ function validateScaling(rules: ScalingRules | undefined, path: string): FieldEr
   return errors;
 }
 
-/** The rules on what the controller writes. */
+/** Checks the fields that the controller writes. */
 export function validateAutoscalerStatus({ status }: HorizontalPodAutoscaler): FieldError[] {
   return [
     ...nonNegative('status.currentReplicas', status?.currentReplicas),

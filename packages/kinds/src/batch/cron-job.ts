@@ -29,7 +29,7 @@ import { statusSubresource, keepStatus } from '../fields/status.ts';
 import { formatContainers } from '../workloads/columns.ts';
 
 const POLICIES = ['Allow', 'Forbid', 'Replace'];
-/** A Job is named after its CronJob and the minute: eleven characters more. */
+/** A Job's name is that of its CronJob plus eleven characters for the minute. */
 const MAX_NAME = 52;
 const ZONE_PART = /^[A-Za-z.\-_0-9+]{1,14}$/;
 
@@ -41,7 +41,7 @@ function applyDefaults(object: CronJob): void {
   spec.failedJobsHistoryLimit ??= 1;
   const template = (spec.jobTemplate ??= {});
   const job = (template.spec ??= { template: {} });
-  // A template without a pod has one that defaults fill.
+  // A missing pod template is created, so that defaults fill it.
   const pod = (job.template ??= {});
   pod.spec ??= { containers: [] };
   defaultJobTemplate(job);
@@ -64,7 +64,7 @@ function validateSpec(spec: Partial<CronJobSpec>, old: Partial<CronJobSpec> | un
   ];
 }
 
-/** A zone within the schedule is let be where it was before there was a field for it. */
+/** A time zone inside the schedule stays valid if the stored schedule has one: there was no field for it before. */
 function validateSchedule({ schedule = '', timeZone }: Partial<CronJobSpec>, before: string): FieldError[] {
   const path = 'spec.schedule';
   if (schedule === '') return [required(path)];
@@ -121,7 +121,7 @@ function warnings({ metadata, spec }: CronJob, old?: CronJob): string[] {
   ];
   if (old !== undefined && (spec?.schedule ?? '').includes('TZ')) {
     texts.push(
-      // The path is Kubernetes' own.
+      // The path is Kubernetes'.
       'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
     );
   }

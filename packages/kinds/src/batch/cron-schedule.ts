@@ -1,21 +1,21 @@
-/** Cron schedules: five fields, or a name such as `@daily`. `cron-times.ts` has their times. */
+/** Cron schedules: five fields, or a name such as `@daily`. `cron-times.ts` computes their times. */
 import { parseGoDurationMs } from '@gantry/base';
 import { type TimeZone, timeZone, timeZoneFault } from './time-zone.ts';
 
-/** When something happens again and again. */
+/** A recurring schedule. */
 export type CronSchedule =
-  /** So many milliseconds after the time before; whole seconds. */
+  /** A fixed delay in milliseconds after the previous time; whole seconds. */
   | { readonly kind: 'every'; readonly delayMs: number }
   | { readonly kind: 'fields'; readonly fields: CronFields; readonly zone: TimeZone };
 
-/** The values that match, by field. Months and days begin at 1, weekdays at 0 with Sunday. */
+/** The matching values per field. Months and days start at 1; weekday 0 is Sunday. */
 export interface CronFields {
   readonly minutes: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Whether a day must match both its fields; one is enough when both are restricted. */
+  /** Whether a day must match both day fields. If both are restricted, one match is enough. */
   readonly needsBothDays: boolean;
 }
 
@@ -52,15 +52,15 @@ const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
 const EVERY = '@every ';
 const ZONE_PREFIX = /^(?:TZ|CRON_TZ)=/;
 
-/** What is wrong with a schedule, in the words of the parser that Kubernetes uses; undefined when nothing is. */
+/** The error of an invalid schedule, worded like the parser that Kubernetes uses; undefined if it is valid. */
 export function scheduleFault(schedule: string): string | undefined {
   const parsed = parseCronSchedule(schedule, undefined);
   return 'fault' in parsed ? parsed.fault : undefined;
 }
 
 /**
- * Reads a schedule. `zone` is the name of the time zone that its fields are in, UTC when it is absent; a zone within the
- * schedule (`TZ=Europe/Berlin 0 0 * * *`) takes its place.
+ * Parses a schedule. `zone` is the name of its time zone, UTC when absent; a zone inside the schedule (`TZ=Europe/Berlin 0 0 * * *`)
+ * overrides it.
  */
 export function parseCronSchedule(schedule: string, zone: string | undefined): CronSchedule | Fault {
   let text = schedule;
@@ -119,7 +119,7 @@ interface Range {
   readonly step: number;
 }
 
-/** A text is the complaint. */
+/** A string result is the error. */
 function parseRange(text: string, bounds: Bounds): Range | string {
   const [range = '', step, ...slashes] = text.split('/');
   const [low = '', high, ...hyphens] = range.split('-');
@@ -145,7 +145,7 @@ function parseRange(text: string, bounds: Bounds): Range | string {
   return by === 0 ? `step of range should be a positive number: ${text}` : { first, last, step: by };
 }
 
-/** A number or a name; a text is the complaint. */
+/** Parses a number or a name; a string result is the error. */
 function parse(text: string, names: readonly string[] | undefined): number | string {
   const named = text === '' ? -1 : (names ?? []).indexOf(text.toLowerCase());
   if (named >= 0) return named;

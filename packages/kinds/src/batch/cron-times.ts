@@ -4,13 +4,12 @@ import type { TimeZone } from './time-zone.ts';
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** How far ahead a schedule is searched, as by the library that Kubernetes uses. */
+/** The number of years that are searched, as in the library that Kubernetes uses. */
 const MAX_YEARS = 5;
 
 /**
- * The first time of a schedule after `after`, in Unix milliseconds; undefined when there is none within five years. As in the
- * library that Kubernetes uses (robfig/cron v3): a time that local clocks skip is left out, and one that they show twice
- * happens twice.
+ * The first time of a schedule after `after`, in Unix milliseconds; undefined if there is none within five years. As in robfig/cron v3,
+ * which Kubernetes uses: a local time that is skipped by a clock change is left out, and one that occurs twice counts twice.
  */
 export function nextCronTime(schedule: CronSchedule, after: number): number | undefined {
   const second = Math.floor(after / SECOND_MS) * SECOND_MS;
@@ -25,7 +24,7 @@ export function lastCronTime(schedule: CronSchedule, after: number, until: numbe
     const first = Math.floor(after / SECOND_MS) * SECOND_MS + schedule.delayMs;
     return first > until ? undefined : first + Math.floor((until - first) / schedule.delayMs) * schedule.delayMs;
   }
-  // The last time is the first after some moment: that moment is found by halving.
+  // The last time is the first time after some moment; a binary search finds that moment.
   let found = nextCronTime(schedule, after);
   if (found === undefined || found > until) return undefined;
   let low = found;
@@ -41,18 +40,18 @@ export function lastCronTime(schedule: CronSchedule, after: number, until: numbe
   return found;
 }
 
-/** Whether a field has no value, as `,` has none: a search would look at every minute of five years. */
+/** Whether a field has no value, such as `,`. A search would check every minute of five years. */
 function isNever({ minutes, hours, days, months, weekdays, needsBothDays }: CronFields): boolean {
   if ([minutes, hours, months].some(({ size }) => size === 0)) return true;
   return needsBothDays ? days.size === 0 || weekdays.size === 0 : days.size + weekdays.size === 0;
 }
 
-/** One search. It goes from the largest field to the smallest, and begins anew whenever a field wraps around. */
+/** One search, from the largest field to the smallest. It restarts whenever a field wraps around. */
 class Search {
   readonly #fields: CronFields;
   readonly #zone: TimeZone;
   #at: number;
-  /** Whether the time was moved: until then its smaller parts are those of the start. */
+  /** Whether the time has been moved. Before that, its smaller parts are those of the start. */
   #state: 'start' | 'moved' = 'start';
 
   constructor(fields: CronFields, zone: TimeZone, start: number) {
@@ -69,7 +68,7 @@ class Search {
     return undefined;
   }
 
-  /** Each of these is false when the next larger field changed. */
+  /** Returns false when the next larger field changed; so do the following methods. */
   #findMonth(): boolean {
     while (!this.#fields.months.has(this.#local().getUTCMonth() + 1)) {
       this.#begin((local) => Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));
@@ -83,7 +82,7 @@ class Search {
     while (!this.#isDay(this.#local())) {
       this.#begin((local) => local.setUTCHours(0, 0, 0, 0));
       this.#setLocal((local) => local.setUTCDate(local.getUTCDate() + 1));
-      // Where midnight is skipped, the day begins an hour off.
+      // If midnight is skipped, the day starts an hour off.
       const hour = this.#local().getUTCHours();
       if (hour !== 0) this.#at += (hour > 12 ? 24 - hour : -hour) * HOUR_MS;
       if (this.#local().getUTCDate() === 1) return false;
@@ -119,7 +118,7 @@ class Search {
     return needsBothDays ? isDay && isWeekday : isDay || isWeekday;
   }
 
-  /** What local clocks show, readable as UTC. */
+  /** The local time, readable as UTC. */
   #local(): Date {
     return new Date(this.#zone.toLocal(this.#at));
   }
@@ -128,7 +127,7 @@ class Search {
     this.#at = this.#zone.fromLocal(change(this.#local()));
   }
 
-  /** Goes to the beginning of a field, once. */
+  /** Moves to the start of a field, once. */
   #begin(change: (local: Date) => number): void {
     if (this.#state === 'moved') return;
     this.#state = 'moved';

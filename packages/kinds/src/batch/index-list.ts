@@ -1,11 +1,11 @@
-/** Lists of indexes of a Job: `1,3-5`, increasing. Every check gives its complaint, undefined when there is none. */
+/** Lists of a Job's indexes: `1,3-5`, ascending. Checks return an error message, or undefined. */
 
 interface Interval {
   readonly first: number;
   readonly last: number;
 }
 
-/** How many indexes a list names, or what is wrong with it, in Kubernetes' words. */
+/** The number of indexes in a list, or Kubernetes' error message. */
 export function countIndexes(text: string, completions: number): number | { readonly fault: string } {
   if (text === '') return 0;
   let total = 0;
@@ -21,7 +21,7 @@ export function countIndexes(text: string, completions: number): number | { read
   return total;
 }
 
-/** The complaint about an index that both lists name. Parts that are no intervals are passed over. */
+/** The error about an index in both lists. Invalid intervals are skipped. */
 export function findOverlap(completed: string, failed: string, completions: number): string | undefined {
   if (completed === '' || failed === '') return undefined;
   const done = intervalsOf(completed, completions);

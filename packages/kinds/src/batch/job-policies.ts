@@ -31,7 +31,7 @@ function requiredOf(path: string, values: readonly string[]): FieldError {
   return required(path, `valid values: [${values.map((value) => JSON.stringify(value)).join(' ')}]`);
 }
 
-/** What becomes of the Job when a pod fails. */
+/** Checks the pod failure policy. */
 export function validatePodFailurePolicy(spec: JobSpec, path: string): FieldError[] {
   const rules = spec.podFailurePolicy?.rules ?? [];
   const { containers, initContainers } = spec.template?.spec ?? {};
@@ -109,7 +109,7 @@ function validateExitCodes(
   return errors;
 }
 
-/** Which indexes make the whole Job a success. The Job is indexed. */
+/** Checks the success policy of an Indexed Job. */
 export function validateSuccessPolicy({ successPolicy, completions = 0 }: JobSpec, path: string): FieldError[] {
   const rules = successPolicy?.rules ?? [];
   const errors: FieldError[] = [];
@@ -147,7 +147,7 @@ function validateSuccessRule(rule: SuccessPolicyRule, completions: number, path:
   return errors;
 }
 
-/** When a pod that is ending is replaced; with a failure policy not before it has failed. */
+/** Checks when a terminating pod is replaced. With a failure policy, only after it has failed. */
 export function validateReplacementPolicy(spec: JobSpec, path: string): FieldError[] {
   const { podReplacementPolicy: policy, podFailurePolicy } = spec;
   const supported = podFailurePolicy === undefined ? REPLACEMENTS : ['Failed'];

@@ -17,7 +17,7 @@ import { templateWarnings } from '../pod-spec/warnings.ts';
 const MAX_INT32 = 2147483647;
 const MAX_PARALLELISM = 100_000;
 const MAX_FAILED_INDEXES = 100_000;
-/** Indexed Jobs beyond this many completions are bounded more tightly. */
+/** Indexed Jobs with more completions have tighter limits. */
 const MANY_COMPLETIONS = 100_000;
 const PARALLELISM_OF_MANY = 10_000;
 const FAILED_INDEXES_OF_MANY = 10_000;
@@ -54,7 +54,7 @@ export function defaultJobTemplate(spec: JobSpec): void {
   defaultPodTemplate(spec.template);
 }
 
-/** The rules on the spec of a Job or of a template for Jobs, without those on its selector. */
+/** Checks the spec of a Job or a Job template, except for its selector. */
 export function validateJobSpec(spec: JobSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const field of COUNTS) append(errors, nonNegative(`${path}.${field}`, spec[field]));
@@ -154,7 +154,7 @@ function validateRestartPolicy({ template, podFailurePolicy }: JobSpec, path: st
     : [invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')];
 }
 
-/** What is allowed in a Job's spec and most likely not meant. */
+/** Warnings about valid but probably unintended values in a Job's spec. */
 export function jobWarnings(spec: JobSpec | undefined, old: JobSpec | undefined, path: string): string[] {
   if (spec === undefined) return [];
   const { completionMode, completions = 0, parallelism = 0 } = spec;

@@ -7,7 +7,7 @@ const TERMINAL = ['Failed', 'Complete', 'FailureTarget'] as const;
 
 type JobConditionType = 'Complete' | 'Failed' | 'FailureTarget' | 'SuccessCriteriaMet' | 'Suspended';
 
-/** Whether the first condition of the type that counts is true. */
+/** Whether the first condition of the type is true; only the first one counts. */
 export function isJobCondition(job: Job, type: JobConditionType): boolean {
   return (job.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
@@ -16,7 +16,7 @@ function isFinished(job: Job): boolean {
   return isJobCondition(job, 'Complete') || isJobCondition(job, 'Failed');
 }
 
-/** What of a status changed: rules on the rest are not held against a writer that leaves it as it is. */
+/** A status change. Unchanged fields are not checked. */
 interface StatusChange {
   readonly job: Job;
   readonly old: Job;
@@ -26,7 +26,7 @@ interface StatusChange {
   readonly finishes: boolean;
 }
 
-/** The rules on a status of a Job and on how it may change, so that controllers other than our own cannot break clients. */
+/** Checks a Job's status and its change, so that controllers other than ours cannot break clients. */
 export function validateJobStatusChange(job: Job, old: Job): FieldError[] {
   const status: Partial<JobStatus> = job.status ?? {};
   const before: Partial<JobStatus> = old.status ?? {};
@@ -187,7 +187,7 @@ function validateTransition({ job, old, status, changes }: StatusChange): FieldE
   const { failed = 0, succeeded = 0, completionTime, startTime } = status;
   if (failed < (before.failed ?? 0))
     errors.push(invalid('status.failed', failed, 'cannot decrease the failed counter'));
-  // A Job that has as many completions as workers can be scaled down.
+  // An Indexed Job with completions equal to parallelism can be scaled down.
   const { completionMode, completions, parallelism, suspend } = job.spec ?? {};
   const isElastic = completionMode === 'Indexed' && completions === parallelism;
   if (!isElastic && succeeded < (before.succeeded ?? 0)) {

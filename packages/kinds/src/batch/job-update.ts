@@ -16,7 +16,7 @@ import { printedPodSpec } from '../go-printing/pod-spec-dump.ts';
 
 const FIXED = ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const;
 
-/** Rules on changes of a Job, in addition to those for every Job. */
+/** Checks changes of a Job, in addition to the rules for every Job. */
 export function validateJobChange(job: Job, old: Job): FieldError[] {
   const spec: Partial<JobSpec> = job.spec ?? {};
   const before: Partial<JobSpec> = old.spec ?? {};
@@ -40,7 +40,7 @@ function printed(value: unknown): unknown {
   );
 }
 
-/** The completions of an indexed Job may change together with its parallelism: it is scaled. */
+/** An Indexed Job may change its completions together with its parallelism (elastic Job). */
 function validateCompletions(spec: Partial<JobSpec>, before: Partial<JobSpec>): FieldError[] {
   const { completions, parallelism, completionMode } = spec;
   if (completions === before.completions) return [];
@@ -50,7 +50,7 @@ function validateCompletions(spec: Partial<JobSpec>, before: Partial<JobSpec>): 
     : [invalid('spec.completions', completions, 'can only be modified in tandem with spec.parallelism')];
 }
 
-/** A Job that is suspended and has nothing running may be told anew where its pods go and what they need. */
+/** A suspended Job without running pods may change the scheduling directives and resources of its template. */
 function validateTemplateChange(job: Job, old: Job): FieldError[] {
   const template = job.spec?.template ?? {};
   const before = old.spec?.template ?? {};
@@ -72,7 +72,7 @@ function printedSpec({ spec }: PodTemplateSpec): object {
   return printedPodSpec(spec ?? { containers: [] });
 }
 
-/** `before` with what steers the scheduler taken from `template`. */
+/** `before` with the scheduling directives of `template`. */
 function withDirectives(before: PodTemplateSpec, template: PodTemplateSpec): PodTemplateSpec {
   const munged = cloneJson(before);
   const spec: Partial<PodSpec> = munged.spec ?? {};
@@ -93,7 +93,7 @@ function mergedAffinity(before: Affinity | undefined, wanted: Affinity | undefin
   return wanted.nodeAffinity === undefined ? rest : { ...rest, nodeAffinity: wanted.nodeAffinity };
 }
 
-/** `before` with the resources that its containers have in `template`. */
+/** `before` with the container resources of `template`. */
 function withResources(before: PodTemplateSpec, template: PodTemplateSpec): PodTemplateSpec {
   const munged = cloneJson(before);
   for (const field of ['containers', 'initContainers'] as const) {

@@ -21,7 +21,7 @@ import { workloadColumns } from '../workloads/columns.ts';
 
 const UID = 'batch.kubernetes.io/controller-uid';
 const NAME = 'batch.kubernetes.io/job-name';
-/** The same labels as they were called before they had a prefix; pods still get them. */
+/** The old, unprefixed names of these labels; pods still get them. */
 const OLD_UID = 'controller-uid';
 const OLD_NAME = 'job-name';
 
@@ -42,8 +42,8 @@ function prepareForCreate(object: Job): void {
 }
 
 /**
- * Finds the Job's pods by its uid. What the client has set stays, and is refused if it contradicts. A Job that has the labels
- * of its template by default shares them, and gets the generated ones as well; a copy for a generated name shares nothing.
+ * Sets the selector to the Job's uid. Labels that the client has set stay, and are rejected if they contradict. A Job whose labels default
+ * to those of its template shares them and gets the generated ones too; a copy for a generated name shares nothing.
  */
 function generateSelector({ metadata }: Job, spec: JobSpec): void {
   const { name = '', uid = '' } = metadata;
@@ -56,7 +56,7 @@ function generateSelector({ metadata }: Job, spec: JobSpec): void {
   selector.matchLabels = { [UID]: uid, ...selector.matchLabels };
 }
 
-/** Jobs of old have generated labels without a prefix alone. */
+/** Old Jobs have only the unprefixed generated labels. */
 function validate(object: Job, old?: Job): FieldError[] {
   const labels = old?.spec?.template?.metadata?.labels ?? {};
   const arePrefixed = old === undefined || (labels[NAME] !== undefined && labels[UID] !== undefined);
@@ -71,7 +71,7 @@ function validate(object: Job, old?: Job): FieldError[] {
     : [...errors, invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${hostname}`)];
 }
 
-/** The rules on the spec with its selector, which a template for Jobs has not. */
+/** Checks the spec including the selector, which Job templates do not have. */
 function validateWhole(spec: JobSpec): FieldError[] {
   const selector = spec.selector ?? undefined;
   const errors = validateJobSpec(spec, 'spec');
@@ -87,7 +87,7 @@ function validateWhole(spec: JobSpec): FieldError[] {
   return errors;
 }
 
-/** A selector that the server makes is the Job's own, and so are the labels. */
+/** Checks that a generated selector and its labels are the Job's own. */
 function validateGenerated({ metadata, spec }: Job, arePrefixed: boolean): FieldError[] {
   const selector = spec?.selector ?? undefined;
   if (spec?.manualSelector === true || selector === undefined) return [];

@@ -1,15 +1,15 @@
 /** Time zones by name, from the runtime's own data. Times are Unix milliseconds. */
 
 export interface TimeZone {
-  /** What local clocks show at `at`, as Unix milliseconds of the same reading in UTC. */
+  /** The local time at `at`, encoded as the Unix milliseconds of the same reading in UTC. */
   toLocal(at: number): number;
-  /** When local clocks show this reading. Of two such times, and for a reading that is skipped, the one that Go chooses. */
+  /** The time of a local reading. For an ambiguous or skipped reading, the time that Go chooses. */
   fromLocal(local: number): number;
 }
 
 const UTC: TimeZone = { toLocal: (at) => at, fromLocal: (local) => local };
 
-/** What is wrong with the name of a time zone. The names are those of the runtime's own data. */
+/** The error for an invalid time zone name. Valid names are those of the runtime's data. */
 export function timeZoneFault(zone: string): string | undefined {
   if (isUtc(zone)) return undefined;
   try {
@@ -22,7 +22,7 @@ export function timeZoneFault(zone: string): string | undefined {
   }
 }
 
-/** The zone of a name without a fault. */
+/** The time zone of a valid name. */
 export function timeZone(name: string): TimeZone {
   if (isUtc(name)) return UTC;
   const format = new Intl.DateTimeFormat('en-US', {
@@ -61,7 +61,7 @@ export function formatZonedTime(at: number, zone: TimeZone): string {
   return `${text}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** A controller's local time is UTC. */
+/** The local time of controllers is UTC. */
 function isUtc(zone: string): boolean {
   return zone === '' || zone === 'UTC' || zone === 'Local';
 }

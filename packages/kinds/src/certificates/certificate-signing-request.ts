@@ -56,7 +56,7 @@ const LASTING_CONDITIONS = ['Approved', 'Denied', 'Failed'];
 const MIN_EXPIRATION_SECONDS = 600;
 const PEM_REQUEST = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----/m;
 
-/** Who asks is what authentication says, never what the request says. */
+/** The requester is the authenticated user, never the user named in the request. */
 function prepareForCreate(object: CertificateSigningRequest, { user }: StrategyContext): void {
   const { expirationSeconds, request, signerName, usages } = object.spec ?? {};
   const extra = Object.entries(user.extra).map(([key, values]): [string, string[]] => [key, [...values]]);
@@ -78,7 +78,7 @@ function prepareForUpdate(object: CertificateSigningRequest, old: CertificateSig
   object.status = old.status ?? {};
 }
 
-/** Signers set the certificate and may add Failed; what approval and denial say stays as it was. */
+/** Signers set the certificate and may add the condition Failed; approval and denial stay unchanged. */
 function prepareStatus(
   object: CertificateSigningRequest,
   old: CertificateSigningRequest,
@@ -88,7 +88,7 @@ function prepareStatus(
   for (const type of ['Approved', 'Denied']) {
     const before = (old.status?.conditions ?? []).filter((one) => one.type === type);
     const places = conditions.flatMap((one, i) => (one.type === type ? [i] : []));
-    // One that comes or goes is left for the rules to refuse.
+    // Added or removed conditions are rejected by the rules.
     if (places.length !== before.length) continue;
     before.forEach((condition, i) => conditions.splice(places[i] ?? 0, 1, condition));
   }
@@ -153,7 +153,7 @@ function validate(object: CertificateSigningRequest): FieldError[] {
   return [...errors, ...validateConditions(object.status?.conditions ?? [])];
 }
 
-/** Whether the base64 text is PEM around DER. Signers look inside. */
+/** The error if the base64 text is not PEM with DER inside; '' if it is. Signers check the content. */
 function requestFault(request: string): string {
   const body = PEM_REQUEST.exec(Buffer.from(request, 'base64').toString())?.[1];
   if (body === undefined) return 'PEM block type must be CERTIFICATE REQUEST';

@@ -16,7 +16,7 @@ import { trustBundleName, validateSignerName } from '../fields/signer-name.ts';
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 const BUNDLE = 'spec.trustBundle';
-/** Bundles are long and say nothing in an error. */
+/** Bundles are too long for error messages. */
 const OMITTED = '<value omitted>';
 
 const { schema, publishedSchema, validateNew, validateChange } = kindSchema(CLUSTER_TRUST_BUNDLES, {
@@ -78,7 +78,7 @@ function validateBundle(text: string): FieldError[] {
 
 function faultOf(headers: 'none' | 'some', der: Buffer): string | undefined {
   if (headers === 'some') return 'has PEM block headers';
-  // The parser gets only what is one sequence: it would look for PEM in anything else.
+  // Only a single DER sequence is passed to the parser: in other data it would search for PEM.
   if (derSequences(der)?.length !== 1) return 'does not parse as X.509';
   try {
     return new X509Certificate(der).ca ? undefined : 'does not have the CA bit set';
@@ -87,15 +87,15 @@ function faultOf(headers: 'none' | 'some', der: Buffer): string | undefined {
   }
 }
 
-/** Kubernetes 1.36 serves it where its settings ask for it. */
+/** Kubernetes 1.36 serves it only if its settings enable it. */
 export const clusterTrustBundles = defineResource(CLUSTER_TRUST_BUNDLES, {
-  // Clients know it as one of Kubernetes' kinds.
+  // Clients expect it to support strategic merge patches like Kubernetes' kinds.
   schema: { ...schema, patches: 'strategic' },
   publishedSchema,
   protobuf: 'served',
   strategy: {
     validateName: pathSegment,
-    // No signer, and one without a name, are the same: protobuf cannot tell them apart.
+    // An absent and an empty signer are the same: protobuf cannot distinguish them.
     applyDefaults: ({ spec }) => {
       if (spec?.signerName === '') delete spec.signerName;
     },

@@ -5,5 +5,5 @@ import { clusterTrustBundles } from './cluster-trust-bundle.ts';
 /** The kinds of `certificates.k8s.io`, in discovery's order. */
 export const certificatesKinds: readonly ResourceDefinition[] = [certificateSigningRequests];
 
-/** Those that are served where the settings of the cluster ask for them. */
+/** Kinds that are served only if the cluster's settings enable them. */
 export const optionalCertificatesKinds: readonly ResourceDefinition[] = [clusterTrustBundles];

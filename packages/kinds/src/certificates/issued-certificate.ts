@@ -2,14 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { type CertificateSigningRequest, type FieldError, invalid } from '@gantry/objects';
 import { pemBlocks } from '../fields/pem.ts';
 
-/** A fault that an object has already is tolerated, so that its conditions can still be changed. */
+/** An error that the stored object already has is tolerated, so that its conditions can still change. */
 export function validateCertificate(object: CertificateSigningRequest, old?: CertificateSigningRequest): FieldError[] {
   const fault = certificateFault(object.status?.certificate ?? '');
   if (fault === '' || certificateFault(old?.status?.certificate ?? '') !== '') return [];
   return [invalid('status.certificate', '<certificate data>', fault)];
 }
 
-/** What is wrong with the issued certificate, as base64 text, in Kubernetes' words; '' for nothing, and for none. */
+/** Kubernetes' error about the issued certificate (base64 text); '' if it is valid or absent. */
 export function certificateFault(certificate: string): string {
   if (certificate === '') return '';
   const blocks = pemBlocks(Buffer.from(certificate, 'base64'));
@@ -22,14 +22,14 @@ export function certificateFault(certificate: string): string {
   return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : '';
 }
 
-/** Whether the bytes are certificates, one behind the other, as Go reads them. */
+/** Whether the bytes are a series of certificates, as Go reads them. */
 function areCertificates(der: Buffer): boolean {
   return derSequences(der)?.every(isCertificate) === true;
 }
 
 function isCertificate(der: Buffer): boolean {
   try {
-    // The library also reads a certificate in PEM from within the bytes: that has another length.
+    // The library also finds PEM certificates inside the bytes; those have a different length.
     return new X509Certificate(der).raw.length === der.length;
   } catch {
     return false;
@@ -41,8 +41,8 @@ const LONG_FORM = 0x80;
 const MAX_LENGTH_BYTES = 4;
 
 /**
- * The DER sequences that the bytes consist of, one behind the other; undefined where they consist of anything else. The parser of
- * certificates looks through all the bytes that it gets, so it gets each of them once.
+ * The DER sequences that the bytes consist of; undefined if they contain anything else. The certificate parser searches all bytes that it
+ * gets, so it is given one sequence at a time.
  */
 export function derSequences(der: Buffer): readonly Buffer[] | undefined {
   const found: Buffer[] = [];
@@ -55,7 +55,7 @@ export function derSequences(der: Buffer): readonly Buffer[] | undefined {
   return found;
 }
 
-/** Where the sequence that begins at `at` ends; undefined where none begins there. A length has the shortest form, as DER requires. */
+/** The end of the sequence that starts at `at`; undefined if none starts there. Its length must have the shortest form, as DER requires. */
 function endOfSequence(der: Buffer, at: number): number | undefined {
   const first = der[at + 1];
   if (der[at] !== SEQUENCE || first === undefined) return undefined;

@@ -19,7 +19,7 @@ function validate(object: Lease): FieldError[] {
   return errors;
 }
 
-/** Coordinated elections are off in Kubernetes, and what only they use is dropped. */
+/** Coordinated leader election is off in Kubernetes, so its fields are dropped. */
 function prepareForCreate({ spec }: Lease): void {
   delete spec?.strategy;
   delete spec?.preferredHolder;

@@ -11,7 +11,7 @@ function statusText(object: ComponentStatus): string {
   return condition.status === 'True' ? 'Healthy' : 'Unhealthy';
 }
 
-/** The state of the cluster's components, queried from them for each request. */
+/** The state of the cluster's components, requested from them for each request. */
 export const componentStatuses = defineResource(COMPONENT_STATUSES, {
   shortNames: ['cs'],
   schema: 'core.v1.ComponentStatus',

@@ -72,7 +72,7 @@ function warnings({ metadata, subsets = [] }: Endpoints): string[] {
   );
 }
 
-/** The first addresses, with their ports, and how many more there are. */
+/** The first addresses with their ports, and the number of further ones. */
 function addressList({ subsets = [] }: Endpoints): string {
   if (subsets.length === 0) return '<none>';
   const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
@@ -93,7 +93,7 @@ export const endpoints = defineResource(ENDPOINTS, {
   strategy: {
     applyDefaults,
     validateCreate: ({ subsets = [] }) => validateSubsets(subsets),
-    // Addresses that were stored under older rules may stay as they are.
+    // Unchanged addresses from older rules remain valid.
     validateUpdate: ({ subsets = [] }, old) => (equalJson(subsets, old.subsets ?? []) ? [] : validateSubsets(subsets)),
     warnings,
     allowCreateOnUpdate: true,

@@ -22,8 +22,8 @@ import {
 } from '@gantry/apimachinery';
 
 /**
- * The rules on every event. Events of the old kind have no eventTime and are checked for little more than their namespace.
- * `controllerField` is what the group calls the reporting controller.
+ * Checks an event. Events of the old form have no eventTime, and little more than their namespace is checked. `controllerField` is the
+ * group's name for the reporting controller.
  */
 export function validateEvent(
   object: Event,

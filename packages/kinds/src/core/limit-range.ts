@@ -19,12 +19,12 @@ import { isOvercommitAllowed, validateAnyResourceName, validateResourceName } fr
 
 const TYPES = ['Container', 'PersistentVolumeClaim', 'Pod'];
 const NANO_PER_UNIT = 1_000_000_000n;
-/** Beyond this Kubernetes compares ratios in whole units. */
+/** Above this value, Kubernetes compares ratios in whole units. */
 const MAX_MILLI_UNITS = (2n ** 63n - 1n) / 1000n;
 
 type Amounts = Readonly<Record<string, string>>;
 
-/** Limits of containers are theirs in default of others, and requests follow limits. */
+/** Defaults for containers: a missing default limit is the maximum; a missing default request is the default limit, else the minimum. */
 function applyDefaults({ spec }: LimitRange): void {
   for (const item of spec?.limits ?? []) {
     if (item.type !== 'Container') continue;
@@ -33,7 +33,7 @@ function applyDefaults({ spec }: LimitRange): void {
   }
 }
 
-/** One without a name is called by its uid. */
+/** A LimitRange without a name gets its uid as its name. */
 function prepareForCreate({ metadata }: LimitRange): void {
   if ((metadata.name ?? '') === '' && metadata.uid !== undefined) metadata.name = metadata.uid;
 }
@@ -83,7 +83,7 @@ function resourcesOf(item: LimitRangeItem): string[] {
   return [...new Set(all.flatMap((amounts) => Object.keys(amounts)))].sort();
 }
 
-/** What must not be above what, with the field that is blamed and the value that is shown. */
+/** Checks the order of amounts. Errors name the field and the value as Kubernetes does. */
 function validateAmounts(item: LimitRangeItem, name: string, path: string): FieldError[] {
   const pod = item.type === 'Pod';
   const amounts = {

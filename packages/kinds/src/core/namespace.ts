@@ -3,7 +3,7 @@ import { PART_VERBS, ageColumn, column, defineResource, nameColumn, validateFina
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Every namespace carries its name as a label, so that selectors can choose it. */
+/** Every namespace has its name as a label, so that selectors can select it. */
 function applyDefaults(object: Namespace): void {
   const status = (object.status ??= {});
   if ((status.phase ?? '') === '') status.phase = 'Active';

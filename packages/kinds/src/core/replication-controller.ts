@@ -29,7 +29,7 @@ import { surprisingName } from '../workloads/name-warnings.ts';
 import { formatContainers, formatLabels } from '../workloads/columns.ts';
 import { countedByName } from '../fields/quota.ts';
 
-/** Selector and labels are those of the template where none are given. */
+/** A missing selector and missing labels default to the template's labels. */
 function applyDefaults(object: ReplicationController): void {
   const spec = (object.spec ??= {});
   const labels = spec.template?.metadata?.labels;
@@ -73,7 +73,7 @@ function validateTemplate(template: PodTemplateSpec, selector: Readonly<Record<s
 function warnings({ metadata, spec }: ReplicationController, old?: ReplicationController): string[] {
   return [
     ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
-    // Of a change Kubernetes tells what the template was.
+    // For an update, Kubernetes warns about the old template.
     ...(old === undefined
       ? templateWarnings(spec?.template, undefined, 'spec.template')
       : templateWarnings(old.spec?.template, spec?.template, 'spec.template')),

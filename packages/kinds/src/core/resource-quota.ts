@@ -28,7 +28,7 @@ import {
 import { countedByName } from '../fields/quota.ts';
 import { keepSpec } from '../fields/status.ts';
 
-/** What is counted as objects, and so in whole numbers. */
+/** Names that count objects, so their amounts are integers. */
 const COUNTED: ReadonlySet<string> = new Set([
   'pods',
   'resourcequotas',
@@ -41,7 +41,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   'services.loadbalancers',
 ]);
 const POD_RESOURCES = ['pods', 'cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
-/** Scopes, with what can be counted in them. */
+/** Scopes with the resources that can be counted in them. */
 const SCOPES: Readonly<Record<string, readonly string[]>> = {
   Terminating: POD_RESOURCES,
   NotTerminating: POD_RESOURCES,
@@ -58,7 +58,7 @@ const OPPOSITES = [
 ] as const;
 const NANO_PER_UNIT = 1_000_000_000n;
 
-/** Whether quotas know the name without a prefix. `storage` alone is no quota's. */
+/** Whether the unprefixed name is a quota resource. `storage` alone is not. */
 function isQuotaResource(name: string): boolean {
   return (
     (STANDARD_RESOURCES.has(name) && name !== 'storage') || isHugePages(name) || name.startsWith('requests.hugepages-')
@@ -93,7 +93,7 @@ function validateStatus({ status }: Pick<ResourceQuota, 'status'>): FieldError[]
   return [...validateAmounts(status?.hard, 'status.hard'), ...validateAmounts(status?.used, 'status.used')];
 }
 
-/** How many of the resources cannot be counted in the scope. */
+/** The resources that cannot be counted in the scope. */
 function uncounted({ hard = {} }: ResourceQuotaSpec, scope: string): readonly string[] {
   const countable = memberOf(SCOPES, scope);
   if (countable === undefined) return [];
@@ -174,7 +174,7 @@ function warnings({ spec }: ResourceQuota, old?: ResourceQuota): string[] {
   });
 }
 
-/** What is used of what is allowed: limits in one column, all else in the other. */
+/** Usage and hard limits: `limits.` names in one column, all others in the other. */
 function usage({ status = {} }: ResourceQuota, which: 'limits' | 'requests'): string {
   return Object.keys(status.hard ?? {})
     .filter((name) => (name.startsWith('limits.') ? 'limits' : 'requests') === which)

@@ -102,7 +102,7 @@ function validateUpdate(object: Secret, old: Secret): FieldError[] {
   return errors;
 }
 
-/** A certificate that no server can use is stored all the same. */
+/** Warns about an unusable certificate; it is stored anyway. */
 function warnings({ type, data = {} }: Secret): string[] {
   if (type !== 'kubernetes.io/tls') return [];
   const bytes = (key: string) => Buffer.from(data[key] ?? '', 'base64');

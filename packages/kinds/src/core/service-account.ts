@@ -1,7 +1,7 @@
 import { MOUNTABLE_SECRETS_ANNOTATION, SERVICE_ACCOUNTS, type ServiceAccount } from '@gantry/objects';
 import { ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
 
-/** Secrets are in the account's own namespace: all that is kept of a reference is the name. */
+/** Keeps only the names of secret references: secrets are in the account's own namespace. */
 function keepNames(object: ServiceAccount): void {
   if (object.secrets !== undefined)
     object.secrets = object.secrets.map(({ name }) => (name === undefined ? {} : { name }));

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { pemBlocks } from '../fields/pem.ts';
 
-/** Why a server cannot use the certificate with the key, both in PEM and in the words of Go's library; undefined when it can. */
+/** Why a server cannot use the certificate with the key (both PEM), worded as Go's library does; undefined if it can. */
 export function tlsPairFault(certificatePem: Buffer, keyPem: Buffer): string | undefined {
   const certificates = pemBlocks(certificatePem);
   const certificate = certificates.find(({ type }) => type === 'CERTIFICATE');
@@ -48,7 +48,7 @@ function privateKeyOf(der: Buffer): KeyObject | undefined {
     try {
       return createPrivateKey({ key: der, format: 'der', type });
     } catch {
-      // Not in this form; the next may fit.
+      // The key does not have this form; try the next one.
     }
   }
   return undefined;

@@ -46,7 +46,7 @@ function applyDefaults(object: EndpointSlice): void {
   }
 }
 
-/** Topology was given as labels once; only what is stored already keeps it. */
+/** Topology labels are deprecated; only unchanged stored endpoints keep them. */
 function dropTopology(object: EndpointSlice, old?: EndpointSlice): void {
   if (old !== undefined && equalJson(object.endpoints ?? [], old.endpoints ?? [])) return;
   for (const endpoint of object.endpoints ?? []) delete endpoint.deprecatedTopology;
@@ -57,7 +57,7 @@ function prepareForCreate(object: EndpointSlice): void {
   dropTopology(object);
 }
 
-/** Labels say what a slice is for: they count as a change of it. */
+/** Labels determine the use of a slice, so a change of labels raises the generation. */
 function prepareForUpdate(object: EndpointSlice, old: EndpointSlice): void {
   const changes = { ...object, metadata: { labels: object.metadata.labels ?? {} } };
   if (!equalJson(changes, { ...old, metadata: { labels: old.metadata.labels ?? {} } })) {
@@ -174,7 +174,7 @@ export const endpointSlices = defineResource(ENDPOINT_SLICES, {
     prepareForUpdate,
     validate,
     validateCreate: validateEndpoints,
-    // Endpoints that were stored under older rules may stay as they are.
+    // Unchanged endpoints from older rules remain valid.
     validateUpdate: (object, old) => [
       ...(equalJson(object.endpoints ?? [], old.endpoints ?? []) ? [] : validateEndpoints(object)),
       ...immutable('addressType', object.addressType, old.addressType),

@@ -38,7 +38,7 @@ export function toCoreEvent(object: EventsEvent): Event {
 /** Inverse of `toCoreEvent`. */
 export function fromCoreEvent(stored: KubeObject): EventsEvent {
   const event = rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as EventsEvent;
-  // Written always in core/v1, and here only where they say something.
+  // Always written in core/v1, but here only if not empty.
   if (event.reportingController === '') delete event.reportingController;
   if (event.reportingInstance === '') delete event.reportingInstance;
   return event;
@@ -52,7 +52,7 @@ function validateSeries(series: EventsEventSeries | undefined): FieldError[] {
   return errors;
 }
 
-/** New events here must be of the new kind. */
+/** New events must have the new form. */
 function validateCreate(object: EventsEvent): FieldError[] {
   const { type = '', deprecatedSource: { component = '', host = '' } = {} } = object;
   const errors = validateSeries(object.series);
@@ -68,7 +68,7 @@ function validateCreate(object: EventsEvent): FieldError[] {
   return errors;
 }
 
-/** Everything stays but the series. */
+/** Only the series may change. */
 function validateUpdate(object: EventsEvent, old: EventsEvent): FieldError[] {
   const errors = equalJson(object.series, old.series) ? [] : validateSeries(object.series);
   const fixed: readonly (readonly [string, keyof EventsEvent])[] = [
@@ -93,7 +93,7 @@ function validateUpdate(object: EventsEvent, old: EventsEvent): FieldError[] {
   ];
 }
 
-/** What is shown of a field that was taken away. */
+/** The value that errors show for a removed field. */
 const EMPTY: Partial<Record<keyof EventsEvent, unknown>> = {
   reason: '',
   note: '',

@@ -1,6 +1,6 @@
 import { type FieldError, duplicate } from '@gantry/objects';
 
-/** A list with more entries than are allowed; nothing in it is looked at. */
+/** The error for a list with too many entries; its entries are not checked. */
 export function tooMany(field: string, count: number, max: number): FieldError {
   return {
     type: 'FieldValueTooMany',
@@ -10,7 +10,7 @@ export function tooMany(field: string, count: number, max: number): FieldError {
   };
 }
 
-/** Rules on each entry of a list of at most `max` entries. */
+/** Checks each entry of a list of at most `max` entries. */
 export function validateEach<T>(
   list: readonly T[] | undefined,
   max: number,
@@ -22,13 +22,13 @@ export function validateEach<T>(
   return items.flatMap((item, i) => each(item, `${path}[${i}]`));
 }
 
-/** The key by which entries of a list are told apart; `printed` is what an error shows, the key itself when absent. */
+/** The key that identifies an entry of a list. Errors show `printed`, or the key when absent. */
 export interface EntryKey<T> {
   readonly of: (item: T) => string;
   readonly printed?: (item: T) => unknown;
 }
 
-/** The same for entries that are told apart by a key. */
+/** The same for entries that must have different keys. */
 export function validateDistinct<T>(
   list: readonly T[] | undefined,
   max: number,
@@ -48,7 +48,7 @@ export function validateDistinct<T>(
   return errors;
 }
 
-/** Rules on keys and values of a map of at most `max` entries. Long keys are shortened in paths. */
+/** Checks keys and values of a map of at most `max` entries. Long keys are shortened in paths. */
 export function validateEntries<T>(
   map: Readonly<Record<string, T>> | undefined,
   limits: { readonly max: number; readonly keyLength: number },

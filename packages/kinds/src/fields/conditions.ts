@@ -16,7 +16,7 @@ const MAX_REASON_BYTES = 1024;
 const MAX_MESSAGE_BYTES = 32 * 1024;
 const REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
-/** Rules on metav1's conditions: one of each type, each complete. */
+/** Checks metav1 conditions: one per type, each complete. */
 export function validateConditions(conditions: readonly Condition[] | undefined, path: string): FieldError[] {
   const list = conditions ?? [];
   const isTaken = repeatedAt(list.map(({ type = '' }) => type));

@@ -25,7 +25,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   [MASTER_LABEL]: `use "${CONTROL_PLANE_LABEL}" instead`,
 };
 
-/** What to use in place of a label of nodes that has gone out of use; undefined for those that have not. */
+/** Advice for a deprecated node label; undefined for other labels. */
 export function oldLabelAdvice(label: string): string | undefined {
   return memberOf(ADVICE, label);
 }

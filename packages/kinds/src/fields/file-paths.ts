@@ -10,13 +10,13 @@ export function validateNoBacksteps(text: string, path: string): FieldError[] {
   return text.split('/').includes('..') ? [invalid(path, text, "must not contain '..'")] : [];
 }
 
-/** A path that stays below where it begins. */
+/** Checks a relative path without `..` steps. */
 export function validateDescendingPath(text: string, path: string): FieldError[] {
   const absolute = text.startsWith('/') ? [invalid(path, text, 'must be a relative path')] : [];
   return [...absolute, ...validateNoBacksteps(text, path)];
 }
 
-/** A descending path that does not begin with the two dots kept for atomic writers. */
+/** As `validateDescendingPath`; the path must also not start with `..`, which atomic writers use. */
 export function validateUnreservedPath(text: string, path: string): FieldError[] {
   const errors = validateDescendingPath(text, path);
   if (text.startsWith('..') && !text.startsWith('../')) {

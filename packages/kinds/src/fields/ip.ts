@@ -3,10 +3,10 @@ import { type FieldError, invalid } from '@gantry/objects';
 const IP_MESSAGE = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const CIDR_MESSAGE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 const CANONICAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
-/** What stands before an IPv4 address that is written as an IPv6 one. */
+/** The prefix of an IPv4 address in IPv6 form. */
 const MAPPED = 0xffffn << 32n;
 
-/** Ranges whose addresses mean something on one machine or network alone, with the words that name them. */
+/** Ranges of addresses that are only valid on one machine or network, and their descriptions. */
 const UNREACHABLE = [
   { name: 'loopback', ranges: { IPv4: '127.0.0.0/8', IPv6: '::1/128' }, said: '127.0.0.0/8, ::1/128' },
   { name: 'link-local', ranges: { IPv4: '169.254.0.0/16', IPv6: 'fe80::/10' }, said: '169.254.0.0/16, fe80::/10' },
@@ -19,21 +19,21 @@ const UNREACHABLE = [
 
 export type IpFamily = 'IPv4' | 'IPv6';
 
-/** An IP address as it was written. An IPv4 address in IPv6 form is of family IPv4. */
+/** An IP address and the form in which it was written. An IPv4 address in IPv6 form has family IPv4. */
 interface ParsedIp {
   readonly family: IpFamily;
   readonly value: bigint;
   readonly form: 'plain' | 'leadingZeros' | 'mapped';
 }
 
-/** A range of addresses: those that begin with the first `length` bits of `ip`. */
+/** A range of addresses: all that share the first `length` bits of `ip`. */
 interface ParsedCidr {
   readonly ip: ParsedIp;
   readonly length: number;
   readonly form: 'plain' | 'leadingZeros';
 }
 
-/** Reads an address as Kubernetes always did: zeros may lead. */
+/** Parses an address as Kubernetes always did: leading zeros are allowed. */
 function parseIp(text: string): ParsedIp | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
@@ -81,7 +81,7 @@ function bitsOf({ family }: ParsedIp): number {
   return family === 'IPv4' ? 32 : 128;
 }
 
-/** The prefix as it counts in its family. */
+/** The prefix length within its family. */
 function lengthIn({ ip, length }: ParsedCidr): number {
   return ip.form === 'mapped' ? Math.max(0, length - 96) : length;
 }
@@ -91,7 +91,7 @@ function masked(cidr: ParsedCidr): bigint {
   return (cidr.ip.value >> host) << host;
 }
 
-/** The one way to write an address: dotted, or as RFC 5952 says. */
+/** The canonical form of an address: dotted decimal, or RFC 5952. */
 function format(family: IpFamily, value: bigint): string {
   if (family === 'IPv4') return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
   const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
@@ -114,25 +114,25 @@ function formatCidr(cidr: ParsedCidr): string {
   return `${format(cidr.ip.family, masked(cidr))}/${lengthIn(cidr)}`;
 }
 
-/** The family of an IP address in its text form, undefined when the text is none. */
+/** The family of an IP address in text form; undefined for other texts. */
 export function ipFamily(text: string): IpFamily | undefined {
   return parseIp(text)?.family;
 }
 
-/** An address in its canonical form, with its family; undefined when the text is none. Zeros may lead. */
+/** An address in canonical form, with its family; undefined for other texts. Leading zeros are allowed. */
 export function canonicalIp(text: string): { readonly family: IpFamily; readonly text: string } | undefined {
-  // Nearly all are in this form, and big integers cost much.
+  // Nearly all addresses have this form, and big integers are expensive.
   if (CANONICAL_IPV4.test(text)) return { family: 'IPv4', text };
   const ip = parseIp(text);
   return ip === undefined ? undefined : { family: ip.family, text: format(ip.family, ip.value) };
 }
 
-/** The family of a CIDR (`10.0.0.0/8`), undefined when the text is none. */
+/** The family of a CIDR (`10.0.0.0/8`); undefined for other texts. */
 export function cidrFamily(text: string): IpFamily | undefined {
   return parseCidr(text)?.ip.family;
 }
 
-/** An address in a field that always took one: the form need not be canonical. `kept` may stay as they are. */
+/** Checks an address that need not be canonical, for older fields. Addresses in `kept` are accepted. */
 export function validateIp(text: string, path: string, kept: readonly string[] = []): FieldError[] {
   if (kept.includes(text)) return [];
   const ip = parseIp(text);
@@ -141,7 +141,7 @@ export function validateIp(text: string, path: string, kept: readonly string[] =
   return ip.form === 'mapped' ? [invalid(path, text, 'must not be an IPv4-mapped IPv6 address')] : [];
 }
 
-/** An address in its canonical form. */
+/** Checks an address that must be canonical. */
 export function validateCanonicalIp(text: string, path: string): FieldError[] {
   const errors = validateIp(text, path);
   const ip = parseIp(text);
@@ -149,7 +149,7 @@ export function validateCanonicalIp(text: string, path: string): FieldError[] {
   return mustRead(text, format(ip.family, ip.value), path);
 }
 
-/** A CIDR in a field that always took one: the form need not be canonical. `kept` may stay as they are. */
+/** Checks a CIDR that need not be canonical, for older fields. CIDRs in `kept` are accepted. */
 export function validateCidr(text: string, path: string, kept: readonly string[] = []): FieldError[] {
   if (kept.includes(text)) return [];
   const cidr = parseCidr(text);
@@ -159,7 +159,7 @@ export function validateCidr(text: string, path: string, kept: readonly string[]
   return masked(cidr) === cidr.ip.value ? [] : [invalid(path, text, 'must not have bits set beyond the prefix length')];
 }
 
-/** A CIDR in its canonical form. */
+/** Checks a CIDR that must be canonical. */
 export function validateCanonicalCidr(text: string, path: string): FieldError[] {
   const errors = validateCidr(text, path);
   const cidr = parseCidr(text);
@@ -171,7 +171,7 @@ function mustRead(text: string, canonical: string, path: string): FieldError[] {
   return text === canonical ? [] : [invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`)];
 }
 
-/** Whether every address of `inner` is one of `outer`, and not all of them. Both are CIDRs. */
+/** Whether `inner` is a proper subset of `outer`. Both are CIDRs. */
 export function isStrictSubset(inner: string, outer: string): boolean {
   const [a, b] = [parseCidr(inner), parseCidr(outer)];
   if (a === undefined || b === undefined || a.ip.family !== b.ip.family) return false;
@@ -179,7 +179,7 @@ export function isStrictSubset(inner: string, outer: string): boolean {
   return a.length > b.length && masked(a) >> host === b.ip.value >> host;
 }
 
-/** Whether the range holds the address. */
+/** Whether the range contains the address. */
 export function cidrContains(cidr: string, address: string): boolean {
   const [range, ip] = [parseCidr(cidr), parseIp(address)];
   if (range === undefined || ip === undefined || range.ip.family !== ip.family) return false;
@@ -187,7 +187,7 @@ export function cidrContains(cidr: string, address: string): boolean {
   return range.ip.value >> host === ip.value >> host;
 }
 
-/** The rules on addresses that traffic is sent to: nothing that only means something on one machine. */
+/** Checks an endpoint address: it must not be one that is only valid on one machine. */
 export function validateEndpointIp(text: string, path: string): FieldError[] {
   const ip = parseIp(text);
   if (ip === undefined) return [invalid(path, text, 'must be a valid IP address')];
@@ -201,7 +201,7 @@ export function validateEndpointIp(text: string, path: string): FieldError[] {
   return errors;
 }
 
-/** What to tell who writes a valid address in another form than the canonical one. */
+/** Warnings about a valid address that is not canonical. */
 export function ipWarnings(text: string, path: string): string[] {
   const ip = parseIp(text);
   if (ip === undefined) return [];
@@ -241,7 +241,7 @@ function quote(text: string): string {
   return JSON.stringify(text);
 }
 
-/** What is said of the addresses at which a load balancer of an Ingress or a Service answers. */
+/** Warnings about the load balancer addresses of an Ingress or a Service. */
 export function loadBalancerWarnings({
   status,
 }: {

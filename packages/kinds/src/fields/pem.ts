@@ -1,4 +1,4 @@
-/** A block between `BEGIN` and `END` of one type, its body decoded. */
+/** A PEM block with its decoded body. */
 export interface PemBlock {
   readonly type: string;
   readonly headers: 'none' | 'some';
@@ -6,8 +6,8 @@ export interface PemBlock {
 }
 
 /**
- * The blocks of a text in PEM; what is no block is skipped. Each line is looked at once, whatever stands in it: a Secret may be a
- * megabyte of beginnings.
+ * The blocks of a PEM text; other lines are skipped. Each line is read once, whatever its content: a Secret may contain a megabyte of
+ * `BEGIN` lines.
  */
 export function pemBlocks(pem: Buffer): PemBlock[] {
   const blocks: PemBlock[] = [];

@@ -13,7 +13,7 @@ export function compareAmounts(left: string, right: string): number {
   return compareQuantity(parseQuantity(left), parseQuantity(right));
 }
 
-/** The quota usage of a kind whose objects quotas count by the plain name of the resource too. */
+/** The quota usage of a kind that quotas can also count by the plain resource name. */
 export function countedByName(resource: string): QuotaUsage {
   return { limits: (name) => name === resource, usage: () => ({ [resource]: '1' }) };
 }
@@ -25,7 +25,7 @@ const OPERATORS: Readonly<Record<string, (named: readonly string[], values: read
   NotIn: (named, values) => named.length === 0 || named.some((name) => !values.includes(name)),
 };
 
-/** Whether the classes that an object names satisfy a term of a quota's scope selector. */
+/** Whether the classes of an object satisfy a term of a quota's scope selector. */
 export function satisfiesScope(named: readonly string[], operator: string, values: readonly string[]): boolean {
   return OPERATORS[operator]?.(named, values) ?? false;
 }

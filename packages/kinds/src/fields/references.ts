@@ -1,13 +1,13 @@
 import { type FieldError, dns1123Subdomain, pathSegment, required } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 
-/** A field that must hold something that can stand in a URL's path: a kind, a name. */
+/** Checks a field that must be usable in a URL path: a kind, a name. */
 export function validateSegment(text: string | undefined, path: string): FieldError[] {
   if (text === undefined || text === '') return [required(path)];
   return invalidAll(path, text, pathSegment(text, false));
 }
 
-/** A reference to an object of any kind by group, kind and name. */
+/** Checks a reference to an object of any kind by group, kind and name. */
 export function validateTypedReference(
   reference: { readonly apiGroup?: string; readonly kind?: string; readonly name?: string },
   path: string,

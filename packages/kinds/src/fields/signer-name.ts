@@ -10,7 +10,7 @@ import {
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 
-/** The rules for the name of a signer: a domain and a path. */
+/** Checks the name of a signer: a domain and a path. */
 export function validateSignerName(name: string, path: string): FieldError[] {
   if (name === '') return [required(path)];
   const [domain = '', rest, ...more] = name.split('/');
@@ -36,7 +36,10 @@ export function validateSignerName(name: string, path: string): FieldError[] {
   return errors;
 }
 
-/** What is wrong with the name of a bundle of a signer, or of none (''): the name says the signer, so that no other one can have it. */
+/**
+ * Errors in the name of a trust bundle with or without ('') a signer. The name contains the signer, so that no other signer can have that
+ * name.
+ */
 export function trustBundleName(name: string, signerName: string): readonly string[] {
   if (signerName === '') {
     if (name.includes(':')) return ['ClusterTrustBundle without signer name must not have ":" in its name'];
@@ -48,7 +51,7 @@ export function trustBundleName(name: string, signerName: string): readonly stri
   return subdomainName(name.slice(prefix.length), false);
 }
 
-/** The signer that the name of a bundle says; '' for none. */
+/** The signer in the name of a bundle; '' without one. */
 export function signerOfBundleName(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf(':'))).replaceAll(':', '/');
 }

@@ -1,21 +1,18 @@
 import type { FieldError, KubeObject } from '@gantry/objects';
 import { PART_VERBS } from '@gantry/apimachinery';
 
-/**
- * Puts a part of an object back to what is stored: the status in changes of the object itself, the spec in changes through a
- * subresource.
- */
+/** Restores a field from the stored object: the status in updates of the object itself, the spec in updates through a subresource. */
 export function restoreField<T extends object, K extends keyof T>(object: T, old: T, field: K): void {
   if (old[field] === undefined) Reflect.deleteProperty(object, field);
   else object[field] = old[field];
 }
 
-/** The status of a kind with a status subresource: a change of the object leaves it as it is stored. */
+/** For kinds with a status subresource: an update of the object keeps the stored status. */
 export function keepStatus<T extends { status?: unknown }>(object: T, old: T): void {
   restoreField(object, old, 'status');
 }
 
-/** The status of a kind as most have it: a change of it leaves the spec as it is stored. */
+/** The usual status subresource: an update keeps the stored spec. */
 export function statusSubresource<T extends KubeObject & { spec?: unknown }>(
   validateUpdate?: (object: T, old: T) => readonly FieldError[],
 ) {
@@ -29,7 +26,7 @@ export function statusSubresource<T extends KubeObject & { spec?: unknown }>(
   };
 }
 
-/** Puts the spec back to what is stored; an object always has one then. */
+/** Restores the stored spec; the object then always has one. */
 export function keepSpec<S extends object>(object: { spec?: S }, old: { spec?: S }): void {
   object.spec = { ...old.spec } as S;
 }
@@ -44,7 +41,7 @@ const KEPT = [
   'ownerReferences',
 ] as const;
 
-/** For status subresources through which nothing of the metadata may be written. Changes `object`. */
+/** For status subresources that must not change metadata. Changes `object`. */
 export function keepMetadata(object: KubeObject, old: KubeObject): void {
   const to = object.metadata as Record<string, unknown>;
   const from = old.metadata as Record<string, unknown>;

@@ -10,11 +10,11 @@ import type {
 } from '@gantry/objects';
 
 /**
- * The FlowSchemas and PriorityLevelConfigurations that every cluster has. The mandatory ones cannot be changed (but for the
- * shares of `exempt`); the suggested ones are as their owner wants them once he says so in the annotation.
+ * The FlowSchemas and PriorityLevelConfigurations of every cluster. Mandatory ones cannot be changed (except the shares of `exempt`).
+ * Suggested ones can be changed once their owner sets the annotation accordingly.
  */
 const API_VERSION = 'flowcontrol.apiserver.k8s.io/v1';
-/** While it is "true" the API server keeps the object's spec as it knows it. */
+/** While it is "true", the API server resets the object's spec to its built-in one. */
 export const FLOW_AUTO_UPDATE = 'apf.kubernetes.io/autoupdate-spec';
 
 const EVERYBODY = ['system:unauthenticated', 'system:authenticated'];
@@ -35,7 +35,7 @@ function resources(rule: Partial<ResourcePolicyRule>): ResourcePolicyRule {
   return { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'], ...rule };
 }
 
-/** Rules without what is false, as objects are kept. */
+/** Rules without false values, as they are stored. */
 function inNamespaces(rule: Partial<ResourcePolicyRule>): ResourcePolicyRule {
   const { clusterScope: _, ...kept } = resources(rule);
   return kept;

@@ -26,7 +26,7 @@ import { flowStatus, flowStrategy, validateFlowConditions } from './status.ts';
 import { MANDATORY_PRIORITY_LEVELS } from './built-in-objects.ts';
 
 const MAX_QUEUES = 10_000_000;
-/** Bits of the hash by which a flow's hand of queues is dealt. */
+/** Bits of the hash that selects the queues of a flow. */
 const MAX_HASH_BITS = 60;
 const ROUND_TRIP = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares';
 
@@ -155,7 +155,7 @@ function validateQueuing(queuing: QueuingConfiguration, path: string): FieldErro
   return errors;
 }
 
-/** How many bits of a hash it takes to deal every hand of a deck. */
+/** The number of hash bits that are needed to select every possible hand of queues. */
 function entropyBits(deckSize: number, handSize: number): number {
   return Math.ceil(Math.log2(deckSize) * handSize);
 }

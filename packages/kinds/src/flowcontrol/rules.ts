@@ -12,7 +12,7 @@ import { invalidAll, unsupported } from '@gantry/apimachinery';
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
 const NAMESPACE_INTRO = "each member of this list must be '*' or a DNS-1123 label; ";
 
-/** Rules on which resources a FlowSchema is about. */
+/** Checks which resources a FlowSchema applies to. */
 export function validateFlowResources(rule: ResourcePolicyRule, path: string): FieldError[] {
   const { clusterScope = false } = rule;
   const [verbs, namespaces] = [given(rule.verbs), given(rule.namespaces)];
@@ -40,7 +40,7 @@ export function validateFlowResources(rule: ResourcePolicyRule, path: string): F
   return errors;
 }
 
-/** Rules on which paths a FlowSchema is about. */
+/** Checks which paths a FlowSchema applies to. */
 export function validateFlowPaths(rule: NonResourcePolicyRule, path: string): FieldError[] {
   const [verbs, nonResourceURLs] = [given(rule.verbs), given(rule.nonResourceURLs)];
   const errors = validateVerbs(verbs, `${path}.verbs`);
@@ -57,7 +57,7 @@ export function validateFlowPaths(rule: NonResourcePolicyRule, path: string): Fi
   return errors;
 }
 
-/** A required list that was not given reads as null. */
+/** A missing required list is read as null. */
 function given(list: readonly string[] | null | undefined): readonly string[] {
   return list ?? [];
 }
@@ -72,7 +72,7 @@ function notAlone(path: string, list: readonly string[], what: string): FieldErr
   return invalid(path, list, `if '*' is present, must not specify other ${what}`);
 }
 
-/** A path, or the paths below one (`/apis/*`). */
+/** The error in a path or a path pattern (`/apis/*`); '' if valid. */
 function pathFault(path: string): string {
   if (path === '') return 'must not be empty';
   if (path === '/') return '';

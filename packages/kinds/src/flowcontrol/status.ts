@@ -5,7 +5,7 @@ interface FlowObject extends KubeObject {
   status?: { readonly conditions?: readonly { readonly type?: string }[] };
 }
 
-/** Rules on the conditions of both kinds of flow control: each type once. */
+/** Checks the conditions of both kinds of flow control: each type once. */
 export function validateFlowConditions(conditions: readonly { readonly type?: string }[] | undefined): FieldError[] {
   const types = (conditions ?? []).map(({ type = '' }) => type);
   const isRepeated = repeatedAt(types);
@@ -16,7 +16,7 @@ export function validateFlowConditions(conditions: readonly { readonly type?: st
   });
 }
 
-/** Keeps everything but the status as it was: what an update of the status may change. */
+/** Restores everything but the status: a status update changes only that. */
 function keepAllButStatus<S>(
   object: { metadata: { managedFields?: unknown }; spec?: S },
   old: { metadata: object; spec?: S },
@@ -27,7 +27,7 @@ function keepAllButStatus<S>(
   else object.spec = old.spec;
 }
 
-/** What the strategies of both kinds of flow control have: the object's own verbs leave its status alone. */
+/** The common strategy of both kinds of flow control: writes of the object do not change its status. */
 export const flowStrategy = {
   prepareForCreate: (object: FlowObject) => {
     object.status = {};

@@ -1,7 +1,7 @@
 import { append } from '@gantry/base';
 /**
- * The unified diff of two texts by the matching that Kubernetes' messages show: longest common blocks first, lines that are
- * everywhere not counted (Ratcliff and Obershelp, as difflib does it).
+ * The unified diff of two texts with the algorithm behind Kubernetes' messages: longest common blocks first, ignoring very frequent lines
+ * (Ratcliff and Obershelp, as in difflib).
  */
 export function diffLines(before: string, after: string): string {
   const a = before.split('\n');
@@ -27,10 +27,10 @@ interface Operation {
 
 const CONTEXT = 3;
 const POPULAR_FROM_LINES = 200;
-/** Texts with more lines together count as different from their first line to their last. */
+/** Texts with more lines in total count as completely different. */
 const MAX_LINES = 10_000;
 
-/** Where each line of `b` stands, but for lines that are too common to say anything. */
+/** The positions of each line of `b`, without lines that are too frequent. */
 function indexLines(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   b.forEach((line, i) => {
@@ -48,7 +48,7 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   if (a.length + b.length > MAX_LINES) return [];
   const places = indexLines(b);
   const out: Match[] = [];
-  // Not by recursion, which lists in reverse order would make as deep as they are long.
+  // Not recursive: reversed lists would make the recursion as deep as the lists are long.
   const open: Range[] = [[0, a.length, 0, b.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [aFrom, aTo, bFrom, bTo] = range;
@@ -110,7 +110,7 @@ function operations(a: readonly string[], b: readonly string[]): Operation[] {
   return out;
 }
 
-/** Changes with a few equal lines around them; long equal runs part the groups. */
+/** Groups changes with a few equal lines around them; longer equal runs separate groups. */
 function groups(all: readonly Operation[]): Operation[][] {
   const out: Operation[][] = [];
   let group: Operation[] = [];

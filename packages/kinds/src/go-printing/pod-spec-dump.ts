@@ -2,9 +2,8 @@ import { carryGivenEmpty, givenEmpty } from '@gantry/apimachinery';
 import type { PodSpec } from '@gantry/objects';
 
 /**
- * Fields of a pod's parts in the order and with the names under which Kubernetes prints them in messages. After the colon:
- * `s` text, `i` number, `b` flag, `q` quantity, `n` nothing where absent, `=X` a part that is always there, `?X` one that may
- * be absent, `[]X` a list of them.
+ * Fields of a pod's parts in the order and with the names that Kubernetes prints in messages. After the colon: `s` string, `i` number, `b`
+ * boolean, `q` quantity, `n` null if absent, `=X` a part that is always present, `?X` an optional part, `[]X` a list of parts.
  */
 const LAYOUT: Readonly<Record<string, string>> = {
   PodSpec:
@@ -104,12 +103,12 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   DataDiskURI: 'diskURI',
 };
 
-/** A pod's spec as Kubernetes prints it when it tells what may not change: every field, one to a line. */
+/** A pod's spec as Kubernetes prints it in errors about immutable fields: every field, one per line. */
 export function dumpPodSpec(spec: PodSpec): string {
   return printJson(printedPodSpec(spec));
 }
 
-/** A part of an object as Kubernetes prints it; `layout` says which fields it and its parts have. */
+/** A part of an object as Kubernetes prints it; `layout` lists the fields of its parts. */
 export function dump(value: object, part: string, layout: Readonly<Record<string, string>>): string {
   return printJson(layOut(value, part, layout));
 }
@@ -153,7 +152,7 @@ function layOutField(value: unknown, form: string, layout: Readonly<Record<strin
   return value === undefined ? ZERO[form] : sortKeys(value);
 }
 
-/** Maps are printed by their keys' order. */
+/** Maps are printed in the order of their keys. */
 function sortKeys(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -220,7 +220,7 @@ const writes = fc.array(
   fc.record({ config: configs, manager: fc.constantFrom('a', 'b', 'c'), verb: fc.constantFrom('apply', 'update') }),
   { minLength: 1, maxLength: 6 },
 );
-/** What is stored: a write that changes nothing but times is none. */
+/** The stored object without times: a write that only changes times changes nothing. */
 function timeless(object: KubeObject): KubeObject {
   const managedFields = (object.metadata.managedFields ?? []).map(({ time: _time, ...entry }) => entry);
   return { ...object, metadata: { ...object.metadata, managedFields } };
@@ -254,7 +254,7 @@ describe('any sequence of applies and updates', () => {
         const gone = apply(apply(before, config, 'z', true), service({}), 'z');
         expect(owned(gone, 'z').empty).toBe(true);
         const leaves = toFieldSet(TYPE, gone);
-        // A spec is always there, if with nothing in it.
+        // A spec always exists, even if empty.
         for (const path of toFieldSet(TYPE, config)
           .difference(NAMES)
           .difference(FieldSet.of(['f:spec']))

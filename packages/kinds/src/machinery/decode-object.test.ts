@@ -57,7 +57,7 @@ describe('the recorded bodies', () => {
     const mode = new URL(step.path, 'http://x').searchParams.get('fieldValidation') === 'Strict' ? 'Strict' : 'Warn';
     const mediaType = step.headers?.['content-type'] ?? 'application/json';
     const said = messageOf(() => decode(step.raw ?? '', { mode, mediaType }));
-    // The words of Go's YAML decoder differ in places, its JSON decoder's do not; nesting ends earlier here.
+    // Messages of Go's YAML decoder differ in places, those of its JSON decoder do not. The nesting limit is lower here.
     if (mediaType === 'application/json' && about !== 'deep')
       expect(said).toBe(`400 ${step.want.status?.message ?? ''}`);
     else expect(said).toMatch(/^400 /);

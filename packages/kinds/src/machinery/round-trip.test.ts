@@ -7,7 +7,7 @@ import { type KubeObject, apiVersionOf, cloneJson } from '@gantry/objects';
 
 const RUNS = 25;
 
-// The schemas in a CustomResourceDefinition hold values of several forms, which no random value meets.
+// Schemas in a CustomResourceDefinition have values of several forms, which random values do not match.
 const kinds = [...resources, widgets]
   .filter(({ kind }) => kind !== 'CustomResourceDefinition')
   .map((definition) => [`${apiVersionOf(definition)} ${definition.kind}`, definition] as const);

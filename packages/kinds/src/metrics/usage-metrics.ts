@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '@gantry/objects';
 /** Quantities by resource: `cpu` and `memory`. */
 export type ResourceUsage = Readonly<Record<string, string>>;
 
-/** When something was measured: over `window`, which ends at `timestamp`. */
+/** The time of a measurement: over `window`, which ends at `timestamp`. */
 interface Measured extends KubeObject {
   timestamp: string;
   /** As Go writes a duration: `10.2s`. */
@@ -68,11 +68,11 @@ const podSchema = kindSchema(
   }),
 );
 
-/** NodeMetrics: what each node uses, asked of its agent. They are not stored. */
+/** NodeMetrics: the usage of each node, requested from its agent. Not stored. */
 export const nodeMetrics = defineResource(NODE_METRICS, {
   schema: nodeSchema.schema,
   publishedSchema: nodeSchema.publishedSchema,
-  // As metrics-server, which names none.
+  // Like metrics-server, which has no singular name.
   singular: '',
   verbs: ['get', 'list'],
   strategy: {},
@@ -86,7 +86,7 @@ export const nodeMetrics = defineResource(NODE_METRICS, {
   stored: false,
 });
 
-/** PodMetrics: what the containers of each pod use, asked of their agents. They are not stored. */
+/** PodMetrics: the usage of the containers of each pod, requested from the agents. Not stored. */
 export const podMetrics = defineResource(POD_METRICS, {
   schema: podSchema.schema,
   publishedSchema: podSchema.publishedSchema,

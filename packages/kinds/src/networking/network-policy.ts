@@ -63,7 +63,7 @@ function applyDefaults(object: NetworkPolicy): void {
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
 }
 
-/** `kept` are ranges that the stored policy has and that may stay as they are. */
+/** `kept` are ranges of the stored policy, which are accepted. */
 function validateSpec(object: NetworkPolicy, kept: readonly string[]): FieldError[] {
   const { podSelector, policyTypes = [] } = object.spec ?? {};
   const errors = [

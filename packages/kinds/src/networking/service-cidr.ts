@@ -27,7 +27,7 @@ function validateCidrs({ spec = {} }: ServiceCIDR): FieldError[] {
   return errors;
 }
 
-/** Ranges stay; one of the other family may be added. */
+/** Ranges are immutable; one of the other family may be added. */
 function validateUpdate(object: ServiceCIDR, old: ServiceCIDR): FieldError[] {
   const [now, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
   const changed = before.flatMap((cidr, i) => (now[i] === cidr ? [] : [invalid(`${PATH}[${i}]`, now[i], IMMUTABLE)]));

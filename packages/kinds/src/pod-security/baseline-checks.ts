@@ -59,7 +59,7 @@ const SYSCTLS: readonly { readonly since: number; readonly names: readonly strin
   { since: 32, names: ['net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'] },
 ];
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
-/** Of AppArmor and of seccomp. */
+/** Allowed AppArmor and seccomp profile types. */
 const PROFILES: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost']);
 
 export function isSafeProfile(profile: { readonly type?: string }): boolean {
@@ -149,7 +149,7 @@ function privileged(pod: CheckedPod): Violation | undefined {
   return { reason: 'privileged', detail: `${containersNamed(names)} must not set securityContext.privileged=true` };
 }
 
-/** That /proc is masked as it is by default. */
+/** /proc must be masked as by default. */
 export function procMount(pod: CheckedPod): Violation | undefined {
   const own = ({ securityContext }: CheckedContainer) => securityContext?.procMount ?? 'Default';
   const names = namesWhere(pod, (container) => own(container) !== 'Default');
@@ -242,7 +242,7 @@ const always = (id: string, violation: (pod: CheckedPod) => Violation | undefine
   versions: [{ since: 0, violation }],
 });
 
-/** What prevents known ways to more privileges, by id. */
+/** Checks of the baseline level, by id: they prevent known privilege escalations. */
 export const BASELINE_CHECKS: readonly SecurityCheck[] = [
   always('appArmorProfile', appArmor),
   always('capabilities_baseline', capabilities),

@@ -1,6 +1,6 @@
 import { type PodSecurityPolicy, formatLevel } from './pod-security-policy.ts';
 
-/** Requests that Pod Security lets pass: `exemptions` of Kubernetes' PodSecurityConfiguration. Each list is of exact names. */
+/** Requests that are exempt from Pod Security: `exemptions` of Kubernetes' PodSecurityConfiguration. Each list contains exact names. */
 export interface PodSecurityExemptions {
   /** Users whose own requests are exempt. The pods of a controller are created by the controller, not by such a user. */
   readonly usernames: readonly string[];
@@ -12,7 +12,7 @@ export interface PodSecurityExemptions {
 /** Kubernetes' default. */
 export const NO_POD_SECURITY_EXEMPTIONS: PodSecurityExemptions = { usernames: [], runtimeClasses: [], namespaces: [] };
 
-/** The warning about a namespace that is exempt although its labels demand a level; undefined when they demand none. */
+/** The warning for an exempt namespace whose labels require a level; undefined if they require none. */
 export function exemptNamespaceWarning(namespace: string, policy: PodSecurityPolicy): string | undefined {
   const demands = (['enforce', 'audit', 'warn'] as const)
     .filter((mode) => policy[mode].level !== 'privileged')

@@ -11,7 +11,7 @@ export interface LevelVersion {
   readonly version: number | 'latest';
 }
 
-/** What is demanded of the pods of a namespace. */
+/** The levels that a namespace requires of its pods. */
 export interface PodSecurityPolicy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
@@ -24,7 +24,7 @@ const LEVEL_DETAIL = `must be one of ${LEVELS.join(', ')}`;
 const VERSION_DETAIL = 'must be "latest" or "v1.x"';
 const PRIVILEGED: LevelVersion = { level: 'privileged', version: 'latest' };
 
-/** How strict a level is, as a number that grows. */
+/** The strictness of a level as an ascending number. */
 export function strictness(level: SecurityLevel): number {
   return LEVELS.indexOf(level);
 }
@@ -34,7 +34,7 @@ export function formatLevel({ level, version }: LevelVersion): string {
   return `${level}:${version === 'latest' ? version : `v1.${version}`}`;
 }
 
-/** What the labels of a namespace demand, and what is wrong with them; what is wrong is enforced at its strictest. */
+/** The policy in a namespace's labels, and the errors in them. An invalid label is enforced as the strictest level. */
 export function podSecurityOf(labels: Readonly<Record<string, string>>): {
   readonly policy: PodSecurityPolicy;
   readonly errors: readonly FieldError[];
@@ -65,17 +65,17 @@ export function podSecurityOf(labels: Readonly<Record<string, string>>): {
   return { policy: { enforce, audit, warn: follows ? { level: enforce.level, version } : warn }, errors };
 }
 
-/** Whether nothing at all is demanded. */
+/** Whether the policy requires nothing. */
 export function isPrivileged({ enforce, audit, warn }: PodSecurityPolicy): boolean {
   return [enforce, audit, warn].every(({ level }) => level === PRIVILEGED.level);
 }
 
-/** The check as it is in a version; undefined where it was not there yet. */
+/** The check in a version; undefined if it did not exist yet. */
 function inVersion({ versions }: SecurityCheck, version: LevelVersion['version']): VersionedCheck | undefined {
   return versions.findLast(({ since }) => version === 'latest' || since <= version);
 }
 
-/** Everything that keeps a pod from a level. */
+/** All violations of a level by a pod. */
 export function podSecurityViolations({ level, version }: LevelVersion, pod: CheckedPod): readonly Violation[] {
   if (level === 'privileged') return [];
   const further = level === 'restricted' ? RESTRICTED_CHECKS.flatMap((check) => inVersion(check, version) ?? []) : [];
@@ -86,7 +86,7 @@ export function podSecurityViolations({ level, version }: LevelVersion, pod: Che
   return [...basic, ...further].flatMap(({ violation }) => violation(pod) ?? []);
 }
 
-/** Violations with what they are about: `hostPort (container "a" uses hostPort 80), privileged (...)`. */
+/** Violations with their details: `hostPort (container "a" uses hostPort 80), privileged (...)`. */
 export function formatViolations(violations: readonly Violation[]): string {
   return violations.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 }

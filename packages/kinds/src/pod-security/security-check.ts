@@ -1,33 +1,33 @@
 import type { Container, KubeObject, PodSpec } from '@gantry/objects';
 
-/** What checks look at: a pod, or the template of one. */
+/** The input of checks: a pod, or a pod template. */
 export interface CheckedPod {
   readonly metadata: Pick<KubeObject['metadata'], 'annotations'>;
   readonly spec: PodSpec;
 }
 
-/** What a pod must not be, in few words, and where it is. */
+/** A short description of a violation, and its location. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
 }
 
-/** A check as it is from a minor version of Kubernetes 1 on. */
+/** A check as defined since a minor version of Kubernetes 1. */
 export interface VersionedCheck {
   readonly since: number;
   readonly violation: (pod: CheckedPod) => Violation | undefined;
-  /** Checks of the baseline that this one makes needless. */
+  /** Baseline checks that this check makes unnecessary. */
   readonly overrides?: readonly string[];
 }
 
 /** One rule of a Pod Security Standard. */
 export interface SecurityCheck {
-  /** Violations are told in the order of these. */
+  /** Violations are reported in the order of ids. */
   readonly id: string;
   readonly versions: readonly VersionedCheck[];
 }
 
-/** What checks read of a container of any sort. */
+/** The fields of containers that checks read. */
 export type CheckedContainer = Pick<
   Container,
   'name' | 'securityContext' | 'ports' | 'lifecycle' | 'livenessProbe' | 'readinessProbe' | 'startupProbe'
@@ -38,7 +38,7 @@ export function containersOf({ spec }: CheckedPod): readonly CheckedContainer[] 
   return [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])];
 }
 
-/** Names of the containers of which something holds. */
+/** Names of the containers for which `holds` is true. */
 export function namesWhere(pod: CheckedPod, holds: (container: CheckedContainer) => boolean): readonly string[] {
   return containersOf(pod)
     .filter(holds)
@@ -49,7 +49,7 @@ export function quoted(texts: readonly string[]): string {
   return texts.map((text) => `"${text}"`).join(', ');
 }
 
-/** The word for as many. */
+/** The singular or the plural, by count. */
 export function word(singular: string, count: number, plural = `${singular}s`): string {
   return count === 1 ? singular : plural;
 }
@@ -59,17 +59,17 @@ export function containersNamed(names: readonly string[]): string {
   return `${word('container', names.length)} ${quoted(names)}`;
 }
 
-/** Each once, in order. */
+/** Without duplicates, sorted. */
 export function sorted(texts: Iterable<string>): readonly string[] {
   return [...new Set(texts)].sort();
 }
 
-/** Where something is set: pod, containers, or both. Empty when it is not set. */
+/** Where a field is set: pod, containers, or both. '' if it is not set. */
 export function setters(pod: boolean, containers: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(containers.length === 0 ? [] : [containersNamed(containers)])].join(' and ');
 }
 
-/** Whether users of the pod are not those of the host. */
+/** Whether the pod has its own user namespace. */
 export function hasOwnUsers({ spec }: CheckedPod): boolean {
   return spec.hostUsers === false;
 }

@@ -62,7 +62,7 @@ function validateRequirement(requirement: NodeSelectorRequirement, path: string)
   return [...errors, ...invalidAll(`${path}.key`, key, qualifiedName(key))];
 }
 
-/** Rules on Gt and Lt, which only node selectors have. */
+/** Checks Gt and Lt, which only node selectors have. */
 function validateBound(operator: string, values: readonly string[], path: string): readonly FieldError[] {
   if (operator !== 'Gt' && operator !== 'Lt') return [invalid(`${path}.operator`, operator, OPERATOR)];
   if (values.length === 1) return [];

@@ -20,7 +20,7 @@ import { validateDescendingPath } from '../fields/file-paths.ts';
 const LOCALHOST = 'localhost/';
 const MAX_INT32 = 2 ** 31;
 
-/** The rules on annotations of a pod, or of a template, that Kubernetes itself reads. `path` is that of the annotations. */
+/** Checks annotations of a pod or a template that Kubernetes itself reads. `path` is the path of the annotations. */
 export function validatePodAnnotations(meta: ObjectMeta | undefined, spec: PodSpec, path: string): FieldError[] {
   const annotations = meta?.annotations ?? {};
   const errors: FieldError[] = [];
@@ -41,7 +41,7 @@ export function validatePodAnnotations(meta: ObjectMeta | undefined, spec: PodSp
   return [...errors, ...validateAppArmorAnnotations(annotations, spec, path)];
 }
 
-/** A number without a plus sign or leading zeros. */
+/** An integer without a plus sign or leading zeros. */
 function isInt32(text: string): boolean {
   return /^(?:0|-\d+|[1-9]\d*)$/.test(text) && Number(text) >= -MAX_INT32 && Number(text) < MAX_INT32;
 }
@@ -52,7 +52,7 @@ function validateSeccomp(profile: string, path: string): FieldError[] {
   return [invalid(path, profile, 'must be a valid seccomp profile')];
 }
 
-/** Annotations and fields must name the same profiles, of seccomp and of AppArmor. `path` is that of the spec. */
+/** Checks that annotations and fields have the same seccomp and AppArmor profiles. `path` is the path of the spec. */
 export function validateProfilesAgree(meta: ObjectMeta | undefined, spec: PodSpec, path: string): FieldError[] {
   const annotations = meta?.annotations ?? {};
   return [
@@ -87,7 +87,7 @@ function seccompAgrees(
   }
 }
 
-/** Which annotations of a pod that exists may neither come, go nor change; the rest is checked as on a new one. */
+/** Checks that immutable annotations of a pod are not added, removed or changed; the others are checked as on a new pod. */
 export function validateAnnotationChange({ metadata, spec }: Pod, old: Pod): FieldError[] {
   const [after, before] = [metadata.annotations ?? {}, old.metadata.annotations ?? {}];
   const path = 'metadata.annotations';

@@ -15,21 +15,21 @@ import {
 import { eachContainer } from './each-container.ts';
 
 const LOCALHOST = 'localhost/';
-/** Where profiles come from, of AppArmor and of seccomp alike. */
+/** Sources of AppArmor and seccomp profiles. */
 export const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const ANNOTATION_OF: Readonly<Record<string, string>> = {
   Unconfined: 'unconfined',
   RuntimeDefault: 'runtime/default',
 };
-/** The longest path that Linux takes. */
+/** The maximum length of a path in Linux. */
 const MAX_PROFILE_LENGTH = 4095;
 
-/** What is said of an annotation where the field should be used. */
+/** The warning about an annotation that a field has replaced. */
 export function oldAppArmorWarning(annotationsPath: string, key: string): string {
   return `${annotationsPath}[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
 }
 
-/** The profile that an annotation names. */
+/** The profile in an annotation. */
 export function appArmorProfileOf(annotation: string): AppArmorProfile | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
@@ -37,7 +37,7 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
   return local === '' ? undefined : { type: 'Localhost', localhostProfile: local };
 }
 
-/** Writes profiles of new pods that annotations name into the fields that took their place. */
+/** Copies profiles from annotations of new pods into the fields that replaced them. */
 export function moveAppArmorAnnotations({ metadata, spec }: Pod, warn: (text: string) => void): void {
   const annotations = metadata.annotations ?? {};
   if (spec === undefined || spec.os?.name === 'windows') return;
@@ -74,7 +74,7 @@ export function validateAppArmorProfile(profile: AppArmorProfile | undefined, pa
     : [invalid(at, localhostProfile, 'can only be set when AppArmor type is Localhost')];
 }
 
-/** The rules on annotations that name profiles: of containers that there are, and in the old form. */
+/** Checks AppArmor annotations: their containers exist, and their profiles have the old form. */
 export function validateAppArmorAnnotations(
   annotations: Readonly<Record<string, string>>,
   spec: PodSpec,
@@ -93,7 +93,7 @@ export function validateAppArmorAnnotations(
   });
 }
 
-/** Annotations and fields of a container must name the same profile. */
+/** Checks that the annotation and the field of a container have the same profile. */
 export function validateAppArmorAgrees(meta: ObjectMeta | undefined, spec: PodSpec, path: string): FieldError[] {
   if (spec.os?.name === 'windows') return [];
   return eachContainer(spec, path).flatMap(([{ name, securityContext }, containerPath]) => {

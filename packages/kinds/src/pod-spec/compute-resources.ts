@@ -13,7 +13,7 @@ import {
 import { NON_NEGATIVE, invalidAll } from '@gantry/apimachinery';
 
 const CONTAINER_RESOURCES: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
-/** Names without a prefix that mean something somewhere. */
+/** Unprefixed names with a meaning. */
 export const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
   ...CONTAINER_RESOURCES,
   'requests.cpu',
@@ -55,7 +55,7 @@ export function isExtendedResource(name: string): boolean {
   return !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
 }
 
-/** The rules on the name of any resource, of containers or not. */
+/** Checks a resource name, for containers or other uses. */
 export function validateAnyResourceName(name: string, path: string): FieldError[] {
   const errors = invalidAll(path, name, qualifiedName(name));
   const isKnown = name.includes('/') || STANDARD_RESOURCES.has(name) || isHugePages(name);
@@ -64,7 +64,7 @@ export function validateAnyResourceName(name: string, path: string): FieldError[
     : [invalid(path, name, 'must be a standard resource type or fully qualified')];
 }
 
-/** The rules on the name of a resource that a container may ask for. */
+/** Checks the name of a resource that a container may request. */
 export function validateResourceName(name: string, path: string): FieldError[] {
   const errors = invalidAll(path, name, qualifiedName(name));
   if (!name.includes('/')) {
@@ -80,7 +80,7 @@ export function validateResourceName(name: string, path: string): FieldError[] {
   return errors;
 }
 
-/** An amount of something: never negative, whole where it counts things. */
+/** Checks an amount: not negative, and an integer for countable resources. */
 export function validateAmount(name: string, amount: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { nano } = parseQuantity(amount);
@@ -90,7 +90,7 @@ export function validateAmount(name: string, amount: string, path: string): Fiel
   return errors;
 }
 
-/** `validateName` holds the rules on the name of a resource: a container may ask for others than a pod as a whole. */
+/** `validateName` checks resource names: the names allowed for a container differ from those for a pod. */
 export function validateResourceRequirements(
   resources: ResourceRequirements | undefined,
   path: string,

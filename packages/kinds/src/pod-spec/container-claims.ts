@@ -9,7 +9,7 @@ import {
 } from '@gantry/objects';
 import { invalidAll, notFound } from '@gantry/apimachinery';
 
-/** The rules on the resource claims that a container uses: each is one of its pod's, and used once, as a whole or by its requests. */
+/** Checks the resource claims of a container: each is a claim of its pod and used once, as a whole or by its requests. */
 export function validateContainerClaims(
   claims: ResourceRequirements['claims'],
   { resourceClaims = [] }: PodSpec,
@@ -33,7 +33,7 @@ export function validateContainerClaims(
       if (request !== '') takenInParts.add(name);
     }
     if (ofPod.has(name)) return errors;
-    // Once: the names may be as long as the request.
+    // Listed only once, because the names may be as long as the request.
     const names = ofPod.size === 0 ? ' which is empty' : isListed ? '' : `: ${[...ofPod].toSorted().join(', ')}`;
     isListed = true;
     errors.push({ ...notFound(at, name), detail: `must be one of the names in pod.spec.resourceClaims${names}` });

@@ -15,7 +15,7 @@ import type { Placed } from './each-container.ts';
 const NANO_PER_BYTE = 1_000_000_000n;
 const BYTES = ['memory', 'ephemeral-storage'] as const;
 
-/** Amounts of bytes that are no whole numbers. */
+/** Warnings about fractional amounts of bytes. */
 export function fractionalBytes(amounts: Readonly<Record<string, string>> | undefined, path: string): string[] {
   return BYTES.flatMap((name) => {
     const amount = amounts?.[name];
@@ -66,7 +66,7 @@ function annotationWarnings({ name, securityContext }: Container, around: Around
   return warnings;
 }
 
-/** A second value hides the first, unless it is built on it. */
+/** Warns about a repeated variable, whose second value hides the first, unless it refers to it. */
 function envWarnings(env: readonly EnvVar[], path: string): string[] {
   const isRepeated = repeatedAt(env.map(({ name = '' }) => name));
   return env.flatMap(({ name = '', value = '', valueFrom }, i) => {
@@ -79,12 +79,12 @@ function envWarnings(env: readonly EnvVar[], path: string): string[] {
   });
 }
 
-/** Headers hold far fewer warnings than this; so many are looked for. */
+/** The maximum number of warnings that are computed; headers hold far fewer. */
 const MAX_TOLD = 1000;
-/** As many ports of one number are compared with those that follow: each pair may be a warning. */
+/** The number of ports with one number that are compared with later ones: each pair may be a warning. */
 const MAX_COMPARED = 100;
 
-/** Ports of all containers that are, or may be, the same. */
+/** Warns about ports of containers that are, or may be, the same. */
 export function portWarnings(containers: Placed): string[] {
   const warnings: string[] = [];
   const seen = new Map<string, { readonly at: string; readonly port: ContainerPort }[]>();
@@ -114,12 +114,12 @@ function clash(port: ContainerPort, other: ContainerPort): string | undefined {
   return hostPort === otherPort && (hostIp === '') !== (otherIp === '') ? 'dangerously ambiguous' : undefined;
 }
 
-/** A port as Go prints its fields. */
+/** A port as Go prints it. */
 function goPort({ name = '', hostPort = 0, containerPort, protocol = '', hostIP = '' }: ContainerPort): string {
   return `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
 }
 
-/** Names of ports that several containers use. */
+/** Warns about port names that several containers use. */
 export function portNameWarnings(containers: Placed): string[] {
   const first = new Map<string, string>();
   return containers.flatMap(([{ ports = [] }, path]) =>

@@ -34,8 +34,8 @@ function tooMany(field: string, value: number, max: number): FieldError {
 }
 
 /**
- * The rules on when one container is started again (Kubernetes: validateContainerRestartPolicy). A sidecar has them too: by them its exit
- * restarts all containers.
+ * Checks the restart policy and rules of one container (Kubernetes: validateContainerRestartPolicy). Sidecars may have rules too: an exit
+ * can restart all containers.
  */
 export function validateRestartPolicy(
   { restartPolicy, restartPolicyRules: rules = [] }: Container,
@@ -47,7 +47,7 @@ export function validateRestartPolicy(
   if (restartPolicy === undefined) {
     if (rules.length === 0) return [];
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
-    // Kubernetes looks at the rules of an init container only beside a policy.
+    // Kubernetes checks the rules of an init container only if it has a policy.
     if (kind === 'init') return errors;
   } else append(errors, oneOf(`${path}.restartPolicy`, restartPolicy, POLICIES));
   if (rules.length > MAX_RULES) errors.push(tooMany(field, rules.length, MAX_RULES));
@@ -75,7 +75,7 @@ const NAMED =
 const after = (base: string, sign: string, count: number) =>
   Array.from({ length: count }, (_, i) => `SIG${base}${sign}${i + 1}`);
 
-/** The signals by which a container may be stopped, by the operating system of its pod. */
+/** Stop signals by operating system. */
 const SIGNALS: Readonly<Record<string, readonly string[]>> = {
   linux: [
     ...NAMED.split(' ').map((name) => `SIG${name}`),
@@ -85,7 +85,7 @@ const SIGNALS: Readonly<Record<string, readonly string[]>> = {
   windows: ['SIGKILL', 'SIGTERM'],
 };
 
-/** The rules on a container's stop signal (Kubernetes: validateStopSignal). */
+/** Checks a container's stop signal (Kubernetes: validateStopSignal). */
 export function validateStopSignal(
   signal: string | undefined,
   { os }: Pick<PodSpec, 'os'>,
@@ -104,7 +104,7 @@ const RESIZABLE = ['cpu', 'memory'];
 const RESIZE_POLICIES = ['NotRequired', 'RestartContainer'];
 const NOT_FOR_INIT = 'may not be set for init containers without restartPolicy=Always';
 
-/** What the rules on a container need to know of its pod. */
+/** The part of a pod that the rules on containers need. */
 export interface ContainerScope {
   readonly spec: PodSpec;
   readonly volumes: ReadonlyMap<string, Volume>;
@@ -156,7 +156,7 @@ function validateHooks(container: Container, { spec }: ContainerScope, path: str
   ];
 }
 
-/** The rules on what all kinds of containers have. */
+/** Checks the fields that all kinds of containers have. */
 export function validateContainerParts(
   container: Container,
   { spec, volumes }: ContainerScope,
@@ -240,7 +240,7 @@ function validateResizePolicy(container: Container, podRestartPolicy: string | u
   });
 }
 
-/** Spaces around an image's name are refused in Pods, and let through in templates. */
+/** Checks image names: spaces around them are rejected in pods but accepted in templates. */
 export function validateImageSpaces(containers: readonly Container[] | undefined, path: string): FieldError[] {
   return (containers ?? []).flatMap(({ image = '' }, i) =>
     image === image.trim()

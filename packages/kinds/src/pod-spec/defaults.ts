@@ -15,12 +15,12 @@ import {
 const DEFAULT_FILE_MODE = 0o644;
 const TOKEN_EXPIRATION_SECONDS = 3600;
 
-/** `value`, or `fallback` where Go would see the zero value. */
+/** `value`, or `fallback` for Go's zero value. */
 function orElse<T extends string | number>(value: T | undefined, fallback: T): T {
   return value === undefined || value === '' || value === 0 ? fallback : value;
 }
 
-/** Defaults of a pod's spec in a template, where Kubernetes sets fewer than in a Pod. */
+/** Defaults of the pod spec in a template; Kubernetes sets fewer than in a Pod. */
 export function defaultPodTemplate(template: PodTemplateSpec | undefined): void {
   if (template?.spec !== undefined) defaultPodSpec(template.spec);
 }
@@ -37,7 +37,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
 }
 
-/** `serviceAccount` is the old name of `serviceAccountName`; both are always answered. */
+/** `serviceAccount` is the old name of `serviceAccountName`; responses always have both. */
 function defaultServiceAccount(spec: PodSpec): void {
   const name = orElse(spec.serviceAccountName, spec.serviceAccount ?? '');
   if (name === '') return;
@@ -45,7 +45,7 @@ function defaultServiceAccount(spec: PodSpec): void {
   spec.serviceAccount = name;
 }
 
-/** What is defaulted in Pods alone. */
+/** Defaults of Pods only. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true;
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
@@ -57,7 +57,7 @@ export function defaultPodOnly(spec: PodSpec): void {
   defaultPodResources(spec);
 }
 
-/** A limit without a request is a request too. */
+/** The limit is the default of a missing request. */
 function defaultRequests(resources: ResourceRequirements | undefined): void {
   const limits = Object.entries(resources?.limits ?? {});
   if (resources === undefined || limits.length === 0) return;
@@ -67,8 +67,8 @@ function defaultRequests(resources: ResourceRequirements | undefined): void {
 }
 
 /**
- * What a pod with pod-level resources does not say: its limits of huge pages are those of its containers, and with limits its
- * requests are those of its containers, or else its limits.
+ * Defaults of pod-level resources. Limits of huge pages default to the sum of the containers' limits. If there are limits, requests default
+ * to the sum of the containers' requests, else to the limits.
  */
 function defaultPodResources(spec: PodSpec): void {
   const { resources } = spec;
@@ -116,7 +116,7 @@ const IMAGE_REFERENCE = new RegExp(
 const IMAGE_ID = /^[a-f0-9]{64}$/;
 const MAX_IMAGE_NAME = 237;
 
-/** Images without a tag or with the tag `latest` are pulled every time. A text that is no image's name counts as tagged. */
+/** Images without a tag or with the tag `latest` are always pulled. An invalid image name counts as tagged. */
 export function defaultPullPolicy(image: string): string {
   const parts = IMAGE_REFERENCE.exec(image);
   if (parts === null || IMAGE_ID.test(image)) return 'IfNotPresent';
@@ -170,7 +170,7 @@ function projectedFields(volume: Volume) {
   return (volume.projected?.sources ?? []).flatMap((source) => source.downwardAPI?.items ?? []);
 }
 
-/** Volumes that no supported driver serves any more keep their defaults. */
+/** Defaults of volume types whose drivers are no longer supported. */
 function defaultRetiredVolumes({ iscsi, rbd, azureDisk, scaleIO }: Volume): void {
   if (iscsi !== undefined) iscsi.iscsiInterface = orElse(iscsi.iscsiInterface, 'default');
   if (rbd !== undefined) {

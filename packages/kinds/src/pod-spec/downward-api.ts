@@ -27,7 +27,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'status.podIPs',
 ]);
 
-/** Fields that an environment variable may take its value from. */
+/** Fields that an environment variable can refer to. */
 export const ENV_FIELDS: readonly string[] = [
   'metadata.name',
   'metadata.namespace',
@@ -40,7 +40,7 @@ export const ENV_FIELDS: readonly string[] = [
   'status.podIPs',
 ];
 
-/** Fields that a file of a downward API volume may hold. */
+/** Fields that a file of a downward API volume can refer to. */
 export const VOLUME_FIELDS: readonly string[] = [
   'metadata.annotations',
   'metadata.labels',
@@ -85,7 +85,7 @@ export function validateFieldRef(
   return oneOf(at, field, allowed);
 }
 
-/** `place` tells whether the container must be named: outside a container it must. */
+/** `place`: outside a container, the container name is required. */
 export function validateResourceFieldRef(
   selector: ResourceFieldSelector,
   place: 'container' | 'volume',

@@ -67,7 +67,7 @@ function validateFileKeyRef(
   ];
 }
 
-/** The volumes that variables from files name: those of the pod's own emptyDir volumes, in all kinds of containers. */
+/** Checks the volumes of variables from files: they must be emptyDir volumes of the pod. Applies to all kinds of containers. */
 export function validateFileVolumes(spec: PodSpec, path: string): FieldError[] {
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   return eachContainer(spec, path).flatMap(([{ env = [] }, at]) =>
@@ -108,6 +108,6 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, p
 
 function validateRef(name: string | undefined, path: string): FieldError[] {
   if (name === undefined || name === '') return [required(path)];
-  // Kubernetes checks these as prefixes of names.
+  // Kubernetes checks these as name prefixes.
   return invalidAll(path, name, subdomainName(name, true));
 }

@@ -11,7 +11,7 @@ import {
 import { type ContainerScope, validateContainerParts, validateImageSpaces } from './containers.ts';
 import { notFound } from '@gantry/apimachinery';
 
-/** What a container that is looked in with has no business to have, in the order of Kubernetes' type. */
+/** Fields that an ephemeral container must not have, in the order of Kubernetes' type. */
 const REFUSED = ['ports', 'resources', 'restartPolicy', 'restartPolicyRules', 'resizePolicy'] as const;
 const REFUSED_HOOKS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 const NOT_HERE = 'cannot be set for an Ephemeral Container';
@@ -50,7 +50,7 @@ function validateFields(container: EphemeralContainer, path: string): FieldError
   return errors;
 }
 
-/** What may not change through the subresource: containers that are there stay as they are. */
+/** Checks an update through the subresource: existing ephemeral containers must not change. */
 export function validateEphemeralChange(object: Pod, old: Pod): FieldError[] {
   if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) {
     return [forbidden('', 'static pods do not support ephemeral containers')];

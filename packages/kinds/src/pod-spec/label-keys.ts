@@ -9,14 +9,14 @@ import {
 } from '@gantry/objects';
 import { invalidAll } from '@gantry/apimachinery';
 
-/** What refines its selector by the pod's own labels. */
+/** A term whose selector is refined by the pod's own labels. */
 interface Refined {
   readonly labelSelector?: LabelSelector;
   readonly matchLabelKeys?: readonly string[];
   readonly mismatchLabelKeys?: readonly string[];
 }
 
-/** Writes the values that a new pod's labels have into the selectors that name their keys: who schedules it reads those alone. */
+/** Adds the values of a new pod's labels to the selectors that name their keys: the scheduler reads only the selectors. */
 export function applyLabelKeys({ metadata, spec }: Pod): void {
   const labels = metadata.labels ?? {};
   for (const constraint of spec?.topologySpreadConstraints ?? []) refine(constraint, labels);
@@ -45,7 +45,7 @@ function refine({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: 
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The rules on label keys. A selector with a repeated key has it in addition to `matchLabelKeys`. */
+/** Checks label keys. A key may be in `matchLabelKeys` or in the selector, not in both. */
 export function validateLabelKeys(
   { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: Refined,
   path: string,
@@ -74,7 +74,7 @@ function validateAskedOnce(keys: readonly string[], selector: LabelSelector | un
     const i = keys.lastIndexOf(key);
     const isAgain = i >= 0 && asked.has(key);
     asked.add(key);
-    // The path is Kubernetes' own.
+    // The path is Kubernetes'.
     return isAgain ? [invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector')] : [];
   });
 }

@@ -11,7 +11,7 @@ import { unsupported } from '@gantry/apimachinery';
 import { compareAmounts } from '../fields/quota.ts';
 import { isHugePages, validateAnyResourceName, validateResourceRequirements } from './compute-resources.ts';
 
-/** The rules on pod-level resources, and on the containers beside them. */
+/** Checks pod-level resources, and the containers' resources against them. */
 export function validatePodResources(spec: PodSpec, path: string): FieldError[] {
   const { resources } = spec;
   if (resources === undefined) return [];
@@ -32,7 +32,7 @@ function validateName(name: string, path: string): FieldError[] {
   return [unsupported(path, name, ['cpu', 'hugepages-', 'memory'])];
 }
 
-/** A pod asks for no less than its containers together, and may use no fewer huge pages. */
+/** A pod's requests must be at least the sum of its containers' requests; huge pages limits too. */
 function validateAggregates(spec: PodSpec, path: string): FieldError[] {
   return (['requests', 'limits'] as const).flatMap((of) =>
     Object.entries(containerAmounts(spec, of)).flatMap(([name, together]) => {
@@ -44,7 +44,7 @@ function validateAggregates(spec: PodSpec, path: string): FieldError[] {
   );
 }
 
-/** No container may use more than its pod. The paths of errors are Kubernetes' own. */
+/** A container's limit must not exceed its pod's. The paths of errors are Kubernetes'. */
 function validateContainerLimits(spec: PodSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const [i, { resources }] of (spec.containers ?? []).entries()) {

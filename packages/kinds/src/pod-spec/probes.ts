@@ -17,7 +17,7 @@ import { invalidAll, nonNegative } from '@gantry/apimachinery';
 
 type Handler = Pick<Probe, 'exec' | 'httpGet' | 'tcpSocket' | 'grpc'> & Pick<LifecycleHandler, 'sleep'>;
 
-/** A port by number or by the name of one of the container's ports. */
+/** Checks a port number or the name of a container port. */
 export function validatePortReference(port: number | string | undefined, path: string): FieldError[] {
   const value = port ?? 0;
   return invalidAll(path, value, typeof value === 'number' ? portNumber(value) : portName(value));
@@ -85,7 +85,7 @@ const TIMES = [
 
 export type ProbeRole = 'liveness' | 'readiness' | 'startup';
 
-/** Liveness and startup probes succeed at the first success; readiness probes end nothing. */
+/** Checks a probe. Liveness and startup probes need a success threshold of 1; readiness probes have no grace period. */
 export function validateProbe(probe: Probe | undefined, role: ProbeRole, path: string): FieldError[] {
   if (probe === undefined) return [];
   const errors = validateHandler(probe, undefined, path);

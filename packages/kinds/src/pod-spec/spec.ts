@@ -28,11 +28,11 @@ import { validateVolumes } from './volumes.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
-/** Of the kernel's. */
+/** The kernel's limit for hostnames. */
 const MAX_HOSTNAME = 64;
 const MAX_INT32 = 2147483647;
 
-/** The rules that Pods and templates share, in Kubernetes' order. */
+/** Checks the rules that Pods and templates share, in Kubernetes' order. */
 export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
   const { errors, usable } = validateVolumes(spec.volumes, `${path}.volumes`);
   const scope = { spec, volumes: usable };
@@ -67,7 +67,7 @@ function validateClosed(value: string | undefined, values: readonly string[], pa
   return values.includes(value) ? [] : [unsupported(path, value, values)];
 }
 
-/** On the host's network a container's port is the host's. */
+/** On the host network, a container's port must equal its host port. */
 function validateHostPorts(spec: PodSpec, path: string): FieldError[] {
   if (spec.hostNetwork !== true) return [];
   return (spec.containers ?? []).flatMap(({ ports }, i) =>
@@ -85,7 +85,7 @@ function validateHostPorts(spec: PodSpec, path: string): FieldError[] {
   );
 }
 
-/** A user namespace of its own goes with no other namespace of the host. */
+/** A pod with its own user namespace must not use other namespaces of the host. */
 function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
   if (spec.hostUsers !== false) return [];
   const shared: [boolean | undefined, string][] = [
@@ -98,7 +98,7 @@ function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
   );
 }
 
-/** A name that replaces the pod's in its containers stands alone, and must fit into the kernel's. */
+/** Checks `hostnameOverride`: it excludes other hostname settings, and must fit the kernel's limit. */
 function validateHostnameOverride(spec: PodSpec, path: string): FieldError[] {
   const { hostnameOverride, setHostnameAsFQDN, hostNetwork } = spec;
   if (hostnameOverride === undefined) return [];

@@ -33,7 +33,7 @@ export function validatePodTemplate(template: PodTemplateSpec | undefined, path:
   return errors;
 }
 
-/** Selector and template of something that keeps replicas of one template running. A missing selector is null once settled. */
+/** Checks the selector and template of a kind with replicas. A missing selector is treated as null. */
 export function validateReplicatedTemplate(
   given: LabelSelector | null | undefined,
   template: PodTemplateSpec | undefined,

@@ -12,7 +12,7 @@ import { invalidAll, unsupported } from '@gantry/apimachinery';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Effect of a taint, or of a toleration, where it may be left out. */
+/** Checks the effect of a taint or a toleration; a toleration may omit it. */
 function validateTaintEffect(effect: string, path: string, empty: 'allowed' | 'required'): FieldError[] {
   if (effect === '') return empty === 'allowed' ? [] : [required(path)];
   return EFFECTS.includes(effect) ? [] : [unsupported(path, effect, EFFECTS)];

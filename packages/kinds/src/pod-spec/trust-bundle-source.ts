@@ -4,7 +4,7 @@ import { type ClusterTrustBundleProjection, type FieldError, invalid, required }
 import { signerOfBundleName, trustBundleName, validateSignerName } from '../fields/signer-name.ts';
 import { validateUnreservedPath } from '../fields/file-paths.ts';
 
-/** The rules on a projected source of trust bundles: one by its name, or those of a signer that a selector takes. */
+/** Checks a projected source of trust bundles: one by name, or those of a signer that match a selector. */
 export function validateTrustBundleSource(source: ClusterTrustBundleProjection, path: string): FieldError[] {
   const { path: target = '' } = source;
   return [

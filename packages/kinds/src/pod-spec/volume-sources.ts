@@ -43,7 +43,7 @@ export function requireText(text: string | undefined, path: string, detail = '')
   return text === undefined || text === '' ? [required(path, detail)] : [];
 }
 
-/** The name of a CSI driver, in which capitals are allowed. */
+/** Checks the name of a CSI driver; capitals are allowed. */
 export function validateDriverName(name: string | undefined, path: string): FieldError[] {
   if (name === undefined || name === '') return [required(path)];
   return [

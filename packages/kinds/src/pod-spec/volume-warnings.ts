@@ -2,7 +2,7 @@ import { type PersistentVolumeClaimSpec, type Volume, type VolumeProjection, par
 
 const NANO_PER_BYTE = 1_000_000_000n;
 
-/** Kinds of volumes that have gone out of use. */
+/** Deprecated volume types. */
 const OLD_VOLUMES = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
   gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
@@ -15,7 +15,7 @@ const OLD_VOLUMES = {
   rbd: 'deprecated in v1.28, non-functional in v1.31+',
 } as const;
 
-/** A field by another name than its own, in messages. */
+/** Fields that messages name differently. */
 const SHOWN: Readonly<Record<string, string>> = { storageos: 'storageOS' };
 
 export function volumeWarnings(volumes: readonly Volume[], path: string): string[] {
@@ -26,7 +26,7 @@ export function volumeWarnings(volumes: readonly Volume[], path: string): string
   );
 }
 
-/** Sizes of a claim that are no whole number of bytes. */
+/** Warns about sizes of a claim that are not a whole number of bytes. */
 export function claimSpecWarnings(spec: PersistentVolumeClaimSpec | undefined, path: string): string[] {
   return (['requests', 'limits'] as const).flatMap((field) => {
     const amount = spec?.resources?.[field]?.['storage'];
@@ -36,13 +36,13 @@ export function claimSpecWarnings(spec: PersistentVolumeClaimSpec | undefined, p
   });
 }
 
-/** A path in a volume, and what is put there; '' where the volume has one source. */
+/** A path in a volume and its source; '' if the volume has only one source. */
 interface Placed {
   readonly path: string;
   readonly source: string;
 }
 
-/** Files of one volume that lie on or under one another. */
+/** Warns about files of one volume whose paths overlap. */
 export function overlapWarnings(volumes: readonly Volume[]): string[] {
   return volumes.flatMap(({ name, configMap, secret, downwardAPI, projected }) => {
     const quoted = JSON.stringify(name);
@@ -82,7 +82,7 @@ function projectedPaths(source: VolumeProjection): Placed[] {
   ].filter(({ path }) => path !== '');
 }
 
-/** As many files of a volume are compared with each other. */
+/** The number of files of a volume that are compared with each other. */
 const MAX_COMPARED = 500;
 
 function trimmed(path: string): string {

@@ -43,7 +43,7 @@ const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 const CONFLICTING = 'conflicting duplicate paths';
 
-/** Sources in the order in which Kubernetes looks at them: of two, the later one is refused. */
+/** Sources in Kubernetes' order: of two, the later one is rejected. */
 const SOURCES: readonly (readonly [Source, Check])[] = [
   ['emptyDir', ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`)],
   ['hostPath', ({ hostPath }, path) => (hostPath === undefined ? [] : validateHostPath(hostPath, path))],
@@ -149,7 +149,7 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
   ['image', ({ image }, path) => requireText(image?.reference, `${path}.reference`)],
 ];
 
-/** A name that is there and wrong is complained of beside the reference, as in Kubernetes. */
+/** As in Kubernetes, an invalid name is reported beside the reference, not under it. */
 function validateSecretName(name: string, path: string): FieldError[] {
   if (name === '') return [required(`${path}.nodePublishSecretRef.name`)];
   return invalidAll(`${path}.name`, name, dns1123Subdomain(name));
@@ -157,7 +157,7 @@ function validateSecretName(name: string, path: string): FieldError[] {
 
 export interface CheckedVolumes {
   readonly errors: FieldError[];
-  /** Volumes that are right; a mount of any other one is an error of its own. */
+  /** Valid volumes. Mounting any other volume is a separate error. */
   readonly usable: ReadonlyMap<string, Volume>;
 }
 
@@ -227,7 +227,7 @@ function validateDownwardApi({ downwardAPI }: Volume, path: string): FieldError[
   ];
 }
 
-/** Complaints name the volume, not the file, as in Kubernetes. */
+/** As in Kubernetes, errors name the volume, not the file. */
 function validateDownwardFile(file: DownwardAPIVolumeFile, path: string): FieldError[] {
   const { path: target = '', fieldRef, resourceFieldRef, mode } = file;
   const errors = [...requireText(target, `${path}.path`), ...validateUnreservedPath(target, `${path}.path`)];

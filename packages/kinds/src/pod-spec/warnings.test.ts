@@ -4,7 +4,7 @@ import { podWarnings, templateWarnings } from './warnings.ts';
 
 const container = { name: 'c', image: 'i' };
 
-/** What is said of a pod with this beside its container. */
+/** The warnings about a pod with these fields. */
 function said(spec: Partial<PodSpec>, annotations: Record<string, string> = {}): string[] {
   return podWarnings({ metadata: { annotations }, spec: { containers: [container], ...spec } }, '');
 }

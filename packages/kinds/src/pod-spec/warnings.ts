@@ -30,9 +30,7 @@ const OLD_ANNOTATIONS: Readonly<Record<string, string>> = {
 };
 const SECCOMP_ADVICE = 'non-functional in v1.27+; use the "seccompProfile" field instead';
 
-/**
- * What a pod, or a template at `path`, says that is allowed and most likely not meant. The path of a pod is empty.
- */
+/** Warnings about valid but probably unintended fields of a pod, or of a template at `path`. The path of a pod is empty. */
 export function podWarnings({ metadata, spec }: PodLike, path: string): string[] {
   if (spec === undefined) return [];
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
@@ -81,7 +79,7 @@ export function podWarnings({ metadata, spec }: PodLike, path: string): string[]
   ];
 }
 
-/** The same for a template, when it is new or changed: Kubernetes does not repeat itself. */
+/** The same for a template. An unchanged template gets no warnings, as in Kubernetes. */
 export function templateWarnings(
   template: PodTemplateSpec | undefined,
   old: PodTemplateSpec | undefined,
@@ -91,7 +89,7 @@ export function templateWarnings(
   return podWarnings(template, path);
 }
 
-/** Labels of nodes that have gone out of use, and spreading that counts no pod. */
+/** Warnings about deprecated node labels, and about spread constraints that count no pods. */
 function labelWarnings({ nodeSelector = {}, affinity, topologySpreadConstraints = [] }: PodSpec, path: string) {
   const warnings = Object.keys(nodeSelector).flatMap((label) => {
     const advice = oldLabelAdvice(label);
@@ -116,7 +114,7 @@ function labelWarnings({ nodeSelector = {}, affinity, topologySpreadConstraints 
   return warnings;
 }
 
-/** Values of preferences are free: what is wrong with them is only told. */
+/** Values in preferences are not validated; errors in them are only warnings. */
 function termWarnings({ matchExpressions = [] }: NodeSelectorTerm, path: string, values: 'checked' | 'free'): string[] {
   return matchExpressions.flatMap(({ key = '', values: given }, i) => {
     const at = `${path}.matchExpressions[${i}]`;

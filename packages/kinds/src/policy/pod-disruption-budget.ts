@@ -69,7 +69,7 @@ export const podDisruptionBudgets = defineResource(POD_DISRUPTION_BUDGETS, {
     },
     prepareForUpdate: keepStatus,
     validate,
-    // Kubernetes' rules for budgets do not look at the metadata: only those that hold for every object do.
+    // Kubernetes' rules for budgets do not check metadata; only the common rules do.
     validateName: pathSegment,
     finalizers: 'qualified',
     metadataOnUpdate: 'common',

@@ -6,7 +6,7 @@ function validate(object: ClusterRole): FieldError[] {
   return [...validatePolicyRules(object.rules, 'cluster'), ...validateAggregation(object)];
 }
 
-/** Where a role gathers the rules of others, it says which. */
+/** An aggregated role must have selectors. */
 function validateAggregation({ aggregationRule }: ClusterRole): FieldError[] {
   if (aggregationRule === undefined || aggregationRule === null) return [];
   const path = 'aggregationRule.clusterRoleSelectors';

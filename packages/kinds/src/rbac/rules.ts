@@ -14,7 +14,7 @@ import { invalidAll, unsupported } from '@gantry/apimachinery';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-/** Rules on what a Role ('namespace') or ClusterRole ('cluster') allows. */
+/** Checks the rules of a Role ('namespace') or ClusterRole ('cluster'). */
 export function validatePolicyRules(
   rules: readonly PolicyRule[] | undefined,
   scope: 'namespace' | 'cluster',
@@ -24,7 +24,7 @@ export function validatePolicyRules(
 
 function validatePolicyRule(rule: PolicyRule, scope: 'namespace' | 'cluster', path: string): FieldError[] {
   const { nonResourceURLs = [], apiGroups = [], resources = [], resourceNames = [] } = rule;
-  // A required list that was not given reads as null.
+  // A missing required list is read as null.
   const verbs = (rule.verbs as string[] | null | undefined) ?? [];
   const errors: FieldError[] = [];
   if (verbs.length === 0) errors.push(required(`${path}.verbs`, 'verbs must contain at least one value'));
@@ -51,7 +51,7 @@ interface BindingLike {
   subjects?: Subject[];
 }
 
-/** The API groups that follow from kinds. */
+/** Sets API groups that follow from kinds. */
 export function defaultBinding(binding: BindingLike): void {
   binding.roleRef ??= { kind: '', name: '' };
   if ((binding.roleRef.apiGroup ?? '') === '') binding.roleRef.apiGroup = RBAC_GROUP;
@@ -61,7 +61,7 @@ export function defaultBinding(binding: BindingLike): void {
   }
 }
 
-/** Rules on a binding in a namespace or for the whole cluster. */
+/** Checks a binding in a namespace or for the whole cluster. */
 export function validateBindingTo(binding: BindingLike, scope: 'namespace' | 'cluster'): FieldError[] {
   const errors: FieldError[] = [];
   const { apiGroup = '', kind = '', name = '' } = binding.roleRef ?? {};
@@ -93,7 +93,7 @@ function validateSubject(subject: Subject, scope: 'namespace' | 'cluster', path:
   return errors;
 }
 
-/** The role of a binding is immutable: the right to grant one role must not allow granting another. */
+/** The role of a binding is immutable: the right to grant one role must not allow granting another one. */
 export function validateBindingUpdate(binding: BindingLike, old: BindingLike): FieldError[] {
   if (equalJson(binding.roleRef, old.roleRef)) return [];
   const { apiGroup = '', kind = '', name = '' } = binding.roleRef;

@@ -17,7 +17,7 @@ import { validateDistinct } from '../fields/bounded-lists.ts';
 const MAX_OPTIONS = 10;
 const NANO_PER_UNIT = 1_000_000_000n;
 
-/** Rules on how much of a shared capacity may be asked for: one of a few amounts, or a range. */
+/** Checks the request policy of a shared capacity: a list of amounts, or a range. */
 export function validateRequestPolicy(capacity: string, policy: CapacityRequestPolicy, path: string): FieldError[] {
   const { default: chosen, validRange, validValues = [] } = policy;
   if (validValues.length > 0 && validRange !== undefined) {

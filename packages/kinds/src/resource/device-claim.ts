@@ -22,7 +22,7 @@ const MAX_ALTERNATIVES = 8;
 const REFERENCE =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** Counts where a request says none. */
+/** Defaults of the allocation mode and the count. */
 export function defaultClaimSpec(spec: ResourceClaimSpec | undefined): void {
   for (const { exactly, firstAvailable } of spec?.devices?.requests ?? []) {
     for (const request of [...(exactly === undefined ? [] : [exactly]), ...(firstAvailable ?? [])]) {
@@ -32,7 +32,7 @@ export function defaultClaimSpec(spec: ResourceClaimSpec | undefined): void {
   }
 }
 
-/** Names that other parts of a claim may refer to: of requests, and `request/alternative`. */
+/** Names that other parts of a claim can refer to: requests, and `request/alternative`. */
 export function requestNames(devices: DeviceClaim | undefined): ReadonlySet<string> {
   return new Set(
     (devices?.requests ?? []).flatMap(({ name, firstAvailable }) => [
@@ -115,7 +115,7 @@ function validateConstraint(constraint: DeviceConstraint, path: string, names: R
   return [...errors, required(path, detail)];
 }
 
-/** References to requests of the same claim, each once. */
+/** Checks references to requests of the same claim; each may occur once. */
 export function validateReferences(
   references: readonly string[] | undefined,
   path: string,

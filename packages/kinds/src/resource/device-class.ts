@@ -18,7 +18,7 @@ function validate({ spec }: DeviceClass): FieldError[] {
   return errors;
 }
 
-/** A resource that pods may ask for by a name outside Kubernetes' own domain. */
+/** Whether a name is that of an extended resource, outside Kubernetes' own domains. */
 function isExtendedResource(name: string): boolean {
   return !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
 }

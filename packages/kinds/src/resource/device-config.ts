@@ -14,7 +14,7 @@ export const MAX_CONFIGS = 32;
 const MAX_PARAMETERS_BYTES = 10 * 1024;
 const EFFECTS = ['NoExecute', 'NoSchedule', 'None'];
 
-/** What a driver is told about devices, in its own words. */
+/** Checks the opaque configuration of devices for a driver. */
 export function validateDeviceConfiguration(
   config: { readonly opaque?: OpaqueDeviceConfiguration },
   path: string,
@@ -27,7 +27,7 @@ export function validateDeviceConfiguration(
   ];
 }
 
-/** An object of any content, up to a size. */
+/** Checks an object of any content up to a maximum size. */
 export function validateRaw(value: unknown, path: string): FieldError[] {
   if (value === undefined || value === null) return [required(path)];
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_PARAMETERS_BYTES) return [tooLong(path, MAX_PARAMETERS_BYTES)];
@@ -35,7 +35,7 @@ export function validateRaw(value: unknown, path: string): FieldError[] {
   return [invalid(path, '<value omitted>', 'must be a valid JSON object')];
 }
 
-/** What a request accepts in devices that are tainted. */
+/** Checks a request's toleration of device taints. */
 export function validateDeviceToleration(toleration: DeviceToleration, path: string): FieldError[] {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
   const errors = key === '' ? [] : validateLabelKey(key, `${path}.key`);
@@ -56,7 +56,7 @@ export function validateDeviceToleration(toleration: DeviceToleration, path: str
   return errors;
 }
 
-/** Why a device should not be used, or no longer. */
+/** Checks a device taint. */
 export function validateDeviceTaint(
   { key = '', value = '', effect = '' }: { key?: string; value?: string; effect?: string },
   path: string,

@@ -18,14 +18,14 @@ const MAX_POOL = 253;
 const MAX_ID = 32;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A driver is named like a CSI driver: a subdomain in any case. */
+/** Checks a driver name: a DNS subdomain in any case, as for CSI drivers. */
 export function validateDriverName(name: string, path: string): FieldError[] {
   if (name === '') return [required(path)];
   const errors = name.length > MAX_DRIVER ? [tooLong(path, MAX_DRIVER)] : [];
   return [...errors, ...invalidAll(path, name, dns1123Subdomain(name.toLowerCase()))];
 }
 
-/** Subdomains separated by slashes: a node's name may be one part. */
+/** Checks a pool name: DNS subdomains separated by slashes, such as a node's name. */
 export function validatePoolName(name: string, path: string): FieldError[] {
   if (name === '') return [required(path)];
   const errors = name.length > MAX_POOL ? [tooLong(path, MAX_POOL)] : [];
@@ -50,7 +50,7 @@ export function validateShareId(uid: string | undefined, path: string): FieldErr
   return [invalid(path, uid, `error validating uid: ${why}`)];
 }
 
-/** The name of an attribute or capacity, with the domain that defines it unless that is the device driver's. */
+/** Checks the name of an attribute or capacity; the domain may be omitted if it is the driver's. */
 export function validateAttributeName(name: string, path: string): FieldError[] {
   const parts = name.split('/');
   const [first = '', second = ''] = parts;
@@ -62,7 +62,7 @@ export function validateAttributeName(name: string, path: string): FieldError[] 
   ];
 }
 
-/** The same where the domain must be given. */
+/** The same with a required domain. */
 export function validateFullAttributeName(name: string, path: string): FieldError[] {
   const errors = validateAttributeName(name, path);
   if (name.includes('/')) return errors;
@@ -82,7 +82,7 @@ export function validateLabelText(value: string, path: string): FieldError[] {
   return invalidAll(path, value, labelValue(value));
 }
 
-/** Conditions that must hold, or must not, before a pod is bound to what it was given. */
+/** Checks the conditions that must, or must not, hold before a pod is bound to its devices. */
 export function validateBindingConditions(
   { bindingConditions = [], bindingFailureConditions = [] }: BindingConditions,
   path: string,

@@ -19,7 +19,7 @@ const MAX_SELECTORS = 32;
 const MAX_EXPRESSION_BYTES = 10 * 1024;
 const MAX_COST = 1_000_000;
 
-/** Attributes and capacities that a device may have, by domain and name. */
+/** The maximum number of attributes and capacities of a device. */
 const MAX_NAMED = 32;
 const MAX_DRIVER_LENGTH = 63;
 const MAX_VALUE_LENGTH = 64;
@@ -42,7 +42,7 @@ const DEVICES = createEnvironment({
   },
 });
 
-/** Rules on the expressions that choose devices. */
+/** Checks the expressions that select devices. */
 export function validateSelectors(selectors: readonly DeviceSelector[] | undefined, path: string): FieldError[] {
   return validateEach(selectors, MAX_SELECTORS, path, ({ cel }, at) =>
     cel === undefined ? [required(`${at}.cel`)] : validateExpression(cel.expression ?? '', `${at}.cel.expression`),
@@ -50,12 +50,12 @@ export function validateSelectors(selectors: readonly DeviceSelector[] | undefin
 }
 
 function validateExpression(expression: string, path: string): FieldError[] {
-  // One that is too long is not looked into.
+  // An expression that is too long is not compiled.
   if (Buffer.byteLength(expression) > MAX_EXPRESSION_BYTES) return [tooLong(path, MAX_EXPRESSION_BYTES)];
   const compiled = DEVICES.compile(expression);
   if (!compiled.ok) return [invalid(path, expression, `${compiled.stage} failed: ${compiled.issues}`)];
   const { resultType, estimatedCost } = compiled.program;
-  // An attribute's type is known only when there is a device.
+  // The type of an attribute is known only at evaluation.
   if (!sameType(resultType, BOOL) && !sameType(resultType, DYN)) {
     return [invalid(path, expression, `must evaluate to bool or the unknown type, not ${formatType(resultType)}`)];
   }

@@ -36,7 +36,7 @@ const MAX_INTERFACE_NAME = 256;
 const MAX_HARDWARE_ADDRESS = 128;
 const MAX_ADDRESSES = 16;
 
-/** One device, or one share of it. */
+/** Identifies a device, or one share of it. */
 interface DeviceId {
   readonly driver?: string;
   readonly pool?: string;
@@ -52,7 +52,7 @@ function printedDevice({ driver = '', pool = '', device = '', shareID = '' }: De
   return { Driver: driver, Pool: pool, Device: device, ShareID: shareID };
 }
 
-/** Rules on what was given to a claim, and who uses it. */
+/** Checks the allocation of a claim and its users. */
 export function validateClaimStatus(object: ResourceResourceClaim, old: ResourceResourceClaim): FieldError[] {
   const { allocation, devices, reservedFor = [] } = object.status ?? {};
   const allocated = new Set((allocation?.devices?.results ?? []).map(deviceKey));

@@ -30,7 +30,7 @@ const NAME_LENGTH = 63 + 1 + 32;
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
 
-/** Rules on one device of a slice. `selection` says who names the nodes that can reach it. */
+/** Checks one device of a slice. `selection` tells where the nodes with access to it are named. */
 export function validateDevice(
   device: Device,
   old: Device | undefined,
@@ -73,7 +73,7 @@ function validateUse({ counterSet = '', counters }: DeviceCounterConsumption, pa
   return [...errors, ...validateCounters(counters, `${path}.counters`)];
 }
 
-/** Amounts by name: of a set that devices share, or of what one device takes from it. */
+/** Checks amounts by name, of a shared counter set or of a device's consumption. */
 export function validateCounters(
   counters: Readonly<Record<string, Counter>> | null | undefined,
   path: string,

@@ -17,13 +17,13 @@ const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
 /** The number of devices that a request for all devices counts as. */
 const ALL_DEVICES = 32;
 
-/** Resource claims count by devices of each class. */
+/** Quotas count resource claims by devices of each class. */
 const deviceQuota: QuotaUsage<ResourceResourceClaim> = {
   limits: (name) => name.endsWith(DEVICES_SUFFIX),
   usage: deviceUsage,
 };
 
-/** Devices by class; of alternatives the worst for each class. */
+/** The number of devices per class; of alternatives, the maximum per class. */
 function deviceUsage({ spec }: ResourceResourceClaim): Amounts {
   const usage: Record<string, string> = {};
   const countOf = ({ allocationMode, count = 0 }: { allocationMode?: string; count?: number }) =>
@@ -44,7 +44,7 @@ function validateUpdate({ spec }: ResourceResourceClaim, old: ResourceResourceCl
   return equalJson(spec, old.spec) ? [] : [invalid('spec', spec, IMMUTABLE)];
 }
 
-/** Through the status only the status changes, and what drivers said of devices goes when the claim gives those back. */
+/** A status update changes only the status. Device statuses of drivers are removed when the claim is deallocated. */
 function prepareStatus(object: ResourceResourceClaim, old: ResourceResourceClaim): void {
   object.spec = old.spec;
   for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {

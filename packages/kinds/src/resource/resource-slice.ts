@@ -20,7 +20,7 @@ const MAX_DEVICES = 128;
 const MAX_ADVANCED_DEVICES = 64;
 const MAX_COUNTER_SETS = 8;
 
-/** Taints say since when; what only features use that are off in Kubernetes is dropped. */
+/** Sets the time of taints, and drops fields of features that are off in Kubernetes. */
 function prepare({ spec }: ResourceSlice, now: Instant): void {
   for (const device of spec?.devices ?? []) {
     delete device.nodeAllocatableResourceMappings;
@@ -76,7 +76,7 @@ function validatePool(pool: Partial<ResourceSliceSpec['pool']> = {}): FieldError
   return errors;
 }
 
-/** Who publishes a slice, and for which node, is what clients select by: it stays. */
+/** Driver and node of a slice are immutable: clients select slices by them. */
 function validateSame({ pool, driver, nodeName }: Partial<ResourceSliceSpec>, old: ResourceSliceSpec): FieldError[] {
   const fields = [
     ['spec.pool.name', pool?.name ?? '', old.pool?.name ?? ''],

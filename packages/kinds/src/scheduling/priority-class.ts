@@ -4,7 +4,7 @@ import { IMMUTABLE, ageColumn, defineResource, nameColumn, unsupported, fieldCol
 const SYSTEM_PREFIX = 'system-';
 const HIGHEST_USER_VALUE = 1_000_000_000;
 
-/** The priorities that Kubernetes itself gives out: they exist in every cluster, with these values and no others. */
+/** Kubernetes' system priorities: they exist in every cluster with exactly these values. */
 export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
   'system-cluster-critical': 2_000_000_000,
@@ -34,7 +34,7 @@ function systemFault({ value = 0, globalDefault = false }: PriorityClass, name: 
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }
 
-/** Pods carry the value of their class from their creation on, so a class keeps what it means. */
+/** The value of a class is immutable: pods copy it at creation. */
 function validateUpdate(object: PriorityClass, old: PriorityClass): FieldError[] {
   const errors: FieldError[] = [];
   if ((object.value ?? 0) !== (old.value ?? 0)) errors.push(forbidden('value', 'may not be changed in an update.'));
@@ -51,7 +51,7 @@ export const priorityClasses = defineResource(PRIORITY_CLASSES, {
     applyDefaults: (object) => {
       object.preemptionPolicy ??= 'PreemptLowerPriority';
     },
-    // It is never raised: what it would count, the value, never changes.
+    // The generation never grows, because the value never changes.
     prepareForCreate: (object) => {
       object.metadata.generation = 1;
     },

@@ -41,12 +41,12 @@ function applyDefaults(object: CSIDriver): void {
   spec.seLinuxMount ??= false;
 }
 
-/** Behind a feature that is off in this version. */
+/** Drops a field whose feature is off in this version. */
 function dropUnserved({ spec }: CSIDriver): void {
   if (spec !== undefined) delete spec.preventPodSchedulingIfMissing;
 }
 
-/** The generation is counted from the first change on. */
+/** The generation starts with the first change. */
 function prepareForUpdate(object: CSIDriver, old: CSIDriver): void {
   dropUnserved(object);
   if (!equalJson(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -95,7 +95,7 @@ function validateTokenRequests(requests: readonly StorageTokenRequest[]): FieldE
 
 function validateUpdate(object: CSIDriver, old: CSIDriver): FieldError[] {
   return [
-    // The field's other name is Kubernetes' own.
+    // The different field name is Kubernetes'.
     ...immutable('spec.attachedRequired', object.spec.attachRequired, old.spec.attachRequired),
     ...immutable('spec.volumeLifecycleModes', object.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes),
   ];

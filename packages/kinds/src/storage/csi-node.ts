@@ -50,7 +50,7 @@ function validateDriver(driver: CSINodeDriver, path: string, place: 'first' | 'd
   return errors;
 }
 
-/** A driver may only change how many volumes it can take. */
+/** A driver may only change its maximum number of volumes. */
 function validateUpdate(object: CSINode, old: CSINode): FieldError[] {
   const named = Map.groupBy(object.spec?.drivers ?? [], ({ name }) => name);
   return (old.spec?.drivers ?? []).flatMap((before) =>

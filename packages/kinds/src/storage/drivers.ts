@@ -4,13 +4,13 @@ import { invalidAll } from '@gantry/apimachinery';
 const MAX_PARAMETERS = 512;
 const MAX_PARAMETER_BYTES = 256 * 1024;
 
-/** Who makes volumes: a qualified name in which capitals are allowed. */
+/** Checks the provisioner: a qualified name; capitals are allowed. */
 export function validateProvisioner(name: string | undefined, path: string): FieldError[] {
   if (name === undefined || name === '') return [required(path)];
   return invalidAll(path, name.toLowerCase(), qualifiedName(name.toLowerCase()));
 }
 
-/** Parameters of a storage driver; 'some' where at least one is required. */
+/** Checks the parameters of a storage driver; with 'some', at least one is required. */
 export function validateParameters(
   parameters: Readonly<Record<string, string>> | undefined,
   path: string,

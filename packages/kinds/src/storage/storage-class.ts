@@ -45,7 +45,7 @@ function validate(object: StorageClass): FieldError[] {
 
 function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[] {
   const errors: FieldError[] = [];
-  // Kubernetes compares with as many empty terms as there are terms, so that an empty one is never alone.
+  // Kubernetes compares with as many empty terms as there are terms, so an empty term always counts as a duplicate.
   const seen: Record<string, string[]>[] = terms.map(() => ({}));
   terms.forEach((term, i) => {
     const at = `allowedTopologies[${i}].matchLabelExpressions`;

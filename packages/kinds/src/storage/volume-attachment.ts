@@ -74,7 +74,7 @@ function validateAttachmentMetadata(metadata: Readonly<Record<string, string>>):
 function validateError(error: VolumeError | undefined, path: string): FieldError[] {
   if (error === undefined) return [];
   const errors: FieldError[] = [];
-  // Kubernetes names the other limit.
+  // Kubernetes' message names the other limit.
   if (Buffer.byteLength(error.message ?? '') > MAX_MESSAGE_BYTES) {
     errors.push(tooLong(`${path}.message`, MAX_METADATA_BYTES));
   }

@@ -2,7 +2,7 @@ import { decodeObject, validateChange, validateNew } from '@gantry/apimachinery'
 import { expect, it } from 'vitest';
 import { type Widget, widgets } from './example-kind.ts';
 
-/** A widget as it is stored: rules on changes compare the whole metadata. */
+/** A stored widget: rules on changes compare the whole metadata. */
 function widget(size: number): Widget {
   const metadata = {
     name: 'a',

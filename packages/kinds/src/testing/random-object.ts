@@ -8,7 +8,7 @@ function isWhole(type: StructType): boolean {
   return type.fields.has('metadata') && type.fields.has('kind');
 }
 
-/** Random values of a schema: every field as likely there as not, seldom deep. */
+/** Random values of a schema: each field is present with probability one half; deep values are rare. */
 class Generator {
   readonly #random: () => number;
 
@@ -19,7 +19,7 @@ class Generator {
   struct(type: StructType, depth: number): Record<string, unknown> {
     const out: Record<string, unknown> = {};
     for (const { name, type: of, default: preset } of type.fields.values()) {
-      // Decoding sets what the schema presets, and the kind of an embedded claim is not on the wire.
+      // Decoding sets the schema's defaults, and the kind of an embedded claim is not on the wire.
       if (preset !== undefined) out[name] = preset;
       if (preset !== undefined || (depth > 0 && (name === 'kind' || name === 'apiVersion') && isWhole(type))) continue;
       if (depth >= MAX_DEPTH || (depth > 0 && this.#random() < 0.5)) continue;

@@ -10,14 +10,14 @@ interface Replicated extends KubeObject {
   readonly status?: { readonly readyReplicas?: number };
 }
 
-/** How many of the wanted pods are ready: `1/3`. */
+/** Ready pods of desired pods: `1/3`. */
 export const readyColumn: Column<Replicated> = column(
   'Ready',
   'Number of the pod with ready state',
   ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
 );
 
-/** The wide columns of everything that makes pods from a template; `selector` describes the last. */
+/** The wide columns of kinds with a pod template; `selector` is the description of the last column. */
 export function workloadColumns(selector: string): readonly Column<Workload>[] {
   return [
     ...templateColumns,
@@ -39,12 +39,12 @@ function containers(object: Workload, field: 'name' | 'image'): string {
   return formatContainers(object.spec?.template, field);
 }
 
-/** Names or images of a template's containers, with commas. */
+/** Names or images of a template's containers, comma-separated. */
 export function formatContainers(template: PodTemplateSpec | undefined, field: 'name' | 'image'): string {
   return (template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
 }
 
-/** Labels as tables print them: sorted, with commas; `<none>` when there are none. */
+/** Labels as tables print them: sorted and comma-separated; `<none>` without labels. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const text = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return text.length === 0 ? '<none>' : text.sort().join(',');

@@ -26,7 +26,7 @@ const FIELDS = [
 ] as const;
 const PARTS = ['updatedReplicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const;
 
-/** The rules on the numbers in the status of what keeps replicas: none negative, no part above the whole. */
+/** Checks the counts in the status of kinds with replicas: not negative, and no part larger than the total. */
 export function validateReplicaCounts(status: Counts | undefined, old: Counts | undefined): FieldError[] {
   const counts = status ?? {};
   const errors = FIELDS.flatMap((field) => nonNegative(`status.${field}`, counts[field]));
@@ -46,7 +46,7 @@ export function validateReplicaCounts(status: Counts | undefined, old: Counts | 
   return errors;
 }
 
-/** Whether a count that was written before has become less, or gone. */
+/** Whether a count has decreased or been removed. */
 export function isDecremented(count: number | undefined, before: number | undefined): boolean {
   return before !== undefined && (count === undefined || count < before);
 }

@@ -1,6 +1,6 @@
 import { PART_VERBS, type SubresourceDefinition } from '@gantry/apimachinery';
 
-/** The scale subresource of what has a label selector, or a ReplicationController's map of labels, at `.spec.selector`. */
+/** The scale subresource of kinds with a label selector, or with a ReplicationController's map of labels, at `.spec.selector`. */
 export const scaleOfSelector: SubresourceDefinition = {
   name: 'scale',
   group: 'autoscaling',

@@ -1,13 +1,13 @@
 import { type ContainerState, type ContainerStatus, hasEnded, type Pod, sidecarNames } from '@gantry/objects';
 import { describedAs, type Column, ageColumn, column, formatAge, nameColumn } from '@gantry/apimachinery';
 
-/** What `kubectl get pods` says in one word, and how many containers are ready and were restarted. */
+/** The pod status that `kubectl get pods` shows in one word, and counts of ready and restarted containers. */
 interface PodSummary {
   readonly reason: string;
   readonly ready: number;
   readonly total: number;
   readonly restarts: number;
-  /** When a container last ended before it was started again, '' when none was. */
+  /** The time at which a container last ended before a restart; '' without restarts. */
   readonly lastRestart: string;
 }
 
@@ -38,7 +38,7 @@ function deletionReason(pod: Pod): string | undefined {
   return hasEnded(pod) ? undefined : 'Terminating';
 }
 
-/** Walks init containers up to the first that has not done its part; `reason` is undefined when all have. */
+/** Summarises init containers up to the first one that is not finished; `reason` is undefined if all are. */
 function summariseInit(
   pod: Pod,
   names: ReadonlySet<string>,

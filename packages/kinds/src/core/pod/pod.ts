@@ -27,14 +27,14 @@ import { validatePodChange } from './update.ts';
 import { podWarnings } from '../../pod-spec/warnings.ts';
 import { podQuota } from './quota.ts';
 
-/** Streams to containers are opened by either. */
+/** Both verbs can open streams to containers. */
 const CONNECT_VERBS = ['create', 'get'] as const;
 
 function applyDefaults(object: Pod): void {
   const spec = (object.spec ??= { containers: [] });
   defaultPodOnly(spec);
   defaultPodSpec(spec);
-  // A pod's own: templates keep what they say.
+  // For pods only: templates keep their value.
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   if (object.status !== undefined) settleAddresses(object.status);
 }
@@ -65,7 +65,7 @@ function prepareForCreate(object: Pod, { warn }: StrategyContext): void {
   moveAppArmorAnnotations(object, warn);
 }
 
-/** Priority is decided once: a client that replaces a pod without repeating it keeps it. */
+/** The priority is set once: an update without a priority keeps it. */
 function prepareForUpdate(object: Pod, old: Pod): void {
   const { priority, preemptionPolicy } = old.spec ?? {};
   const spec = (object.spec ??= { containers: [] });
@@ -75,7 +75,7 @@ function prepareForUpdate(object: Pod, old: Pod): void {
   else object.status = old.status;
 }
 
-/** Status writers may not touch the spec, the owners, or what follows from the spec. */
+/** A status update must not change the spec, the owners, or fields that follow from the spec. */
 function prepareStatus(object: Pod, old: Pod): void {
   if (old.spec !== undefined) object.spec = old.spec;
   if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
@@ -101,7 +101,7 @@ function validate(object: Pod): FieldError[] {
   ];
 }
 
-/** Ephemeral containers come later, by their own subresource; a pod at its gates has no node yet. */
+/** Ephemeral containers are only added later by their subresource. A pod with scheduling gates must not have a node. */
 function validateCreate({ metadata, spec }: Pod): FieldError[] {
   const errors: FieldError[] = [];
   if ((spec?.ephemeralContainers ?? []).length > 0) {
@@ -128,7 +128,7 @@ function validateTokensNeedAccount(volumes: readonly Volume[]): FieldError[] {
   );
 }
 
-/** What is said of a name that cannot be the hostname as it is. */
+/** Warnings about a name that cannot be used as the hostname. */
 function hostnameWarnings({ metadata: { name = '' } }: Pod): string[] {
   const faults = dns1123Label(name);
   if (faults.length === 0) return [];
@@ -137,7 +137,7 @@ function hostnameWarnings({ metadata: { name = '' } }: Pod): string[] {
   return [`metadata.name: ${advice}: [${faults.join(' ')}]`];
 }
 
-/** Pods that no node runs, or that have ended, go at once. */
+/** Pods without a node and ended pods are deleted at once. */
 function gracePeriodSeconds(object: Pod, requested: number | undefined): number {
   const unscheduled = (object.spec?.nodeName ?? '') === '';
   if (unscheduled || hasEnded(object)) return 0;

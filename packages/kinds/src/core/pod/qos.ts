@@ -11,7 +11,7 @@ const QOS_RESOURCES = ['cpu', 'memory'];
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** The quality of service that a pod's requests and limits amount to. */
+/** The QoS class that follows from a pod's requests and limits. */
 export function podQosClass(spec: PodSpec): QosClass {
   const own = spec.resources;
   const parts: (ResourceRequirements | undefined)[] =
@@ -38,7 +38,7 @@ function hasAny(list: Record<string, string> | undefined): boolean {
   return QOS_RESOURCES.some((name) => list?.[name] !== undefined);
 }
 
-/** Adds the positive amounts of cpu and memory; gives the names that had one. */
+/** Adds the positive amounts of cpu and memory. Returns the names of resources with an amount. */
 function sumInto(sums: Map<string, Quantity>, list: Record<string, string> | undefined): Set<string> {
   const found = new Set<string>();
   for (const name of QOS_RESOURCES) {

@@ -5,7 +5,7 @@ import { type Amounts, satisfiesScope } from '../../fields/quota.ts';
 
 const COMPUTE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** Pods count by number and by their requests and limits. */
+/** Quotas count pods by number and by their requests and limits. */
 export const podQuota: QuotaUsage<Pod> = {
   limits: (name) =>
     name === 'pods' ||
@@ -17,8 +17,8 @@ export const podQuota: QuotaUsage<Pod> = {
 };
 
 /**
- * Pods that have ended, or whose grace period has, use nothing but their count as objects. One that is resized uses the most of what it
- * had and what it will have.
+ * Ended pods, and pods whose grace period is over, count only as objects. A pod that is being resized counts with the larger of its old and
+ * new resources.
  */
 function podUsage(pod: Pod, now: number): Amounts {
   const { metadata, status } = pod;

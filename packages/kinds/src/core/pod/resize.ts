@@ -17,7 +17,7 @@ const RESIZABLE = ['cpu', 'memory'];
 const ONLY = 'only cpu and memory resources are mutable';
 const EMPTY: PodSpec = { containers: [] };
 
-/** What a resize may change: amounts of CPU and memory, without a change of the quality of service. */
+/** Checks a resize: it may change amounts of CPU and memory, but not the QoS class. */
 export function validateResize(object: Pod, old: Pod): FieldError[] {
   const spec = object.spec ?? EMPTY;
   const before = old.spec ?? EMPTY;
@@ -89,7 +89,7 @@ function validateInit(munged: readonly Container[], spec: PodSpec, before: PodSp
   });
 }
 
-/** Whether the node tells what its containers have: one that does not cannot change it either. */
+/** Whether the node reports the resources of running containers: a node that does not cannot resize them. */
 function isSupported({ status }: Pod): boolean {
   const running = (status?.containerStatuses ?? []).find(({ state }) => state?.running !== undefined);
   return running === undefined || running.resources !== undefined;
@@ -122,7 +122,7 @@ function validateRemoved(
   });
 }
 
-/** The containers with the sizes that they had. */
+/** The containers with their previous resources. */
 function unsized(containers: readonly Container[], before: readonly Container[] | undefined): Container[] {
   return containers.map((container, i) => {
     const { resources: _, ...rest } = container;

@@ -10,7 +10,7 @@ const STATUSES = {
   ephemeralContainers: 'ephemeralContainerStatuses',
 } as const;
 
-/** The errors of a status in which a container that had ended with the exit code runs again. */
+/** The errors of a status in which a container that ended with this exit code runs again. */
 function errorsOf(
   list: List,
   restartPolicy: string,

@@ -17,7 +17,7 @@ import { validateAnnotationChange } from '../../pod-spec/annotations.ts';
 
 const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** What a status may say of a pod, and how it may change. */
+/** Checks a pod's status and its change. */
 export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
   const { status = {} } = object;
   const nominated = status.nominatedNodeName ?? '';
@@ -51,7 +51,7 @@ export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
 
 type Address = Readonly<{ ip?: string }>;
 
-/** At most one of each family; what was written before may be wrong. */
+/** Checks addresses: at most one per family. Addresses that are already stored may be invalid. */
 function validateAddresses(addresses: readonly Address[], old: readonly Address[] = [], path: string): FieldError[] {
   const kept = old.map(({ ip = '' }) => ip);
   const errors = addresses.flatMap(({ ip = '' }, i) => validateIp(ip, `${path}[${i}]`, kept));
@@ -61,7 +61,7 @@ function validateAddresses(addresses: readonly Address[], old: readonly Address[
   return [...errors, invalid(path, shown, 'may specify no more than one IP for each IP family')];
 }
 
-/** Generations that a writer leaves out stay what they were. Changes `status`. */
+/** Keeps observed generations that the writer left out. Changes `status`. */
 export function keepObservedGenerations(status: PodStatus, old: PodStatus | undefined): void {
   const before = old?.observedGeneration ?? 0;
   if ((status.observedGeneration ?? 0) === 0 && before !== 0) status.observedGeneration = before;
@@ -73,14 +73,14 @@ export function keepObservedGenerations(status: PodStatus, old: PodStatus | unde
   }
 }
 
-/** Which containers of a pod each list is of. */
+/** The containers of the pod for each status list. */
 const CONTAINERS = {
   containerStatuses: 'containers',
   initContainerStatuses: 'initContainers',
   ephemeralContainerStatuses: 'ephemeralContainers',
 } as const satisfies Partial<Record<keyof PodStatus, keyof PodSpec>>;
 
-/** A container that has ended for good does not come back. */
+/** Checks that a container that has ended for good does not run again. */
 function validateTransitions(list: keyof typeof CONTAINERS, object: Pod, old: Pod): FieldError[] {
   const isEphemeral = list === 'ephemeralContainerStatuses';
   if (!isEphemeral && hasRestartOfAll(old.spec)) return [];

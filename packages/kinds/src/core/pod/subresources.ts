@@ -3,7 +3,7 @@ import { restoreField } from '../../fields/status.ts';
 
 const METADATA = ['deletionTimestamp', 'generation', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
-/** What a change through a subresource of a pod leaves as it is: metadata that people set, and the status. */
+/** Restores what an update through a subresource must not change: client metadata and the status. */
 function keepRest(object: Pod, old: Pod): void {
   for (const field of METADATA) {
     if (old.metadata[field] === undefined) Reflect.deleteProperty(object.metadata, field);
@@ -12,14 +12,14 @@ function keepRest(object: Pod, old: Pod): void {
   restoreField(object, old, 'status');
 }
 
-/** Takes the ephemeral containers of an update through their subresource, and nothing else. */
+/** Applies only the ephemeral containers of an update through their subresource. */
 export function takeEphemeralContainers(object: Pod, old: Pod): void {
   const { ephemeralContainers } = object.spec ?? {};
   keepRest(object, old);
   object.spec = specWith(old, { ephemeralContainers });
 }
 
-/** Takes resources and resize policies, and nothing else; other containers than before are left for the rules to refuse. */
+/** Applies only resources and resize policies. If the containers differ, the rules reject the update. */
 export function takeResources(object: Pod, old: Pod): void {
   const spec: Partial<PodSpec> = object.spec ?? {};
   const before: Partial<PodSpec> = old.spec ?? {};

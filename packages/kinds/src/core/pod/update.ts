@@ -25,7 +25,7 @@ const CHANGEABLE = [
 ].join(',');
 const MAX_INT32 = 2147483647;
 
-/** What may change of a pod that exists: images, a shorter deadline, more tolerations, and little else. */
+/** Checks an update of a pod: it may change images, shorten the deadline, add tolerations, and little else. */
 export function validatePodChange(object: Pod, old: Pod): FieldError[] {
   const spec = object.spec ?? { containers: [] };
   const before = old.spec ?? { containers: [] };
@@ -95,7 +95,7 @@ function validateGates(spec: PodSpec, before: PodSpec): FieldError[] {
   ];
 }
 
-/** `spec` with all that may change put back to what it was. */
+/** `spec` with all changeable fields restored from `before`. */
 function withChangeableFrom(spec: PodSpec, before: PodSpec): PodSpec {
   const munged = cloneWithEmpty(spec);
   for (const field of ['containers', 'initContainers'] as const) {
@@ -117,7 +117,7 @@ function withChangeableFrom(spec: PodSpec, before: PodSpec): PodSpec {
   return munged;
 }
 
-/** A pod that waits at its gates may be bound more narrowly: its node selector may grow. */
+/** A pod with scheduling gates may narrow its node selector: existing entries must stay. */
 function takeGatedChanges(munged: PodSpec, before: PodSpec): void {
   const selector = munged.nodeSelector ?? {};
   const kept = Object.entries(before.nodeSelector ?? {}).every(([key, value]) => selector[key] === value);

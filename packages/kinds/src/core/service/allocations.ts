@@ -5,12 +5,12 @@ export function needsClusterIp(spec: ServiceSpec): boolean {
   return spec.type !== 'ExternalName';
 }
 
-/** A load balancer may reach pods without a port of the nodes. */
+/** A load balancer may reach pods without node ports. */
 function needsNodePorts(spec: ServiceSpec): boolean {
   return spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 }
 
-/** A client that replaces a service without repeating what was allocated for it keeps that. Changes `spec`. */
+/** An update that omits allocated values keeps them. Changes `spec`. */
 export function carryServiceAllocations(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(spec) && needsClusterIp(old)) carryAddresses(spec, old);
   matchAddresses(spec, old);
@@ -26,7 +26,7 @@ function carryAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   if ((spec.clusterIPs ?? []).length === 0 && before.length > 0) spec.clusterIPs = before;
 }
 
-/** A client that knows one of the two fields changes the other one with it. */
+/** If a client changes only one of the two fields, the other one follows. */
 function matchAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   const [address, before] = [spec.clusterIP ?? '', old.clusterIP ?? ''];
   if (address === before) {
@@ -38,8 +38,8 @@ function matchAddresses(spec: ServiceSpec, old: ServiceSpec): void {
 }
 
 /**
- * Ports are told apart by name. A node port that the client gave to another port is not given twice; one that two ports had before,
- * under two protocols, is both's again. As in Kubernetes (`patchAllocatedValues`).
+ * Keeps node ports by port name. A node port that the client assigned to another port is not used twice; one that two ports shared before
+ * (with two protocols) is shared again. As in Kubernetes (`patchAllocatedValues`).
  */
 function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort[]): void {
   const byName = new Map(old.map((port) => [port.name ?? '', port.nodePort ?? 0]));
@@ -51,7 +51,7 @@ function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort
   }
 }
 
-/** What a service of another type held and cannot have any more goes, where the client left it as it was. Changes `spec`. */
+/** Drops allocations that the new type cannot have, if the client left them unchanged. Changes `spec`. */
 export function dropUnusedAllocations(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(old) && !needsClusterIp(spec)) dropAddresses(spec, old);
   if (mayHaveNodePorts(old) && !mayHaveNodePorts(spec)) {
@@ -81,7 +81,7 @@ function dropAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   if (spec.ipFamilyPolicy === old.ipFamilyPolicy) delete spec.ipFamilyPolicy;
 }
 
-/** Ports that a client gives to a load balancer stay, also where none are allocated for it. */
+/** Node ports that a client sets on a load balancer are kept, even if none are allocated for it. */
 function mayHaveNodePorts({ type }: ServiceSpec): boolean {
   return type === 'NodePort' || type === 'LoadBalancer';
 }

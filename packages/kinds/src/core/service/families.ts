@@ -1,22 +1,22 @@
 import { type FieldError, type ServiceSpec, equalJson, invalid } from '@gantry/objects';
 import { type IpFamily, ipFamily } from '../../fields/ip.ts';
 
-/** Families that the cluster has addresses of. */
+/** Address families of the cluster. */
 const CLUSTER_FAMILIES: readonly string[] = ['IPv4'] satisfies IpFamily[];
 const POLICY = 'spec.ipFamilyPolicy';
 
-/** Whether others manage the endpoints: such a Service may claim families that the cluster does not have. */
+/** Whether the endpoints are managed by others. Such a Service may use families that the cluster does not have. */
 function hasOwnEndpoints({ clusterIP, selector = {} }: ServiceSpec): boolean {
   return clusterIP === 'None' && Object.keys(selector).length === 0;
 }
 
 /**
- * What `settleFamilies` found in an update, for `validateClusterFamilies`: the result does not show it. Kubernetes sets and validates
- * families in one pass.
+ * What `settleFamilies` found in an update, for `validateClusterFamilies`, because the spec does not show it. Kubernetes sets and validates
+ * families in one step.
  */
 const settled = new WeakMap<ServiceSpec, 'as-before' | 'families-left-out'>();
 
-/** Whether an update leaves a Service as it is that prefers both families: Kubernetes then adds no family, and validates none. */
+/** Whether an update leaves a PreferDualStack Service unchanged. Kubernetes then neither adds nor validates families. */
 function staysAsPreferred(spec: ServiceSpec, old: ServiceSpec): boolean {
   return (
     spec.ipFamilyPolicy === 'PreferDualStack' &&
@@ -28,8 +28,8 @@ function staysAsPreferred(spec: ServiceSpec, old: ServiceSpec): boolean {
 }
 
 /**
- * Sets the policy and the families that the client left out, as Kubernetes does before it allocates. `old` is the spec before, where
- * there was one: its policy counts on. A family that the cluster does not have is left out, for `validateClusterFamilies` to report.
+ * Sets the policy and families that the client omitted, as Kubernetes does before it allocates. `old` is the stored spec of an update; its
+ * policy stays in effect. A family that the cluster does not have is left out, and `validateClusterFamilies` reports it.
  */
 export function settleFamilies(spec: ServiceSpec, old?: ServiceSpec): void {
   settled.delete(spec);
@@ -49,7 +49,7 @@ export function settleFamilies(spec: ServiceSpec, old?: ServiceSpec): void {
     if (family === undefined || !CLUSTER_FAMILIES.includes(family) || families.includes(family)) break;
     families.push(family);
   }
-  // Both families are refused where endpoints are the cluster's.
+  // RequireDualStack is rejected if the endpoints are the cluster's.
   const isRefused = spec.ipFamilyPolicy === 'RequireDualStack' && !hasOwnEndpoints(spec);
   if (families.length === 0 && addresses.length === 0 && !isRefused) families.push('IPv4');
   const releases = (spec.ipFamilies ?? []).length === 1 && (old?.ipFamilies ?? []).length === 2;
@@ -59,13 +59,13 @@ export function settleFamilies(spec: ServiceSpec, old?: ServiceSpec): void {
   spec.ipFamilies = families;
 }
 
-/** To ask for one family, and to change nothing else, gives the second one back. */
+/** A change to one family without other changes releases the second one. */
 function releaseSecond(spec: ServiceSpec, old: ServiceSpec): void {
   if (equalJson(spec.clusterIPs ?? [], old.clusterIPs ?? [])) spec.clusterIPs = spec.clusterIPs?.slice(0, 1) ?? [];
   if (equalJson(spec.ipFamilies ?? [], old.ipFamilies ?? [])) spec.ipFamilies = spec.ipFamilies?.slice(0, 1) ?? [];
 }
 
-/** What does not fit together, or what the cluster cannot give although it is well said: reported alone, in Kubernetes' order. */
+/** Errors in the combination of families, or requests that the cluster cannot fulfil. They are reported alone, in Kubernetes' order. */
 export function validateClusterFamilies(spec: ServiceSpec, old?: ServiceSpec): FieldError[] {
   if (spec.type === 'ExternalName' || settled.get(spec) === 'as-before') return [];
   const errors = [...validateReleased(spec, old), ...validateCounts(spec), ...validateAddressFamilies(spec)];
@@ -82,7 +82,7 @@ function validateReleased(spec: ServiceSpec, old: ServiceSpec = {}): FieldError[
   return parts.flatMap(([field, name]) => {
     const [after, before] = [spec[field] ?? [], old[field] ?? []];
     if (after.length === 0 || after.length >= before.length) return [];
-    // What the client left out it does not release.
+    // Omitted families are not released.
     if (field === 'ipFamilies' && settled.get(spec) === 'families-left-out') return [];
     return [invalid(POLICY, ipFamilyPolicy, `must be 'SingleStack' to release the secondary ${name}`)];
   });
@@ -102,7 +102,7 @@ function validateCounts({ ipFamilyPolicy, clusterIPs = [], ipFamilies = [] }: Se
   ];
 }
 
-/** Addresses whose family is neither said nor one of the cluster's. */
+/** Addresses whose family is neither given nor available in the cluster. */
 function validateAddressFamilies({ clusterIPs = [], ipFamilies = [] }: ServiceSpec): FieldError[] {
   return clusterIPs.flatMap((address, i) => {
     const family = ipFamily(address);

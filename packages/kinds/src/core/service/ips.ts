@@ -10,8 +10,8 @@ export function isHeadless(spec: ServiceSpec): boolean {
 }
 
 /**
- * The rules on `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`. Kubernetes checks them before it allocates
- * addresses: when they are broken, nothing else is reported.
+ * Checks `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`. Kubernetes checks them before it allocates addresses: if there are
+ * errors, nothing else is reported.
  */
 export function validateClusterIps(spec: ServiceSpec): FieldError[] {
   if (spec.type === 'ExternalName') return [];

@@ -30,7 +30,7 @@ function created(spec: ServiceSpec, annotations?: Annotations): { object: Servic
   return { object, message: messageOf(errorsOf(validate?.(object))) };
 }
 
-/** What an update makes of a stored Service, whose addresses and ports have been allocated. */
+/** The result of an update of a stored Service with allocated addresses and ports. */
 function updated(old: ServiceSpec, spec: ServiceSpec, annotations?: Annotations): { object: Service; message: string } {
   const before = created(old).object;
   before.status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };

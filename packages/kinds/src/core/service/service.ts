@@ -42,7 +42,7 @@ import type { Amounts } from '../../fields/quota.ts';
 
 const NAMES: ReadonlySet<string> = new Set(['services', 'services.nodeports', 'services.loadbalancers']);
 
-/** Services count by number, by node ports and by load balancers. */
+/** Quotas count services by number, node ports and load balancers. */
 const serviceQuota: QuotaUsage<Service> = { limits: (name) => NAMES.has(name), usage: serviceUsage };
 
 function serviceUsage({ spec }: Service): Amounts {
@@ -105,7 +105,7 @@ function prepareForUpdate(object: Service, old: Service): void {
   if (spec.type !== 'LoadBalancer') object.status = { ...object.status, loadBalancer: {} };
 }
 
-/** An external name has no policy for traffic inside of the cluster: Kubernetes takes a valid one and does not show it. */
+/** An ExternalName service has no internal traffic policy: Kubernetes accepts a valid one and drops it. */
 function dropUnusedPolicy(spec: ServiceSpec): void {
   if (spec.type === 'ExternalName' && POLICIES.includes(spec.internalTrafficPolicy ?? '')) {
     delete spec.internalTrafficPolicy;
@@ -120,13 +120,13 @@ function validate(object: Service, old?: Service): readonly FieldError[] {
   return asked.length > 0 ? asked : validateService(object, old);
 }
 
-/** What is wrong with addresses and families: Kubernetes finds it before it allocates, and tells it alone. */
+/** Errors in addresses and families. Kubernetes finds them before it allocates and reports them alone. */
 function validateEarly(spec: ServiceSpec, old?: ServiceSpec): FieldError[] {
   const errors = validateClusterIps(spec);
   return errors.length > 0 ? errors : validateClusterFamilies(spec, old);
 }
 
-/** Addresses and families are for life, unless the service had or will have none. */
+/** Addresses and families are immutable, unless the service had none or will have none. */
 function validateUpdate(object: Service, old: Service): FieldError[] {
   const spec = object.spec ?? {};
   const before = old.spec ?? {};

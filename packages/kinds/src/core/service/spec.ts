@@ -25,7 +25,7 @@ import { isHeadless, validateClusterIps } from './ips.ts';
 
 const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
-/** Two annotations of one meaning must not say different things. */
+/** Two annotations with the same meaning must have the same value. */
 function validateTopology({ metadata: { annotations = {} } }: Service): FieldError[] {
   const { [OLD_TOPOLOGY_MODE_ANNOTATION]: hints, [TOPOLOGY_MODE_ANNOTATION]: mode } = annotations;
   if (hints === undefined || mode === undefined || hints === mode) return [];
@@ -33,7 +33,7 @@ function validateTopology({ metadata: { annotations = {} } }: Service): FieldErr
   return [invalid(`metadata.annotations[${TOPOLOGY_MODE_ANNOTATION}]`, mode, detail)];
 }
 
-/** The annotation that says which clients a load balancer serves: it counts where the field is empty. What `old` had may stay. */
+/** Checks the annotation with the source ranges of a load balancer, which applies if the field is empty. Stored values may stay. */
 function validateSourceRangesAnnotation({ metadata, spec }: Service, old?: Service): FieldError[] {
   const value = metadata.annotations?.[SOURCE_RANGES];
   if (value === undefined || (spec?.loadBalancerSourceRanges ?? []).length > 0) return [];
@@ -46,14 +46,14 @@ function validateSourceRangesAnnotation({ metadata, spec }: Service, old?: Servi
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];
-/** Of traffic from outside of the cluster and from inside. */
+/** Policies for external and internal traffic. */
 export const POLICIES: readonly string[] = ['Cluster', 'Local'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const MAX_AFFINITY_SECONDS = 86400;
 const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
 
-/** Whether traffic from outside the cluster can come in by the service itself. */
+/** Whether traffic from outside the cluster can enter through the service itself. */
 export function isExternallyAccessible(spec: ServiceSpec): boolean {
   return (
     spec.type === 'LoadBalancer' ||
@@ -62,12 +62,12 @@ export function isExternallyAccessible(spec: ServiceSpec): boolean {
   );
 }
 
-/** Whether load balancers ask a port of their own which nodes have a pod. */
+/** Whether load balancers use a separate health check port to find nodes with a pod. */
 export function needsHealthCheckPort(spec: ServiceSpec): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 }
 
-/** The rules on a service whose addresses and ports have been allocated, in Kubernetes' order. */
+/** Checks a service with allocated addresses and ports, in Kubernetes' order. */
 export function validateService(object: Service, old?: Service): FieldError[] {
   const { spec = {} } = object;
   return [
@@ -170,8 +170,8 @@ function validateType({ type = '', ports }: ServiceSpec): FieldError[] {
 }
 
 /**
- * Two port numbers of a new Service that ask for one node port, whatever their protocols. Kubernetes claims what is asked for in the
- * order of the ports (`initNodePorts`), before it checks anything else of them: it reports the first one that is taken, alone.
+ * Reports the first of two ports of a new Service that request the same node port with different port numbers. Kubernetes allocates
+ * requested node ports in the order of the ports (`initNodePorts`) before any other check, and reports only the first conflict.
  */
 export function validateAskedNodePorts({ type, ports = [] }: ServiceSpec): FieldError[] {
   if (type !== 'NodePort' && type !== 'LoadBalancer') return [];
@@ -194,7 +194,10 @@ export function validateAskedNodePorts({ type, ports = [] }: ServiceSpec): Field
 /** The first port that Kubernetes would allot in a dry run. */
 const FIRST_ALLOTTED = 32769;
 
-/** Node ports as they are once allotted, which Kubernetes does before it checks: ports of one number get the same one in a new Service. */
+/**
+ * Node ports after allocation, which Kubernetes performs before validation: in a new Service, ports with the same number get the same node
+ * port.
+ */
 function allottedPorts({ ports = [], ...spec }: ServiceSpec, isNew: boolean): readonly ServicePort[] {
   const allots =
     spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
@@ -228,7 +231,7 @@ function validateDistinctPorts(spec: ServiceSpec, old: ServiceSpec | undefined):
 
 function validateSourceRanges({ type, loadBalancerSourceRanges: ranges = [] }: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
-  // The path's capital is Kubernetes' own.
+  // The capital letter in the path is Kubernetes'.
   const path = 'spec.LoadBalancerSourceRanges';
   if (ranges.length > 0 && type !== 'LoadBalancer') errors.push(forbidden(path, ONLY_LOAD_BALANCER));
   ranges.forEach((range, i) => {
@@ -249,7 +252,7 @@ function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
   return [...errors, ...validateLoadBalancerClass(spec)];
 }
 
-/** The class of a load balancer. Kubernetes checks it on updates once more. */
+/** Checks the class of a load balancer. Kubernetes checks it twice on updates. */
 export function validateLoadBalancerClass({ type, loadBalancerClass: className }: ServiceSpec): FieldError[] {
   if (className === undefined) return [];
   const path = 'spec.loadBalancerClass';
@@ -285,6 +288,6 @@ function validateHealthCheckPort(spec: ServiceSpec): FieldError[] {
     const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
     return port === 0 ? [] : [invalid(path, port, detail)];
   }
-  // None given: one is allocated once the service is known to be valid.
+  // Without a port, one is allocated after validation.
   return port === 0 ? [] : invalidAll(path, port, portNumber(port));
 }

@@ -2,7 +2,7 @@ import { append } from '@gantry/base';
 import { OLD_TOPOLOGY_MODE_ANNOTATION, type Service, TOPOLOGY_MODE_ANNOTATION } from '@gantry/objects';
 import { cidrWarnings, ipWarnings } from '../../fields/ip.ts';
 
-/** What a Service says that is allowed, and ignored or going out of use. */
+/** Warnings about ignored or deprecated fields of a Service. */
 export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
   const { type = '', clusterIP = '', clusterIPs = [], externalIPs = [], externalName = '', loadBalancerIP = '' } = spec;
   const isHeadless = type === 'ClusterIP' && clusterIP === 'None';

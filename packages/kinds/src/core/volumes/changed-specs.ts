@@ -4,7 +4,7 @@ import { dump } from '../../go-printing/pod-spec-dump.ts';
 
 const SECRET = 'SecretRef:?SecretReference';
 
-/** Fields in the order and with the names under which Kubernetes prints them; the forms are those of a pod's parts. */
+/** Fields in the order and with the names that Kubernetes prints; the notation is that of a pod's parts. */
 const LAYOUT: Readonly<Record<string, string>> = {
   PersistentVolumeClaimSpec:
     'AccessModes:n Selector:n Resources:=VolumeResourceRequirements VolumeName:s StorageClassName:n VolumeMode:n DataSource:?TypedLocalObjectReference DataSourceRef:?TypedObjectReference VolumeAttributesClassName:n',
@@ -39,12 +39,12 @@ const LAYOUT: Readonly<Record<string, string>> = {
   ObjectReference: 'Kind:s Namespace:s Name:s UID:s APIVersion:s ResourceVersion:s FieldPath:s',
 };
 
-/** What differs between two specs of a claim, as Kubernetes tells it. */
+/** The difference between two claim specs as Kubernetes prints it. */
 export function diffClaimSpecs(old: PersistentVolumeClaimSpec, changed: PersistentVolumeClaimSpec): string {
   return diff(old, changed, 'PersistentVolumeClaimSpec');
 }
 
-/** What differs between the sources of two volumes, as Kubernetes tells it. */
+/** The difference between two volume sources as Kubernetes prints it. */
 export function diffVolumeSources(old: PersistentVolumeSpec, changed: PersistentVolumeSpec): string {
   return diff(old, changed, 'PersistentVolumeSource');
 }

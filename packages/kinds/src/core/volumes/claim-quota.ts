@@ -5,7 +5,7 @@ import { type Amounts, compareAmounts, satisfiesScope } from '../../fields/quota
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 const CLAIM_NAMES = ['persistentvolumeclaims', 'requests.storage'];
 
-/** Claims count by number and by requested storage, in total and by storage class. */
+/** Quotas count claims by number and by requested storage, in total and per storage class. */
 export const claimQuota: QuotaUsage<PersistentVolumeClaim> = {
   limits: (name) => CLAIM_NAMES.some((own) => name === own || name.endsWith(`${CLASS_SUFFIX}${own}`)),
   usage: claimUsage,
@@ -13,7 +13,7 @@ export const claimQuota: QuotaUsage<PersistentVolumeClaim> = {
     scope === 'VolumeAttributesClass' && satisfiesScope(attributesClassesOf(claim), operator, values),
 };
 
-/** A claim takes what it asks for, or what is set aside for it while it grows, in whole bytes. */
+/** A claim counts with its request, or with the amount that is reserved while it grows, in whole bytes. */
 function claimUsage(claim: PersistentVolumeClaim): Amounts {
   const { spec, status } = claim;
   const usage: Record<string, string> = { persistentvolumeclaims: '1' };
@@ -33,7 +33,7 @@ function wholeUnits(amount: string): string {
   return milli % 1000 === 0 ? amount : String(Math.ceil(milli / 1000));
 }
 
-/** The classes of volume attributes that a claim has, had, or is on its way to. */
+/** The volume attributes classes that a claim has, had, or is changing to. */
 export function attributesClassesOf({ spec, status }: PersistentVolumeClaim): readonly string[] {
   const names = [
     spec?.volumeAttributesClassName ?? '',

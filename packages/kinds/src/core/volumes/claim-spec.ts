@@ -49,7 +49,7 @@ export function validateClaimSpec(spec: PersistentVolumeClaimSpec, path: string)
       ];
 }
 
-/** The selector is looked at between the presence of access modes and their values. */
+/** Kubernetes checks the selector after the presence of access modes and before their values. */
 function isAboutNoModes({ type, field }: FieldError): boolean {
   return type === 'FieldValueRequired' && field.endsWith('.accessModes');
 }
@@ -60,7 +60,7 @@ function validateAccessModes(modes: readonly string[], path: string): FieldError
   return validateModes(modes, at);
 }
 
-/** The rules on how a volume may be mounted, for claims and volumes. */
+/** Checks access modes, for claims and volumes. */
 export function validateModes(modes: readonly string[], at: string): FieldError[] {
   const errors = modes
     .filter((mode) => !ACCESS_MODES.includes(mode))

@@ -64,9 +64,9 @@ function prepareForUpdate(object: PersistentVolumeClaim, old: PersistentVolumeCl
   settleSources((object.spec ??= {}), old.spec);
 }
 
-/** Makes `dataSource` and `dataSourceRef` say the same; what a new claim may not be filled from by the former goes. */
+/** Makes `dataSource` and `dataSourceRef` equal. Drops a `dataSource` that is not allowed for a new claim. */
 function settleSources(spec: PersistentVolumeClaimSpec, old: PersistentVolumeClaimSpec | undefined): void {
-  // Sources in other namespaces are behind a feature that is off in this version.
+  // The feature for sources in other namespaces is off in this version.
   if ((spec.dataSourceRef?.namespace ?? '') !== '' && old?.dataSourceRef === undefined) delete spec.dataSourceRef;
   const hadSource = old?.dataSource !== undefined || old?.dataSourceRef !== undefined;
   if (!hadSource && spec.dataSourceRef === undefined && !isOldSource(spec.dataSource)) delete spec.dataSource;
@@ -109,7 +109,7 @@ function validateUpdate(object: PersistentVolumeClaim, old: PersistentVolumeClai
   return errors;
 }
 
-/** Whether the class moves from the annotation, where it stood before there was a field. */
+/** Whether the class moves from the annotation, which was used before there was a field. */
 function movesClass({ metadata, spec }: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const before = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
   const now = metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
@@ -124,7 +124,7 @@ function validateClassAnnotation(object: PersistentVolumeClaim, old: PersistentV
   return now === before ? [] : [invalid(`metadata.annotations.${STORAGE_CLASS_ANNOTATION}`, now, IMMUTABLE)];
 }
 
-/** Both specs without what may differ between them. */
+/** Both specs without the fields that may differ. */
 function withChangeable(
   object: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
@@ -145,7 +145,7 @@ function withChangeable(
   return { munged, from };
 }
 
-/** A claim may shrink to what its volume has already, so that growth that failed can be taken back. */
+/** A claim may shrink to the actual size of its volume, so that a failed expansion can be reverted. */
 function validateSize(object: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   const amount = (of: Record<string, string> | undefined) => parseQuantity(of?.['storage'] ?? '0');
   const now = amount(object.spec?.resources?.requests);

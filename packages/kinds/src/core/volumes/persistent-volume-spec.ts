@@ -39,12 +39,12 @@ const INLINE = 'may not be specified in the context of inline volumes';
 
 type Spec = PersistentVolumeSpec;
 
-/** Where a source's complaints stand, when that is not under its own name. */
+/** A volume source; `at` and `refusedAt` are the paths of its errors, if they differ from its name. */
 interface Source {
   readonly name: keyof Spec;
   readonly at?: string;
   readonly refusedAt?: string;
-  /** Whether it is checked next to another source too; only the latter reports the conflict. */
+  /** Whether it is checked in addition to another source; only the latter reports the conflict. */
   readonly beside?: 'allowed';
   readonly check: (spec: Spec, path: string, volumeName: string) => FieldError[];
 }
@@ -64,7 +64,7 @@ function source<K extends keyof Spec>(
   };
 }
 
-/** In the order in which Kubernetes looks: of two sources, the later one is refused. */
+/** In Kubernetes' order: of two sources, the later one is rejected. */
 const SOURCES: readonly Source[] = [
   source('hostPath', validateHostPath),
   source('gcePersistentDisk', validateGcePersistentDisk, { at: 'persistentDisk' }),
@@ -154,10 +154,7 @@ function validateSecret(reference: SecretReference | undefined, path: string): F
   ];
 }
 
-/**
- * The rules on a volume's spec: an object's own, or one that is named in the attachment of a volume which has no object
- * ('inline').
- */
+/** Checks a volume's spec: that of an object, or an inline one ('inline'), which is part of an attachment. */
 export function validateVolumeSpec(
   spec: Spec,
   volumeName: string,

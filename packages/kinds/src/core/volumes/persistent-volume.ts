@@ -49,7 +49,7 @@ const OLD_SOURCES: readonly (readonly [keyof PersistentVolumeSpec, string])[] = 
   ['glusterfs', 'glusterfs: deprecated in v1.25, non-functional in v1.26+'],
   ['rbd', 'rbd: deprecated in v1.28, non-functional in v1.31+'],
 ];
-/** Sources that took mount options from an annotation before there was a field. */
+/** Sources that support mount options in an annotation, which was used before there was a field. */
 const MOUNTABLE: readonly (keyof PersistentVolumeSpec)[] = [
   'gcePersistentDisk',
   'awsElasticBlockStore',
@@ -112,7 +112,7 @@ function validateUpdate(object: PersistentVolume, old: PersistentVolume): FieldE
   const before = old.spec ?? {};
   const errors: FieldError[] = validateVolumeSpec(spec, object.metadata.name ?? '', 'spec');
   const source = volumeSource(spec);
-  // A driver may learn later with which secret it grows volumes.
+  // The secret with which a driver expands volumes may be set later.
   if (source.csi !== undefined && before.csi !== undefined && before.csi.controllerExpandSecretRef === undefined) {
     source.csi = { ...source.csi };
     delete source.csi.controllerExpandSecretRef;
@@ -141,7 +141,7 @@ const NEW_LABELS: Readonly<Record<string, string>> = {
   [BETA_INSTANCE_TYPE_LABEL]: INSTANCE_TYPE_LABEL,
 };
 
-/** Whether the volume is reached from the same nodes; labels may have got their new names. */
+/** Whether the volume is accessible from the same nodes; deprecated labels may be replaced by their new names. */
 function sameNodes(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): boolean {
   const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const before = old.nodeAffinity?.required?.nodeSelectorTerms ?? [];
@@ -153,7 +153,7 @@ function sameNodes(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): boole
       : {
           matchExpressions: term.matchExpressions.map((item, j) => {
             const key = terms[i]?.matchExpressions?.[j]?.key;
-            // A key without a newer name may lose it, in Kubernetes.
+            // A key without a newer name may be removed, as in Kubernetes.
             return key !== undefined && (NEW_LABELS[item.key] ?? '') === key ? { ...item, key } : item;
           }),
         }),

@@ -25,7 +25,7 @@ export function shortModes(modes: readonly string[] | undefined): string {
     .join(',');
 }
 
-/** The part of a volume's spec that says what is mounted. */
+/** The part of a volume's spec that is its source. */
 export function volumeSource(spec: PersistentVolumeSpec): PersistentVolumeSpec {
   return Object.fromEntries(Object.entries(spec).filter(([name]) => !NOT_SOURCE.has(name)));
 }
