@@ -51,13 +51,13 @@ function fromWire({ kind }: Wire): CelValue | undefined {
   }
 }
 
-/** Expressions that use what Kubernetes does not offer or configures differently. */
+/** Expressions that use features that Kubernetes does not offer or configures differently. */
 const ELSEWHERE =
   /TestAllTypes|google\.protobuf|proto\.|cel\.expr|base64|math\.|cel\.bind|cel\.block|cel\.@block|cel\.index|cel\.iterVar|block_ext|`|\.reverse\(\)|network|getExt|hasExt/;
 
 const environment = createEnvironment({ variables: {} });
 
-/** 'pass', the reason of the failure, or undefined when the test needs what Kubernetes does not offer. */
+/** 'pass', the reason for a failure, or undefined if the test needs features that Kubernetes does not offer. */
 function run(test: SimpleTest): string | undefined {
   const matcher = test.resultMatcher;
   if (ELSEWHERE.test(test.expr) || test.typeEnv.length > 0 || Object.keys(test.bindings).length > 0) return undefined;
@@ -78,7 +78,7 @@ function run(test: SimpleTest): string | undefined {
 
 /** Known differences between Kubernetes' engine and the suite. */
 const DIFFERENT: readonly RegExp[] = [
-  // Behind an optional, cel-go treats a field of a value without fields as absent.
+  // After an optional, cel-go treats a field of a value without fields as absent.
   /\.\?null_key\.invalid/,
   /\[\?true\]\.absent/,
   // An index beyond the end yields "not found", not an error.

@@ -21,7 +21,7 @@ export interface DeclaredType {
   readonly type: CelType;
   /** Objects only: fields by the names that expressions use (see escapeFieldName). */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
-  /** The fields are made when they are asked for, and every object in it is named by its path: `root.field`, `root.@idx`, `root.@elem`. */
+  /** The fields are created on first use. Every object type in it must be named by its path: `root.field`, `root.@idx`, `root.@elem`. */
   readonly isLazy?: true;
   /** Lists and maps only. */
   readonly element?: DeclaredType;
@@ -65,7 +65,7 @@ export function declaredObject(
   return { type: structOf(name), fields, maxElements: 0, minSerializedSize };
 }
 
-/** An object whose fields are made when they are first asked for. The objects in it must be named by their path. */
+/** An object whose fields are created on first use. Object types in it must be named by their path. */
 export function declaredLazily(
   name: string,
   makeFields: () => ReadonlyMap<string, DeclaredType>,

@@ -15,7 +15,7 @@ function programOf(expression: string): Program {
   return compiled.program;
 }
 
-/** A turn that ends after some looks at the time, in which every call seems to take long but by a clock of its own. */
+/** A turn that ends after some checks of the time. Every call seems to take long, unless a clock is given. */
 function turnOf(looks: number, clock?: () => number): Turn {
   let [now, left] = [0, looks];
   return { now: clock ?? (() => (now += 1)), isOver: () => --left <= 0 };
@@ -24,7 +24,7 @@ function turnOf(looks: number, clock?: () => number): Turn {
 const words = Array.from({ length: 12 }, (_, n) => `${'x'.repeat(300)}${n % 5}`);
 const a = valueOfJson({ words, numbers: [3, 1, 2], map: { k: 'v', l: 'w' }, pattern: '(x+)3' });
 
-/** Evaluates with a turn of its own for every few looks at the time. */
+/** Evaluates with a new turn after every few checks of the time. */
 function inTurns(
   program: Program,
   looks: number,

@@ -1,4 +1,4 @@
-/** Types without parameters and without a name of their own. */
+/** Types without parameters and without a name. */
 export type SimpleKind =
   | 'bool'
   | 'bytes'
@@ -82,7 +82,7 @@ export function parametersOf(type: CelType): readonly CelType[] {
 
 const OPEN = new WeakMap<CelType, boolean>();
 
-/** Whether the type has type parameters in it. Remembers the answer of each type: types are as deep as expressions nest. */
+/** Whether the type contains type parameters. Memoised, because types are as deep as expressions nest. */
 export function isOpen(type: CelType): boolean {
   if (type.kind === 'parameter') return true;
   const known = OPEN.get(type);

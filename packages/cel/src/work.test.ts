@@ -21,10 +21,10 @@ function programOf(expression: string) {
 const evaluate = (expression: string, bindings: Bindings = {}, limit = Infinity): Evaluation =>
   programOf(expression).evaluate(bindings, limit);
 
-/** A list that was joined with itself so many times. */
+/** A list that was joined with itself this many times. */
 const doubled = (times: number) => `[[0]]${'.map(x, x + x)'.repeat(times)}[0]`;
 
-/** The least CPU time of a few runs, in microseconds. */
+/** The minimum CPU time of a few runs, in microseconds. */
 function cpuOf(run: () => unknown): number {
   const times = Array.from({ length: 5 }, () => {
     const before = process.threadCpuUsage().user;

@@ -6,7 +6,7 @@ import { hasFormat } from './formats.ts';
 function jsonType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  // Whole numbers beyond what a double holds exactly were written as fractions, or are beyond 64 bits.
+  // An unsafe integer was written as a fraction, or exceeds 64 bits.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
   return typeof value === 'bigint' ? 'integer' : typeof value;
 }
@@ -59,7 +59,7 @@ function isWhole(value: unknown, types: readonly string[]): boolean {
 export function checkEnum(value: unknown, schema: JsonSchema, path: string): Result {
   const allowed = schema.enum ?? [];
   if (allowed.length === 0 || allowed.some((one) => one !== null && equalJson(one, value))) return new Result();
-  // A null is no value of any enumeration, and yet it is not held against one that may be null.
+  // Null never matches an enum value, but is accepted if the field is nullable and the enum lists it.
   if (value === null && schema.nullable === true && allowed.includes(null)) return new Result();
   const texts = allowed.map((one) => JSON.stringify(typeof one === 'string' ? one : JSON.stringify(one)));
   return failure({
@@ -106,7 +106,7 @@ export function checkNumber(value: number, schema: JsonSchema, path: string): Re
     return false;
   };
   range(value, 'Checked');
-  // What a whole number is held against is made whole too, where that can be.
+  // Limits for an integer are truncated to integers, if they are in range.
   const boundary = (limit: number, what: string) =>
     range(limit, what) && Number.isInteger(value) ? Math.trunc(limit) : limit;
   const refuse = (detail: string) => result.add(invalidFinding(path, value, `${path} in body should be ${detail}`));

@@ -3,7 +3,7 @@ import { coerceEmbedded, type MalformedMetadata, readMetadata } from './embedded
 import { pruneResource } from './prune.ts';
 import { cloneJson, setMember } from '@gantry/objects';
 
-/** Reads custom resources of one version: defaults set, what the schema does not name taken out, metadata normalised. */
+/** Creates the codec of custom resources of one version: it sets defaults, removes unknown fields and normalises metadata. */
 export function createCodec(schema: JsonSchema, preservesAll: boolean): CustomCodec {
   return {
     read: (object) => readResource(object, schema, { preservesAll, malformed: 'refuse', nulls: 'drop' }),
@@ -33,7 +33,7 @@ function readResource(
   return { value: { apiVersion, kind, metadata, ...rest }, unknown: [...unknown, ...pruned, ...embedded] };
 }
 
-/** Puts the defaults of the schema where nothing is, or a null that may not be. Changes `value`. */
+/** Sets the schema's defaults where a value is absent, or is a null that is not allowed. Changes `value`. */
 export function fillDefaults(value: unknown, schema: JsonSchema | undefined): void {
   if (schema === undefined) return;
   if (Array.isArray(value)) {
@@ -65,7 +65,7 @@ function isForbiddenNull(value: unknown, schema: JsonSchema | undefined): boolea
   return value === null && schema !== undefined && schema.nullable !== true;
 }
 
-/** Takes out nulls that may not be and that no default replaces. Changes `value`. */
+/** Removes nulls that are not allowed and have no default. Changes `value`. */
 function dropNulls(value: unknown, schema: JsonSchema | undefined): void {
   if (Array.isArray(value)) {
     for (const item of value) dropNulls(item, itemsOf(schema));

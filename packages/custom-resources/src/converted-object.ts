@@ -1,14 +1,14 @@
 import { equalJson, type FieldError, formatFieldError, type KubeObject } from '@gantry/objects';
 import { isJsonObject, validateAnnotations, validateLabels } from '@gantry/apimachinery';
 
-/** What a conversion gave for an object, as it is kept; or what is wrong with it, in Kubernetes' words. */
+/** The converted object in the form in which it is stored, or Kubernetes' message about an invalid conversion. */
 export type Converted =
   | { readonly ok: true; readonly object: KubeObject }
   | { readonly ok: false; readonly why: string; readonly bare?: boolean };
 
 /**
- * Holds what a webhook made of an object against what it was: version and kind are as asked, the object is the same, and of its
- * metadata only labels and annotations are the webhook's to change. `bare` errors tell nothing of the webhook.
+ * Checks a webhook's conversion against the original: version and kind are as requested, the object is the same, and only labels and
+ * annotations of its metadata may differ. Errors with `bare` do not mention the webhook.
  */
 export function readConverted(original: KubeObject, converted: unknown, apiVersion: string): Converted {
   if (converted === null || converted === undefined) return refuse('unexpected end of JSON input', true);
@@ -69,7 +69,7 @@ function wrongTexts(name: 'labels' | 'annotations', given: unknown, before: unkn
   return told.length > 1 ? `[${told.join(', ')}]` : told[0];
 }
 
-/** The Go type in which Kubernetes holds a JSON value, as its messages name it. */
+/** The Go type of a JSON value in Kubernetes' messages. */
 export function goType(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';

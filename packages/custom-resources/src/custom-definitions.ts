@@ -26,12 +26,12 @@ import { parseJsonPath } from './json-path.ts';
 import { resourceType } from './resource-type.ts';
 import { dropStatus, keepAllButStatus, keepStatus } from './status-hooks.ts';
 
-/** Asks the webhook of a definition to convert objects to a version. Rejects with StatusError. */
+/** Calls the webhook of a definition to convert objects to a version. Rejects with StatusError. */
 export type ConvertRemotely = (objects: readonly KubeObject[], apiVersion: string) => Promise<readonly KubeObject[]>;
 
 export interface CustomHooks {
   readonly compileRules?: CompileRules;
-  /** Needed where the definition converts by webhook. */
+  /** Required if the definition converts by webhook. */
   readonly convert?: ConvertRemotely;
 }
 
@@ -43,7 +43,7 @@ interface Version {
   readonly spec: CustomResourceDefinitionVersion;
 }
 
-/** The resources of a CustomResourceDefinition, one for each version that is served, by the names that were accepted. */
+/** The resources of a CustomResourceDefinition: one per served version, with the accepted names. */
 export function customDefinitions(crd: CustomResourceDefinition, hooks: CustomHooks): readonly ResourceDefinition[] {
   const { group, versions } = crd.spec;
   const all = versions.map((spec): Version => {
@@ -87,7 +87,7 @@ function definitionOf(
     publishedSchema: schema,
     requestWarnings: deprecationWarnings(version, crd),
     storage: storageForm(crd, version, all, hooks),
-    // The order in which Kubernetes lists them.
+    // Kubernetes' order.
     verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
     strategy: {
       finalizers: 'qualified',
@@ -119,7 +119,7 @@ function deprecationWarnings({ spec, apiVersion }: Version, crd: CustomResourceD
   if (spec.deprecated !== true) return [];
   if (spec.deprecationWarning !== undefined) return [spec.deprecationWarning];
   const { group, names, versions } = crd.spec;
-  // As Kubernetes: the newest version that is served and not deprecated, if it is newer than this one.
+  // As in Kubernetes: the newest served version that is not deprecated, if it is newer than this one.
   const [better] = versions
     .filter(({ name, served, deprecated }) => served && deprecated !== true && compareVersions(name, spec.name) < 0)
     .map(({ name }) => name)
@@ -208,14 +208,14 @@ function readStored(object: KubeObject, all: readonly Version[], fallback: Versi
   return value;
 }
 
-/** An object in another version, without what that one does not know. */
+/** An object in another version, without fields that the other version does not have. */
 function renamed(object: KubeObject, from: Version, to: Version): KubeObject {
   if (from === to && object.apiVersion === to.apiVersion) return object;
   const copy = { ...cloneJson(object), apiVersion: to.apiVersion };
   return to.codec.convert(copy) as KubeObject;
 }
 
-/** The column of definitions that name none. */
+/** The column of definitions without columns. */
 const AGE: Column = {
   name: 'Age',
   type: 'date',
@@ -224,7 +224,7 @@ const AGE: Column = {
   value: (object, now) => formatAge(object.metadata.creationTimestamp, now),
 };
 
-/** The columns that a definition asks for, after the name. */
+/** The columns of a definition, after the name. */
 function customColumns(definitions: readonly CustomResourceColumnDefinition[]): readonly Column[] {
   if (definitions.length === 0) return [nameColumn, AGE];
   return [nameColumn, ...definitions.map(customColumn)];

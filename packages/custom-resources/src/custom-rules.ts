@@ -11,7 +11,7 @@ import { validateValue } from './validate-value.ts';
 /** Compiles the rules of a whole schema; undefined when it has none. */
 export type CompileRules = (schema: JsonSchema) => CompiledRules | undefined;
 
-/** Where the scale subresource looks, as the definition says. */
+/** The paths of the scale subresource in the definition. */
 export interface ScaleRule {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
@@ -20,7 +20,7 @@ export interface ScaleRule {
 
 const MAX_REPLICAS = 2 ** 31 - 1;
 
-/** After these errors rules are not asked: what they would look at may not be what they expect. */
+/** After these errors, CEL rules are not evaluated: the value may not have the type that they expect. */
 const BLOCKING: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -29,10 +29,10 @@ const BLOCKING: ReadonlySet<string> = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-/** The rules on custom resources of one version. */
+/** Validation of custom resources of one version. */
 export class CustomRules {
   readonly #schema: JsonSchema;
-  /** The schema as objects are held against it. */
+  /** The schema in the form for validating objects. */
   readonly #valueSchema: JsonSchema;
   readonly #apiVersion: string;
   readonly #kind: string;
@@ -67,7 +67,7 @@ export class CustomRules {
     return this.#withRules(object, undefined, errors);
   }
 
-  /** `part` is 'status' for changes through that subresource, which the rest of the schema has no say in. */
+  /** With `part` 'status', only the status is validated, for updates through that subresource. */
   validateChange(
     object: KubeObject,
     old: KubeObject,
@@ -117,7 +117,7 @@ export class CustomRules {
     return errors;
   }
 
-  /** The errors, and those of the rules. */
+  /** Adds the errors of the CEL rules. */
   #withRules(
     object: KubeObject,
     old: KubeObject | undefined,
@@ -136,7 +136,7 @@ export class CustomRules {
   }
 }
 
-/** What was found already. */
+/** Errors that are already known. */
 function found(errors: readonly FieldError[]): InTurns<readonly FieldError[]> {
   return function* () {
     return errors;
@@ -171,7 +171,7 @@ function at(object: KubeObject, path: string): { readonly value?: unknown; reado
   return { value };
 }
 
-/** How Kubernetes tells that a value has another Go type than the one that is read. */
+/** Kubernetes' message about a value of the wrong Go type. */
 function accessorError(path: string, value: unknown, expected: string): string {
   return `${path} accessor error: ${goValue(value)} is of the type ${goType(value)}, expected ${expected}`;
 }

@@ -16,10 +16,10 @@ import { type FieldError, type ObjectMeta, dns1035Label, invalid, pathSegment, r
 
 const OBJECT_META = 'meta.v1.ObjectMeta';
 
-/** What to do with metadata that cannot be read: refuse a request's, drop what was stored by an older schema. */
+/** What to do with malformed metadata: reject it in a request, or drop it if it was stored under an older schema. */
 export type MalformedMetadata = 'refuse' | 'drop';
 
-/** Metadata as it is kept, and the paths of what was unknown in it. Throws DecodeError. */
+/** The metadata to store, and the paths of unknown fields in it. Throws DecodeError. */
 export function readMetadata(
   value: unknown,
   malformed: MalformedMetadata,
@@ -49,7 +49,7 @@ function decodeMetadata(value: Record<string, unknown>, malformed: MalformedMeta
   return { value: kept, unknown: [] };
 }
 
-/** Normalises the metadata of embedded resources. Changes `value`; gives the paths of what was unknown. Throws DecodeError. */
+/** Normalises the metadata of embedded resources. Changes `value`. Returns the paths of unknown fields. Throws DecodeError. */
 export function coerceEmbedded(
   value: unknown,
   schema: JsonSchema | undefined,
@@ -85,7 +85,7 @@ function coerceResource(value: Record<string, unknown>, malformed: MalformedMeta
   return unknown.map((inner) => child(path, inner));
 }
 
-/** What is wrong with the kind, version and metadata of embedded resources. */
+/** Errors in the kind, version and metadata of embedded resources. */
 export function validateEmbedded(value: unknown, schema: JsonSchema | undefined, path = ''): FieldError[] {
   if (schema === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((item, i) => validateEmbedded(item, itemsOf(schema), `${path}[${i}]`));

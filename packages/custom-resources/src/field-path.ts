@@ -1,17 +1,17 @@
 import { type JsonSchema, propertyOf, valuesOf } from '@gantry/apimachinery';
 
-/** Where a path of fields leads: `schema` is undefined where nothing is said of what is there. */
+/** The target of a field path; `schema` is undefined if the target has no schema. */
 export interface FoundField {
   readonly names: readonly string[];
   readonly schema: JsonSchema | undefined;
 }
 
-/** `.`, `[`, `]`, a text in single quotes, or what stands between those. */
+/** The tokens `.`, `[`, `]`, a quoted string, or the text between them. */
 const TOKEN = /[.[\]]|'(?:\\.|[^'\\])*'|'.*$|[^.[\]]+/gs;
 
 const ESCAPES: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Follows a path such as `.spec.a` or `.spec['a.b']` through a schema; gives the text of why it leads nowhere. */
+/** Follows a path such as `.spec.a` or `.spec['a.b']` through a schema. Returns an error message if it does not exist. */
 export function followFieldPath(
   schema: JsonSchema,
   path: string,
@@ -51,7 +51,7 @@ function step(schema: JsonSchema | undefined, name: string): JsonSchema | undefi
   return valuesOf(schema);
 }
 
-/** Looked for once for each schema: many paths may lead through one that has very many properties. */
+/** Cached per schema: many paths may lead through a schema with very many properties. */
 const known = new WeakMap<object, boolean>();
 
 function hasProperties({ properties }: JsonSchema): boolean {

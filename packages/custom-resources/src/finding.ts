@@ -1,7 +1,7 @@
 import { append } from '@gantry/base';
 import type { FieldError } from '@gantry/objects';
 
-/** What a check found: the errors, and how much was right, by which the nearest of several alternatives is told. */
+/** The result of a check: the errors, and the number of matches, by which the closest alternative is chosen. */
 export class Result {
   readonly errors: Finding[] = [];
   matches = 0;
@@ -16,7 +16,7 @@ export class Result {
   }
 }
 
-/** One thing wrong; `path` is that inside the value: '' for the value itself. Without a path the whole is meant. */
+/** One error. `path` is the path inside the value, '' for the value itself; undefined for the whole. */
 export interface Finding {
   readonly type: FieldError['type'];
   readonly path: string | undefined;

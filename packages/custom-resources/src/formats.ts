@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 
 const ESCAPE = /%(?![0-9a-fA-F]{2})/;
-/** What may not stand in a host as it is. */
+/** Characters that are not allowed unescaped in a host. */
 const NOT_IN_HOST = /[\x00-\x20#/?@\\^`{|}\x7f]/;
 
-/** Whether a text is a URI, or an absolute path, as Go reads what a request asks for. */
+/** Whether a text is a URI or an absolute path, as Go parses request URIs. */
 function isUri(text: string): boolean {
   if (text === '' || /[\x00-\x1f\x7f]/.test(text)) return false;
   if (text === '*') return true;
@@ -33,7 +33,7 @@ function isHost(scheme: string, host: string): boolean {
   return isHostText(host);
 }
 
-/** Only what is not ASCII may be escaped in a host, and `%25`, which begins a zone. */
+/** In a host, only non-ASCII characters may be escaped, and `%25`, which starts a zone. */
 function isHostText(host: string): boolean {
   const escapes = [...host.matchAll(/%(..?)?/g)].map(([escape]) => escape);
   return !NOT_IN_HOST.test(host) && escapes.every((escape) => /^%([89a-fA-F][0-9a-fA-F]|25)$/.test(escape));
@@ -49,10 +49,10 @@ function isBracketed(host: string): boolean {
 const DATE = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 const TIME = /^(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)$/;
 const GO_DURATION = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-/** Units by their short names, of which none may follow, and by their long ones, which may go on as they like. */
+/** Units by short names, which must match exactly, and by long names, which may have any ending. */
 const UNIT = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
 
-/** Whether a text is a day of the calendar. */
+/** Whether a text is a valid calendar date. */
 function isDate(text: string): boolean {
   if (!DATE.test(text)) return false;
   const time = new Date(`${text}T00:00:00Z`);
@@ -66,7 +66,7 @@ function isDateTime(text: string): boolean {
   return isDate(date) && hours <= '23' && minutes <= '59' && seconds <= '59';
 }
 
-/** Whether a text is a duration of Go, or has one in it in the way of Scala: a number and a unit, among whatever else. */
+/** Whether a text is a Go duration, or contains a number and a unit as in Scala, with any text around them. */
 function isDuration(text: string): boolean {
   if (GO_DURATION.test(text)) return true;
   return [...text.matchAll(/(?<!\d)\d+\s*([A-Za-zµ]+)/g)].some(([, unit = '']) => UNIT.test(unit));
@@ -79,12 +79,12 @@ function isHostname(text: string): boolean {
   return Buffer.byteLength(text) <= 255 && text.split('.').every((part) => part.length <= 63) && HOSTNAME.test(text);
 }
 
-/** Which kind of address a text is; numbers may have zeros before them. */
+/** The IP version of an address, 0 for other texts; leading zeros are allowed. */
 function familyOf(text: string): number {
   return text.includes('%') ? 0 : isIP(text.replace(/(^|[.:])0+(?=\d+(\.|$))/g, '$1'));
 }
 
-/** Addresses of version 6 that end in the form of version 4 count too. */
+/** IPv6 addresses that end in IPv4 notation count too. */
 function isIpv4(text: string): boolean {
   return text.includes('.') && familyOf(text) !== 0;
 }
@@ -121,7 +121,7 @@ const UUID3 = uuid('3');
 const UUID4 = uuid('4', '[89ab]');
 const UUID5 = uuid('5', '[89ab]');
 
-/** The formats that a custom resource's schema may ask for, each with what it takes. Others are not looked at. */
+/** The formats that schemas of custom resources may use, and their checks. Other formats are not checked. */
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   bsonobjectid: (text) => /^[0-9a-f]{24}$/i.test(text),
   uri: isUri,
@@ -158,7 +158,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 const INTEGER_FORMATS: readonly string[] = ['int32', 'int64'];
 const NUMBER_FORMATS: readonly string[] = ['float', 'double'];
 
-/** Whether a format means something to Kubernetes where a schema asks for that type. */
+/** Whether Kubernetes supports a format for a type. */
 export function isSupportedFormat(format: string, type = ''): boolean {
   switch (type) {
     case '':
@@ -173,12 +173,12 @@ export function isSupportedFormat(format: string, type = ''): boolean {
   }
 }
 
-/** Whether a format is one of strings. */
+/** Whether a format applies to strings. */
 export function isStringFormat(format: string): boolean {
   return Object.hasOwn(FORMATS, format.replaceAll('-', '')) || Object.hasOwn(FORMATS, format);
 }
 
-/** Whether a text has a format; true for one that is not known. */
+/** Whether a text has a format; true for an unknown format. */
 export function hasFormat(text: string, format: string): boolean {
   const check = Object.hasOwn(FORMATS, format) ? FORMATS[format] : FORMATS[format.replaceAll('-', '')];
   return check === undefined || check(text);
@@ -207,7 +207,7 @@ function isCreditCard(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Whether a text is one address of a message, with or without a name, as Go's mail parser reads it. */
+/** Whether a text is one mail address, with or without a name, as Go's mail parser reads it. */
 function isEmail(text: string): boolean {
   const start = skipBlanks(text, 0);
   const plain = skipAddress(text, start);
@@ -218,7 +218,7 @@ function isEmail(text: string): boolean {
   return address !== undefined && text[address] === '>' && isBlank(text, address + 1);
 }
 
-/** Each of these gives the place behind what it reads; undefined where that is not there. */
+/** The position after the parsed part; undefined if that part is missing. */
 type Place = number | undefined;
 
 function skipBlanks(text: string, at: number): number {
@@ -273,7 +273,7 @@ function skipLiteral(text: string, at: number): Place {
   return isIP(literal.slice(1, -1)) === 0 ? undefined : at + literal.length;
 }
 
-/** Words of a name; a name may have more characters in it than an address. */
+/** Skips the words of a name, which may contain more characters than an address. */
 function skipPhrase(text: string, from: number): number {
   let at = from;
   for (;;) {

@@ -4,13 +4,13 @@ type Step =
   | { readonly kind: 'all' }
   | { readonly kind: 'filter'; readonly path: readonly string[]; readonly operator: string; readonly value: unknown };
 
-/** A path into an object (`.spec.n`, `.status.conditions[?(@.type=="Ready")].status`) that gives the first value it leads to. */
+/** A path into an object (`.spec.n`, `.status.conditions[?(@.type=="Ready")].status`); returns the first value that it selects. */
 export type JsonPath = (object: unknown) => unknown;
 
 const FIELD = /^\.?((?:[^.[\]\\]|\\.)+)/;
 const FILTER = /^\?\(\s*@((?:\.[\w/-]+)+)\s*(?:(==|!=|<=|>=|<|>)\s*("[^"]*"|'[^']*'|[^)\s]+)\s*)?\)$/;
 
-/** Reads a path; one that cannot be read leads nowhere. */
+/** Parses a path. An invalid path selects nothing. */
 export function parseJsonPath(text: string): JsonPath {
   const steps = parseSteps(text);
   return (object) => (steps === undefined ? undefined : steps.reduce(follow, [object])[0]);

@@ -7,18 +7,18 @@ import { resourceType } from './resource-type.ts';
 import { compileSchemaRules } from './rules/schema-rules.ts';
 import { dropStatus, keepAllButStatus, keepStatus } from './status-hooks.ts';
 
-/** The parts of a definition that follow from a JSON schema. Own rules are asked only of objects that satisfy the schema. */
+/** The parts of a definition that follow from a JSON schema. The kind's own rules run only on objects that match the schema. */
 export interface KindSchema<T extends KubeObject> extends Required<Pick<ResourceDefinition, 'publishedSchema'>> {
   readonly schema: StructType & { readonly custom: CustomCodec };
-  /** Every rule of the schema on a new object, then the kind's own. */
+  /** Validates a new object by the schema, then by the kind's own rules. */
   readonly validateNew: (object: T, own?: (object: T) => readonly FieldError[]) => readonly FieldError[];
-  /** Every rule of the schema on a changed object, then the kind's own. */
+  /** Validates a changed object by the schema, then by the kind's own rules. */
   readonly validateChange: (
     object: T,
     old: T,
     own?: (object: T, old: T) => readonly FieldError[],
   ) => readonly FieldError[];
-  /** Every rule of the schema on a change through the status subresource. */
+  /** Validates a status update by the schema. */
   readonly validateStatus: (object: T, old: T) => readonly FieldError[];
   /** `prepareForCreate` of a kind with a status subresource. */
   readonly dropStatus: (object: T) => void;
@@ -29,8 +29,8 @@ export interface KindSchema<T extends KubeObject> extends Required<Pick<Resource
 }
 
 /**
- * The schema of a built-in kind that Kubernetes does not publish. Its objects are decoded, defaulted, pruned, checked and
- * explained by a structural schema, as custom resources are; they have no protobuf form unless the definition says so.
+ * The schema of a built-in kind that Kubernetes does not publish. Its objects are decoded, defaulted, pruned, validated and described by a
+ * structural schema, like custom resources. They have no protobuf form unless the definition says so.
  */
 export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSchema): KindSchema<T> {
   const codec = createCodec(schema, false);
@@ -53,7 +53,7 @@ export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSc
   };
 }
 
-/** The errors of the schema, or else those of the own rules: these may read only what the schema has found to be there. */
+/** The errors of the schema, else those of the kind's own rules, which may only read what the schema guarantees. */
 function firstOf(errors: readonly FieldError[], own: () => readonly FieldError[] | undefined): readonly FieldError[] {
   return errors.length > 0 ? errors : (own() ?? []);
 }

@@ -2,7 +2,7 @@ import { append } from '@gantry/base';
 import { type FieldError, duplicate, invalid } from '@gantry/objects';
 import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@gantry/apimachinery';
 
-/** Items that come twice in lists that are sets or maps. */
+/** Errors for duplicate items in lists of type set or map. */
 export function validateUniqueItems(value: unknown, schema: JsonSchema | undefined, path = ''): FieldError[] {
   if (schema === undefined) return [];
   if (Array.isArray(value)) return validateList(value, schema, path);
@@ -39,12 +39,12 @@ function validateMap(value: readonly unknown[], schema: JsonSchema, path: string
   return repeated(keys).map((i) => duplicate(`${path}[${i}]`, keys[i]));
 }
 
-/** Whether two items are equal as JSON. */
+/** Whether the list contains two equal items, compared as JSON. */
 export function hasRepeated(values: readonly unknown[]): boolean {
   return repeated(values).length > 0;
 }
 
-/** Where a value comes for the second time. */
+/** The indexes at which a value occurs for the second time. */
 function repeated(values: readonly unknown[]): readonly number[] {
   const seen = new Map<string, number>();
   return values.flatMap((value, i) => {

@@ -1,20 +1,23 @@
 import { type JsonSchema, itemsOf, valuesOf } from '@gantry/apimachinery';
 import { type Allowance, MAX_MATCH_STEPS, matchSteps, patternOf } from '@gantry/cel';
 
-/** The most steps of all matches of one object: they take at most some 100 ms, in one turn of the event loop. Most patterns take far fewer. */
+/**
+ * The maximum number of steps for all matches of one object. They take at most about 100 ms in one turn of the event loop. Most patterns
+ * need far fewer.
+ */
 const MAX_OBJECT_STEPS = 2 * MAX_MATCH_STEPS;
 
-/** Whether a text has what a schema's pattern asks for; false for a pattern that is none. */
+/** Whether a text matches a schema's pattern; false for an invalid pattern. */
 export function matchesPattern(text: string, pattern: string): boolean {
   const compiled = patternOf(pattern);
   return compiled.ok && compiled.regex.matcher(text).find();
 }
 
-/** Adds up the steps that the patterns of one object may take. */
+/** Sums up the matching steps of one object. */
 export class MatchBudget {
   #spent = 0;
 
-  /** Whether the text may be matched: alone, and with all that were matched before. */
+  /** Whether the text may be matched: its own steps and the sum of all steps are within the limits. */
   spend(text: string, pattern: string): boolean {
     const compiled = patternOf(pattern);
     const steps = compiled.ok ? matchSteps(text, compiled) : 0;
@@ -23,13 +26,13 @@ export class MatchBudget {
   }
 }
 
-/** Why a pattern is none, in the words of RE2; undefined for one that is. */
+/** RE2's error for an invalid pattern; undefined for a valid one. */
 export function patternError(pattern: string): string | undefined {
   const compiled = patternOf(pattern);
   return compiled.ok ? undefined : compiled.message;
 }
 
-/** Why the patterns of a schema are too many; undefined while there is room for them. None of them is compiled. */
+/** The error if a schema has too many patterns; undefined while there is room. Does not compile them. */
 export function refusePatterns(schema: JsonSchema, allowance: Allowance): string | undefined {
   const { pattern = '', not, allOf = [], anyOf = [], oneOf = [], properties = {} } = schema;
   const refused = pattern === '' ? undefined : allowance.takePattern(pattern);

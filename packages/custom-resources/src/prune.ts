@@ -8,7 +8,7 @@ import {
   valuesOf,
 } from '@gantry/apimachinery';
 
-/** Takes out of a resource what its schema does not name; gives the paths, sorted. Metadata stays. Changes `object`. */
+/** Removes fields from a resource that its schema does not specify. Returns their paths, sorted. Keeps metadata. Changes `object`. */
 export function pruneResource(object: Record<string, unknown>, schema: JsonSchema): readonly string[] {
   return pruneValue(object, asResourceRoot(schema));
 }
@@ -44,7 +44,7 @@ class Pruner {
     }
   }
 
-  /** What is unknown stays here, and whatever the schema does name is pruned in turn. */
+  /** Keeps unknown fields here, and prunes the fields that the schema specifies. */
   #keep(value: unknown, schema: JsonSchema): void {
     if (Array.isArray(value)) {
       const items = itemsOf(schema);
@@ -68,7 +68,7 @@ class Pruner {
   }
 }
 
-/** `additionalProperties: true` keeps the keys, though nothing below them. */
+/** `additionalProperties: true` keeps the keys but nothing below them. */
 function hasValues(schema: JsonSchema | undefined): boolean {
   return schema?.additionalProperties !== undefined;
 }

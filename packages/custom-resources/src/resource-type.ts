@@ -14,7 +14,7 @@ const STRING: Type = { kind: 'scalar', scalar: 'string', goType: 'string' };
 const ANY_SCALAR: Type = { kind: 'scalar', scalar: 'intOrString', goType: '' };
 const DEDUCED: Type = { kind: 'any', goType: '', deduced: true };
 
-/** The type of a custom resource, as field ownership sees it. What is read and kept, `codec` decides. */
+/** The type of a custom resource for field ownership. `codec` decides what is read and stored. */
 export function resourceType(schema: JsonSchema, codec: CustomCodec): StructType {
   const struct = structType(schema);
   const fields = new Map([...struct.fields, ...metaFields(schemaOf('meta.v1.ObjectMeta'))]);
@@ -79,7 +79,7 @@ function typeOf(schema: JsonSchema): Type {
   }
 }
 
-/** Of a text with another format server-side apply takes any scalar; that it is a text is left to the schema. */
+/** For strings with another format, server-side apply accepts any scalar; the schema checks that it is a string. */
 function isPlainText(format: string | undefined): boolean {
   return format === undefined || format === '' || format === 'byte';
 }

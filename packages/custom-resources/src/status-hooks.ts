@@ -1,16 +1,16 @@
 import { cloneJson, type KubeObject } from '@gantry/objects';
 
-/** A new object has no status. */
+/** Removes the status of a new object. */
 export function dropStatus(object: KubeObject): void {
   delete (object as { status?: unknown }).status;
 }
 
-/** The status stays as it is when the object itself is written. */
+/** Keeps the stored status when the object itself is updated. */
 export function keepStatus(object: KubeObject, old: KubeObject): void {
   keepField(object, old, 'status');
 }
 
-/** Through the status everything else stays as it is, but for who manages it. */
+/** Keeps everything but the status and managedFields in a status update. */
 export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
   const { managedFields } = object.metadata;
   for (const name of new Set([...Object.keys(object), ...Object.keys(old)])) {

@@ -7,9 +7,9 @@ import { type JsonSchema, isJsonObject, itemsOf } from '@gantry/apimachinery';
 import { MatchBudget, matchesPattern } from './pattern.ts';
 
 /**
- * Everything that the schema says is wrong with a value, in the words of Kubernetes' validator. `path` is where the value
- * stands: '' for a whole resource. With `old`, what has not changed since is not looked at. Texts and patterns that would take
- * long to match are refused with FieldValueTooLong, unlike in Kubernetes.
+ * All errors of a value by its schema, worded like Kubernetes' validator. `path` is the path of the value: '' for a whole resource. With
+ * `old`, unchanged parts are not validated. Unlike in Kubernetes, matches of texts and patterns that would take long are rejected with
+ * FieldValueTooLong.
  */
 export function validateValue(
   value: unknown,
@@ -38,7 +38,7 @@ class SchemaCheck {
   readonly #budget = new MatchBudget();
 
   check(value: unknown, schema: JsonSchema, path: string, old: Old): Result {
-    // Nothing is asked of what was there before: rules may have come after it.
+    // Unchanged values are accepted: the rules may be newer.
     if (old !== undefined && equalJson(old.value, value)) return new Result();
     const result = new Result();
     if (value === null || value === undefined) {
@@ -199,7 +199,7 @@ function mergeCounted(result: Result, part: Result): void {
   result.matches++;
 }
 
-/** Finds what an item was before: only lists with keys tell. */
+/** Finds the old value of a list item; only lists with keys identify items. */
 function correlateItems(schema: JsonSchema, old: Old): (item: unknown) => Old {
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   if (schema['x-kubernetes-list-type'] !== 'map' || old === undefined || !Array.isArray(old.value))

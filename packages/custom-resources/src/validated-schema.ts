@@ -3,7 +3,7 @@ import { type JsonSchema, isJsonObject } from '@gantry/apimachinery';
 
 type Mutable = { -readonly [Word in keyof JsonSchema]: JsonSchema[Word] };
 
-/** A schema as it is held against objects: without the formats that mean nothing to values of its type. */
+/** A schema in the form for validating objects: without formats that do not apply to its type. */
 export function schemaForObjects(schema: JsonSchema): JsonSchema {
   return rewrite(schema, (one) => {
     if (!isSupportedFormat(one.format ?? '', one.type)) delete one.format;
@@ -11,8 +11,8 @@ export function schemaForObjects(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Makes schemas as they are held against defaults: whether a number or a text is meant, Kubernetes does not look there. Defaults of
- * parts of one schema share what is made.
+ * Converts schemas to the form for validating defaults: there, Kubernetes ignores whether a format is for numbers or strings. Defaults in
+ * parts of one schema share the result.
  */
 export function schemasForDefaults(): (schema: JsonSchema) => JsonSchema {
   const made = new Map<JsonSchema, JsonSchema>();

@@ -29,12 +29,12 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
 ]);
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
-/** Gantry's own labels. An agent writes the one that names its engine, and no other. */
+/** Gantry's own labels. An agent only writes the one that names its engine. */
 const OWN_DOMAIN = 'gantry.dev';
 
 /**
- * Whether an agent may write a label of its Node, as NodeRestriction of Kubernetes decides. Not `node-restriction.kubernetes.io/`, by which
- * administrators keep pods on nodes of their choice, nor any other domain of Kubernetes that is not a kubelet's.
+ * Whether an agent may write a label of its Node, as Kubernetes' NodeRestriction decides. Not allowed: `node-restriction.kubernetes.io/`,
+ * which administrators use to keep pods on chosen nodes, and other Kubernetes domains that are not a kubelet's.
  */
 export function isAgentsLabel(key: string): boolean {
   const domain = key.includes('/') ? (key.split('/')[0] ?? '') : '';

@@ -1,6 +1,6 @@
 /**
- * Addresses of metadata services of clouds: link-local ones, and those of Alibaba Cloud, Azure and Oracle Cloud. What an instance of a
- * cloud may do is read there.
+ * Addresses of cloud metadata services: link-local ones, and those of Alibaba Cloud, Azure and Oracle Cloud. Credentials of the cloud
+ * instance can be read there.
  */
 export const METADATA_RANGES: readonly string[] = [
   '169.254.0.0/16',
@@ -10,8 +10,8 @@ export const METADATA_RANGES: readonly string[] = [
 ];
 
 /**
- * No Service and no Ingress leads here, whatever its endpoints say: this network, loopback, metadata services with all link-local
- * addresses, and multicast. The API refuses most of these as endpoints too.
+ * Ranges that no Service and no Ingress forwards to, whatever its endpoints are: this network, loopback, link-local with metadata services,
+ * and multicast. The API rejects most of these as endpoints too.
  */
 export const CLOSED_RANGES: readonly string[] = [
   '0.0.0.0/8',

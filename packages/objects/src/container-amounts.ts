@@ -1,6 +1,6 @@
 import type { Container, PodSpec } from './generated/types.ts';
 
-/** How resource lists are added and compared, name by name. A name that one list lacks is in the result as the other list has it. */
+/** Operations on resource lists, by name. A name that is in only one list is kept unchanged. */
 export interface ListArithmetic<List> {
   readonly none: List;
   readonly sum: (left: List, right: List) => List;
@@ -8,8 +8,8 @@ export interface ListArithmetic<List> {
 }
 
 /**
- * What the containers of a pod request, or are limited to, together: the larger of the containers with the sidecars, and the largest init
- * container with the sidecars started before it. Lists are added in Kubernetes' order, by which a sum gets its format.
+ * The combined requests or limits of a pod's containers: the larger of (a) the containers plus all sidecars and (b) the largest init
+ * container plus the sidecars started before it. Lists are added in Kubernetes' order, which determines the format of a sum.
  */
 export function combineContainers<List>(
   spec: PodSpec | undefined,

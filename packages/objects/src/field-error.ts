@@ -42,7 +42,7 @@ const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
   'InternalError',
 ]);
 
-/** The value of an error that does not print what it found. */
+/** Marks an error that does not print its value. */
 export const OMITTED = Symbol('omitted');
 
 /** The error's text without its path: `Invalid value: -1: must be greater than or equal to 0`. */
@@ -59,7 +59,7 @@ function formatValue(value: unknown, field: string): string {
   return goJson(asGoPrints(value, field.slice(field.lastIndexOf('.') + 1)));
 }
 
-/** Fields that hold maps from names to texts. Go prints those in order of their names, and structures as they are declared. */
+/** Fields with string maps. Go prints maps in the order of their keys, and structs in the order of declaration. */
 const MAPS: ReadonlySet<string> = new Set([
   'annotations',
   'capacity',
@@ -80,7 +80,7 @@ function asGoPrints(value: unknown, name: string): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, asGoPrints(inner, key)]));
 }
 
-/** Go's %q: JSON's quoting but for control characters, which read `\x01`. */
+/** Go's %q: like JSON, except that control characters are written as `\x01`. */
 function goQuote(text: string): string {
   const short: Readonly<Record<string, string>> = { u0007: '\\a', u000b: '\\v' };
   return JSON.stringify(text)
@@ -119,12 +119,12 @@ export function notSupported(field: string, value: unknown, supported: readonly 
   return { type: 'FieldValueNotSupported', field, value, detail: list === '' ? '' : `supported values: ${list}` };
 }
 
-/** The errors of a field that takes only these values; none where it is absent. */
+/** The error of a field that must have one of these values; none if it is absent. */
 export function oneOf(field: string, value: string | undefined, supported: readonly string[]): FieldError[] {
   return value === undefined || supported.includes(value) ? [] : [notSupported(field, value, supported)];
 }
 
-/** Returns which values occurred before. In linear time: clients choose the number of values. */
+/** Tells which values have occurred before. Linear time, because clients choose the number of values. */
 export function repeatedAt(values: readonly unknown[]): (index: number) => boolean {
   const seen = new Set<unknown>();
   const repeated = values.map((value) => seen.size === seen.add(value).size);

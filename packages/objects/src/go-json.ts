@@ -1,4 +1,4 @@
-/** The characters that Go's encoder escapes and JavaScript's does not. Outside of strings JSON has none of them. */
+/** Characters that Go's encoder escapes and JavaScript's does not. JSON contains them only in strings. */
 const ESCAPED = /[<>&\u2028\u2029]/;
 const EACH_ESCAPED = new RegExp(ESCAPED, 'g');
 

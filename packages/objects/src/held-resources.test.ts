@@ -10,7 +10,7 @@ interface Case {
   readonly init?: 'sidecar' | 'init';
 }
 
-/** What the only container holds of cpu, and its limit. */
+/** The cpu request and limit that the only container holds. */
 function held({ asked, granted, actual, pending, init }: Case): readonly (string | undefined)[] {
   const amounts = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
   const container: Container = {

@@ -4,8 +4,8 @@ import { compareQuantity, parseQuantity, QuantityError } from './quantity.ts';
 type Amounts = Readonly<Record<string, string>>;
 
 /**
- * The pod with what it and its containers hold while they are resized, as Kubernetes counts it for quotas and nodes: the most of what the
- * spec asks for, what the node has granted, and what the container runs with. What the node can never grant counts as not asked for.
+ * The pod with the resources that it and its containers hold during a resize, as Kubernetes counts them for quotas and nodes: the maximum
+ * of the spec, the resources that the node has allocated, and the actual resources. Requests that the node can never grant are ignored.
  */
 export function withHeldResources(pod: Pod): Pod {
   const { spec, status } = pod;
@@ -33,8 +33,8 @@ export function withHeldResources(pod: Pod): Pod {
 }
 
 /**
- * What the pod holds of the pod-level resources in its spec: the status names everything that its containers have, too, and of a pod
- * without pod-level resources nothing else.
+ * The pod-level resources that the pod holds. The status also lists the sum of its containers' resources; without pod-level resources in
+ * the spec, the status contains only that.
  */
 function heldByPod(
   { resources: own }: PodSpec,
@@ -42,7 +42,7 @@ function heldByPod(
   asked: 'counts' | 'never',
 ): Pick<PodSpec, 'resources'> {
   if (own === undefined) return {};
-  // A pod that got it by a resize alone has nothing of it.
+  // A pod that got pod-level resources only by this resize has none of them yet.
   if (actual === undefined) return asked === 'never' ? {} : { resources: own };
   const held = { ...own };
   for (const list of ['requests', 'limits'] as const) {
@@ -79,7 +79,7 @@ function most(left: Amounts, right: Amounts): Record<string, string> {
   return out;
 }
 
-/** An invalid quantity is the lesser one: it may be older than its validation. */
+/** An invalid quantity counts as smaller: it may have been stored before validation. */
 function isLess(present: string, amount: string): boolean {
   try {
     return compareQuantity(parseQuantity(present), parseQuantity(amount)) < 0;

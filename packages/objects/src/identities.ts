@@ -1,25 +1,27 @@
 import { ENGINE_LABEL } from './hosts.ts';
 
-/** The group of administrators: everything is allowed to it. */
+/** The group of administrators, which has all rights. */
 export const ADMINISTRATORS = 'system:masters';
 
 /** The group of API servers, as an organization in their certificates. */
 export const API_SERVERS = 'gantry:apiservers';
 
-/** The group of the other fixed services: what one of them may do follows from its name. */
+/** The group of the other fixed services; the rights of each follow from its name. */
 export const FIXED_SERVICES = 'gantry:services';
 
 /** The group of agents, whose users are `system:node:` and the name of their Node. */
 export const NODES_GROUP = 'system:nodes';
 export const NODE_USER_PREFIX = 'system:node:';
 
-/** Groups whose rights no role limits: the signer of ordinary clients gives no certificate for them. */
+/** Groups whose rights are not limited by roles: the signer of ordinary clients issues no certificates for them. */
 export const UNLIMITED_GROUPS: ReadonlySet<string> = new Set([ADMINISTRATORS, FIXED_SERVICES, API_SERVERS]);
 
-/** Begins the unit of an agent's certificate that names its Docker engine, as whose custodian the agent may act. */
+/**
+ * Prefix of the organizational unit in an agent's certificate that names its Docker engine; the agent may act as that engine's custodian.
+ */
 export const ENGINE_UNIT = 'gantry:engine:';
 
-/** The extra value of an agent's user with the engine of its certificate; named like the Node's label. */
+/** The extra value of an agent's user that holds the engine of its certificate; it has the name of the Node's label. */
 export const ENGINE_EXTRA = ENGINE_LABEL;
 
 /** The signer that renews certificates of fixed services. */

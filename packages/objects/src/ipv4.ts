@@ -1,10 +1,10 @@
-/** The first and the last of some IPv4 addresses, as numbers. Empty where `last` is smaller than `first`. */
+/** A range of IPv4 addresses as numbers. Empty if `last` is smaller than `first`. */
 export interface AddressRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** The number of an IPv4 address without leading zeros, which mean octal numbers to some programs; undefined for any other text. */
+/** An IPv4 address as a number; undefined for other texts, and for leading zeros, which some programs read as octal. */
 export function parseIpv4(text: string): number | undefined {
   if (!/^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(text)) return undefined;
   const octets = text.split('.').map(Number);
@@ -16,7 +16,7 @@ export function formatIpv4(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }
 
-/** `10.0.0.0/8` as a range; undefined for any other text. Bits below the prefix do not matter. */
+/** `10.0.0.0/8` as a range; undefined for other texts. Bits below the prefix are ignored. */
 export function parseIpv4Range(text: string): AddressRange | undefined {
   const [address = '', prefix = '', ...rest] = text.split('/');
   const number = parseIpv4(address);
@@ -33,12 +33,12 @@ export function isWithin({ first, last }: AddressRange, address: string): boolea
   return number !== undefined && number >= first && number <= last;
 }
 
-/** Addresses that the cluster's own Services have in the range of Services; undefined for what is no IPv4 range. */
+/** Addresses of the cluster's own Services in the Service range; undefined if it is not an IPv4 range. */
 export function ownServiceAddresses(
   serviceCidr: string,
 ): { readonly kubernetes: string; readonly dns: string } | undefined {
   const range = parseIpv4Range(serviceCidr);
   if (range === undefined) return undefined;
-  // The tenth is the DNS', as kubeadm chooses it.
+  // The tenth address is that of DNS, as in kubeadm.
   return { kubernetes: formatIpv4(range.first + 1), dns: formatIpv4(range.first + 10) };
 }

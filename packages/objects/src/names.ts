@@ -1,7 +1,6 @@
 import { append } from '@gantry/base';
 /**
- * Syntax of names, keys and numbers. Every check gives its complaints as texts, [] when the value is fine, so that callers
- * can put them under the field that holds the value.
+ * Syntax of names, keys and numbers. Every check returns error messages, [] for a valid value; callers report them with the field's path.
  */
 
 const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -15,7 +14,7 @@ const PERCENT = /^[0-9]+%$/;
 const C_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HTTP_HEADER = /^[-A-Za-z0-9]+$/;
 
-/** A complaint about a pattern in Kubernetes' form, with examples and the pattern itself. */
+/** A message about a pattern in Kubernetes' form, with examples and the pattern itself. */
 export function patternMessage(message: string, pattern: RegExp, ...examples: readonly string[]): string {
   const source = pattern.source.replace(/^\^/, '').replace(/\$$/, '').replaceAll('\\/', '/');
   const list = examples.map((example) => `'${example}', `).join(' or ');
@@ -32,7 +31,7 @@ const SUBDOMAIN_MESSAGE = patternMessage(
   'example.com',
 );
 
-/** A DNS label (RFC 1123): what containers, volumes and namespaces are called. */
+/** A DNS label (RFC 1123): for containers, volumes and namespaces. */
 export function dns1123Label(value: string): string[] {
   const errors: string[] = [];
   if (value.length > 63) errors.push(maxLengthMessage(63));
@@ -51,7 +50,7 @@ export function dns1123Label(value: string): string[] {
   return errors;
 }
 
-/** A DNS label (RFC 1035), which begins with a letter: what API versions are called. */
+/** A DNS label (RFC 1035), which starts with a letter: for API versions. */
 export function dns1035Label(value: string): string[] {
   const errors: string[] = [];
   if (value.length > 63) errors.push(maxLengthMessage(63));
@@ -68,7 +67,7 @@ export function dns1035Label(value: string): string[] {
   return errors;
 }
 
-/** A DNS subdomain (RFC 1123): what most objects are called. */
+/** A DNS subdomain (RFC 1123): for most objects. */
 export function dns1123Subdomain(value: string, unit: 'characters' | 'bytes' = 'characters'): string[] {
   const errors: string[] = [];
   if (value.length > 253) errors.push(maxLengthMessage(253, unit));
@@ -183,7 +182,7 @@ export function configKey(value: string): string[] {
   return errors;
 }
 
-/** A name that can stand in a URL path as one segment: the least that every object's name must satisfy. */
+/** A name that can be a segment of a URL path: the minimum requirement for every object's name. */
 export function pathSegment(value: string, isPrefix: boolean): string[] {
   if (!isPrefix && (value === '.' || value === '..')) return [`may not be '${value}'`];
   return ['/', '%'].filter((illegal) => value.includes(illegal)).map((illegal) => `may not contain '${illegal}'`);
@@ -255,12 +254,12 @@ export function cIdentifier(value: string): string[] {
       ];
 }
 
-/** Whether a user or group id fits what Linux holds. */
+/** A user or group id within the range of Linux. */
 export function userId(value: number): string[] {
   return value >= 0 && value <= 2147483647 ? [] : ['must be between 0 and 2147483647, inclusive'];
 }
 
-/** A name generated from a prefix may end in anything that a suffix can follow. */
+/** Replaces a trailing dash of a name prefix, which is allowed because a suffix follows. */
 export function maskTrailingDash(value: string): string {
   return value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value;
 }
@@ -270,7 +269,7 @@ export function subdomainName(name: string, isPrefix: boolean): readonly string[
   return dns1123Subdomain(isPrefix ? maskTrailingDash(name) : name);
 }
 
-/** The same for kinds whose names Kubernetes checks by its newer rules, which count bytes. */
+/** The same for kinds that Kubernetes checks by its newer rules, which count bytes. */
 export function longName(name: string, isPrefix: boolean): readonly string[] {
   return dns1123Subdomain(isPrefix ? maskTrailingDash(name) : name, 'bytes');
 }

@@ -1,6 +1,6 @@
 import type { Node, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, PodSpec } from './generated/types.ts';
 
-/** The only field of nodes that `matchFields` selects by. */
+/** The only field that `matchFields` supports. */
 const NAME_FIELD = 'metadata.name';
 
 /** Whether a node matches a pod's node selector and required node affinity, as Kubernetes' GetRequiredNodeAffinity decides. */
@@ -11,15 +11,15 @@ export function matchesNodeAffinity(spec: PodSpec | undefined, node: Node): bool
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 
-/** Whether a volume can be reached from a node, as Kubernetes' CheckNodeAffinity decides. */
+/** Whether a volume is accessible from a node, as Kubernetes' CheckNodeAffinity decides. */
 export function reachesVolume(node: Node, { spec }: PersistentVolume): boolean {
   const required = spec?.nodeAffinity?.required;
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
 /**
- * The names of the only nodes that required node affinity may allow, when every term selects by name; undefined when other
- * nodes may match. Empty when the terms contradict themselves. Kubernetes' scheduler searches these nodes alone.
+ * The names of the only nodes that required node affinity may allow, if every term selects by name; undefined if other nodes may match.
+ * Empty if the terms contradict each other. Kubernetes' scheduler checks only these nodes.
  */
 export function requiredNodeNames(spec: PodSpec | undefined): ReadonlySet<string> | undefined {
   const terms = requiredTerms(spec);
@@ -37,7 +37,7 @@ function requiredTerms(spec: PodSpec | undefined): readonly NodeSelectorTerm[] |
   return spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
 }
 
-/** Names that satisfy each of the term's requirements by name. */
+/** Names that satisfy all name requirements of the term. */
 function namesOf(term: NodeSelectorTerm): readonly string[] | undefined {
   let names: readonly string[] | undefined;
   for (const { key, operator, values = [] } of term.matchFields ?? []) {
@@ -57,7 +57,7 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTe
   );
 }
 
-/** Fields allow fewer operators than labels, and one value; anything else matches nothing. */
+/** Checks a field requirement. Only In and NotIn with one value are supported; others match nothing. */
 function meetsField({ operator, values = [] }: NodeSelectorRequirement, value: string): boolean {
   if (values.length !== 1) return false;
   if (operator === 'In') return value === values[0];

@@ -42,12 +42,12 @@ export function cloneJson<T>(value: T): T {
   return out as T;
 }
 
-/** What a map holds under a key that a client chose: nothing that all objects of the language have. */
+/** The value of a key that a client chose; ignores inherited properties such as `constructor`. */
 export function memberOf<T>(map: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** Sets a key that a client chose: `__proto__` is a key like any other. */
+/** Sets a key that a client chose; `__proto__` becomes an ordinary key. */
 export function setMember(out: object, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });

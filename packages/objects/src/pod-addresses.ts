@@ -1,26 +1,24 @@
 import { type AddressRange, formatIpv4, isWithin, parseIpv4, parseIpv4Range } from './ipv4.ts';
 
-/**
- * The parts of the range of a host's pod network, in their order. No address is of two parts, and all are of one but the broadcast address.
- */
+/** The parts of a host's pod network range, in order. They do not overlap, and cover the whole range except for the broadcast address. */
 export interface PodAddresses {
-  /** For containers of the control plane and agents: the engine chooses among them. Its own gateway is the first. */
+  /** For containers of the control plane and agents; the engine assigns them. The first one is the engine's gateway. */
   readonly containers: AddressRange;
-  /** For pods that agents connect. */
+  /** For pods that agents connect to the network. */
   readonly pods: AddressRange;
-  /** For pods that the engine connects on an agent's behalf: it does not know the addresses of the others. */
+  /** For pods that the engine connects on an agent's behalf, because the engine does not know the other pods' addresses. */
   readonly enginePods: AddressRange;
-  /** For load balancers: addresses that the host has on the network's bridge. */
+  /** For load balancers: addresses of the host on the network's bridge. */
   readonly loadBalancers: AddressRange;
-  /** For Nodes: addresses that the host has, too. As many as there are containers, but for the broadcast address. */
+  /** For Nodes: also addresses of the host. As many as for containers, except for the broadcast address. */
   readonly nodes: AddressRange;
 }
 
-/** Of a range with the prefix 28, and with 8. Each part has whole sixteenths. */
+/** Sizes of ranges with prefix 28 and prefix 8. Each part consists of whole sixteenths. */
 const MIN_SIZE = 2 ** 4;
 const MAX_SIZE = 2 ** 24;
 
-/** Parts of the range of a pod network; undefined for what is no IPv4 range from /8 to /28. */
+/** The parts of a pod network's range; undefined unless it is an IPv4 range from /8 to /28. */
 export function podAddresses(cidr: string): PodAddresses | undefined {
   const range = parseIpv4Range(cidr);
   const size = range === undefined ? 0 : range.last - range.first + 1;
@@ -40,23 +38,23 @@ export function podAddresses(cidr: string): PodAddresses | undefined {
 }
 
 /**
- * The InternalIP of the Node whose agent's container has an address, and no other Node's: it has the same place among the addresses of
- * Nodes. Undefined for an address outside of the engine's part.
+ * The InternalIP of the Node whose agent's container has this address: it has the same position in the part for Nodes, so it is unique.
+ * Undefined for an address outside the containers' part.
  */
 export function nodeAddressOf(cidr: string, containerAddress: string): string | undefined {
   const parts = podAddresses(cidr);
   return parts === undefined ? undefined : moved(containerAddress, parts.containers, parts.nodes);
 }
 
-/** The address of the container that is the agent of a Node, by the Node's InternalIP: the inverse of `nodeAddressOf`. */
+/** The address of the container of a Node's agent, by the Node's InternalIP. Inverse of `nodeAddressOf`. */
 export function containerAddressOf(cidr: string, nodeAddress: string): string | undefined {
   const parts = podAddresses(cidr);
   return parts === undefined ? undefined : moved(nodeAddress, parts.nodes, parts.containers);
 }
 
 /**
- * Why the pods of a Node have no ports of an address of the host; undefined where they may. '' and 0.0.0.0 are all addresses. That an
- * address is the host's at all is checked by its kernel, for each connection.
+ * Why a Node's pods cannot use ports on a host address; undefined if they can. '' and 0.0.0.0 mean all addresses. The kernel checks for
+ * each connection that the address is the host's.
  */
 export function hostIpRefusal(
   hostIp: string,

@@ -13,17 +13,17 @@ import {
 type Texts = Readonly<Record<string, string>>;
 type Quantities = Readonly<Record<string, Quantity>>;
 
-/** What the containers of a pod request, or are limited to, together. Exact, as the API writes it; throws QuantityError. */
+/** The combined requests or limits of a pod's containers. Exact, in the API's format; throws QuantityError. */
 export function containerAmounts(spec: PodSpec, of: 'requests' | 'limits'): Texts {
   return textsOf(ofContainers(spec, of));
 }
 
-/** What a pod requests, or is limited to, without its overhead: of each resource what it says at pod level, else what its containers do. */
+/** The requests or limits of a pod without overhead: for each resource the pod-level value, else the containers' sum. */
 export function podAmounts(spec: PodSpec, of: 'requests' | 'limits'): Texts {
   return textsOf(ofPod(spec, of));
 }
 
-/** The same with the pod's overhead, which adds to what is requested, and to limits that the pod has. */
+/** The same plus the pod's overhead, which is added to requests, and to limits that the pod has. */
 export function podAmountsWithOverhead(spec: PodSpec, of: 'requests' | 'limits'): Texts {
   const amounts = ofPod(spec, of);
   const overhead = Object.entries(quantitiesOf(spec.overhead)).filter(
@@ -65,7 +65,7 @@ function quantitiesOf(list: Texts | undefined): Quantities {
   return Object.fromEntries(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }
 
-/** A sum may be more than a quantity can be: it is written as it is read again. */
+/** Formats quantities. A sum may exceed the maximum quantity, so it is capped as in parsing. */
 function textsOf(quantities: Quantities): Texts {
   const texts = Object.entries(quantities).map(([name, quantity]) => [
     name,

@@ -2,12 +2,12 @@ import { combineContainers, type ListArithmetic } from './container-amounts.ts';
 import type { Container, Pod } from './generated/types.ts';
 import { QuantityError, quantityMilli, quantityValue } from './quantity.ts';
 
-/** Amounts by resource name: `cpu` in thousandths, everything else in whole units. */
+/** Amounts by resource name: `cpu` in millicores, all others in whole units. */
 export type Amounts = Readonly<Record<string, number>>;
 
 export const NO_AMOUNTS: Amounts = {};
 
-/** Parses a resource list. An invalid quantity counts as 0: it may be older than its validation. */
+/** Parses a resource list. An invalid quantity counts as 0: it may have been stored before validation. */
 export function parseAmounts(list: Readonly<Record<string, string>> | undefined): Amounts {
   const out: Record<string, number> = {};
   for (const [name, text] of Object.entries(list ?? {})) {
@@ -42,8 +42,8 @@ function maxAmounts(a: Amounts, b: Amounts): Amounts {
 const NUMBERS: ListArithmetic<Amounts> = { none: NO_AMOUNTS, sum: addAmounts, largest: maxAmounts };
 
 /**
- * What a pod requests, as Kubernetes' PodRequests counts it: of each resource the pod-level request, else what its containers
- * request; plus overhead.
+ * A pod's requests as Kubernetes' PodRequests computes them: for each resource the pod-level request, else the containers' requests; plus
+ * overhead.
  */
 export function podRequests(pod: Pod): Amounts {
   const { overhead } = pod.spec ?? {};
@@ -51,7 +51,7 @@ export function podRequests(pod: Pod): Amounts {
   return overhead === undefined ? total : addAmounts(total, parseAmounts(overhead));
 }
 
-/** What a pod is limited to, as Kubernetes' PodLimits counts it; its overhead adds to limits that it has. */
+/** A pod's limits as Kubernetes' PodLimits computes them. Overhead is added to limits that exist. */
 export function podLimits(pod: Pod): Amounts {
   const total = amountsOf(pod, 'limits');
   const overhead = Object.entries(parseAmounts(pod.spec?.overhead)).filter(([name]) => (total[name] ?? 0) > 0);
@@ -71,7 +71,7 @@ function amountsOf(pod: Pod, of: 'requests' | 'limits'): Amounts {
   return { ...combineContainers(pod.spec, ofContainer, NUMBERS), ...parseAmounts(Object.fromEntries(own)) };
 }
 
-/** Whether a pod may have it in `spec.resources`, instead of its containers (Kubernetes' SupportedPodLevelResources). */
+/** Whether a resource is allowed in a pod's `spec.resources` (Kubernetes' SupportedPodLevelResources). */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }

@@ -61,7 +61,7 @@ describe('quantities', () => {
         const quantity = parseQuantity(text);
         const again = parseQuantity(formatQuantity(quantity));
         expect(compareQuantity(again, quantity)).toBe(0);
-        // A part of a unit of 1024 is written without a suffix, which is decimal when it is read.
+        // A fraction of a binary unit is written without a suffix, so it is read as decimal.
         const format = quantity.format === 'binarySI' ? again.format : quantity.format;
         expect(formatQuantity(again)).toBe(formatQuantity({ ...quantity, format }));
       }),

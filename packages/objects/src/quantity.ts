@@ -1,6 +1,6 @@
 import { StatusError } from './status-error.ts';
 
-/** How a quantity was written, which is how it is written again: `1500m`, `1Gi`, `1e3`. */
+/** The format in which a quantity was written and will be written again: `1500m`, `1Gi`, `1e3`. */
 export type QuantityFormat = 'decimalSI' | 'binarySI' | 'decimalExponent';
 
 /** An exact amount of a resource. Immutable. */
@@ -8,11 +8,11 @@ export interface Quantity {
   /** The amount in billionths, the smallest step that Kubernetes keeps. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
-  /** The text it came from, where Kubernetes keeps that instead of the canonical form. */
+  /** The original text, if Kubernetes keeps it instead of the canonical form. */
   readonly text?: string;
 }
 
-/** A text that is no quantity, in Kubernetes' words. */
+/** The text is not a quantity; the message is Kubernetes'. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
 }
@@ -25,15 +25,18 @@ const DECIMAL: readonly string[] = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 
 const BINARY: readonly string[] = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const NANO = 1_000_000_000n;
 const MAX_BINARY = (2n ** 63n - 1n) * NANO;
-/** More digits are no amount of anything, and numbers of any length take more than linear time; Kubernetes sets no bound. */
+/**
+ * The maximum number of digits. Real amounts have fewer, and arithmetic on long numbers takes more than linear time. Kubernetes has no such
+ * limit.
+ */
 const MAX_DIGITS = 128;
 const MAX_DIGITS_NANO = 10n ** BigInt(MAX_DIGITS);
 /** Sign, point and exponent included. */
 const MAX_TEXT = MAX_DIGITS + 32;
-/** Powers of ten beyond this are no amounts of anything; Kubernetes sets no bound. */
+/** The maximum power of ten. Kubernetes has no such limit. */
 const MAX_EXPONENT = 100;
 
-/** Reads a quantity; throws QuantityError. */
+/** Parses a quantity; throws QuantityError. */
 export function parseQuantity(text: string): Quantity {
   if (text === '') throw new QuantityError(FORMAT_WRONG);
   if (text.length > MAX_TEXT) throw new QuantityError(/^[+-]?[0-9.]+/.test(text) ? NUMERIC_WRONG : FORMAT_WRONG);
@@ -75,7 +78,7 @@ function interpretSuffix(suffix: string): { base: 2 | 10; exponent: number; form
   return { base: 10, exponent: Number(power), format: 'decimalExponent' };
 }
 
-/** Kubernetes reuses a text that its quick look takes for canonical, `1.500` among them. */
+/** Whether Kubernetes keeps the original text because its quick check takes it for canonical, such as `1.500`. */
 function keepsText(read: { whole: string; fraction: string; exponent: number; base: 2 | 10 }): boolean {
   const whole = read.whole.replace(/^0+(?=.)/, '').replace(/^0$/, read.fraction === '' ? '0' : '0');
   const digits = whole + read.fraction;
@@ -89,7 +92,7 @@ function keepsText(read: { whole: string; fraction: string; exponent: number; ba
   );
 }
 
-/** The canonical text: no fraction, no trailing zeros that a suffix could say. */
+/** The canonical text: no fraction, and no trailing zeros that a suffix can express. */
 export function formatQuantity(quantity: Quantity): string {
   if (quantity.text !== undefined) return quantity.text;
   const { nano, format } = quantity;
@@ -108,7 +111,7 @@ function formatBinary(value: bigint): string {
   return `${mantissa}${BINARY[step] ?? ''}`;
 }
 
-/** Zeros between billionths and the largest suffix. */
+/** The number of zeros from billionths to the largest suffix. */
 const MAX_ZEROS = 27;
 
 function formatDecimal(nano: bigint, format: QuantityFormat): string {
@@ -141,7 +144,7 @@ export function subtractQuantity(a: Quantity, b: Quantity): Quantity {
   return writable({ nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format }, a, b);
 }
 
-/** What has more digits than a quantity can have could not be read again: the operand that weighs more stands for it. */
+/** A result with too many digits could not be parsed again; then the larger operand is returned instead. */
 function writable(result: Quantity, a: Quantity, b: Quantity): Quantity {
   if (abs(result.nano) < MAX_DIGITS_NANO) return result;
   const [digits = ''] = /\d+/.exec(formatQuantity(result)) ?? [];
@@ -149,25 +152,22 @@ function writable(result: Quantity, a: Quantity, b: Quantity): Quantity {
   return abs(a.nano) >= abs(b.nano) ? a : b;
 }
 
-/** Whole units, rounded away from zero. */
+/** The value in whole units, rounded away from zero. */
 export function quantityValue(text: string): number {
   return Number(divideUp(parseQuantity(text).nano, NANO));
 }
 
-/** Thousandths, rounded away from zero: millicores. */
+/** The value in thousandths (millicores for CPU), rounded away from zero. */
 export function quantityMilli(text: string): number {
   return Number(divideUp(parseQuantity(text).nano, 1_000_000n));
 }
 
-/** The canonical text of a quantity in JSON, a text or a number; throws QuantityError. */
+/** The canonical text of a quantity that is a JSON string or number; throws QuantityError. */
 export function canonicalQuantity(value: string | number): string {
   return formatQuantity(parseQuantity(String(value).trim()));
 }
 
-/**
- * A count, or a percentage of `total` (`"25%"`), rounded up or down to a whole number.
- * Throws StatusError BadRequest for a text that is neither.
- */
+/** A count, or a percentage of `total` (`"25%"`), rounded up or down to an integer. Throws StatusError BadRequest for other texts. */
 export function resolveIntOrPercent(value: number | string, total: number, round: 'up' | 'down'): number {
   if (typeof value === 'number') return value;
   const percent = /^([+-]?\d+)%$/.exec(value)?.[1];

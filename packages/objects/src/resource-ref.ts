@@ -8,12 +8,12 @@ export interface ResourceRef {
 }
 
 /**
- * A resource together with the type of its objects: `Resource<Pod>` for pods. Whatever takes one (caches, clients, informers)
- * gives and takes objects of that type, so a Deployment cannot be read as a Pod.
+ * A resource with the type of its objects: `Resource<Pod>` for pods. Caches, clients and informers use it to type their objects, so a
+ * Deployment cannot be read as a Pod.
  */
 export interface Resource<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Carries the type and is never set: two resources of different types are then different types themselves. */
+  /** Never set. It only carries the type, so that resources with different objects have different types. */
   readonly objectType?: T;
 }

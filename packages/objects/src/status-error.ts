@@ -78,7 +78,7 @@ export class StatusError extends Error {
     return new StatusError('Unauthorized', message);
   }
 
-  /** `message` is what follows the colon: who may not do what. */
+  /** `message` is the part after the colon: who may not do what. */
   static forbidden(of: GroupResource, name: string, message: string): StatusError {
     const what =
       of.resource === ''
@@ -101,7 +101,7 @@ export class StatusError extends Error {
     });
   }
 
-  /** `why` is what Kubernetes puts after "cannot be fulfilled on …:"; by default that the object has been modified. */
+  /** `why` is the text after "cannot be fulfilled on …:"; by default that the object has been modified. */
   static conflict(
     of: GroupResource,
     name: string,
@@ -114,7 +114,7 @@ export class StatusError extends Error {
     );
   }
 
-  /** Says of each error what is wrong, as long as it is not too much: every error may repeat a large part of the object. */
+  /** Reports each error until the message gets too long: every error may repeat a large part of the object. */
   static invalid(group: string, kind: string, name: string, errors: readonly FieldError[]): StatusError {
     const causes: StatusCause[] = [];
     const told = new Set<string>();

@@ -17,8 +17,8 @@ export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | u
 }
 
 /**
- * Whether a toleration tolerates a taint, as Kubernetes' ToleratesTaint does: an empty effect or key tolerates all of them,
- * and an empty key tolerates only with the operator Exists.
+ * Whether a toleration tolerates a taint, as Kubernetes' ToleratesTaint decides: an empty effect or key matches all; an empty key only with
+ * the operator Exists.
  */
 export function toleratesTaint(
   { effect = '', key = '', operator = 'Equal', value = '' }: Toleration,

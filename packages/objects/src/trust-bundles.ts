@@ -1,10 +1,10 @@
 import type { KubeObject } from './object.ts';
 import type { Resource } from './resource-ref.ts';
 
-/** certificates.k8s.io/v1beta1 ClusterTrustBundle, of which Kubernetes 1.36 publishes no schema where it does not serve it. */
+/** certificates.k8s.io/v1beta1 ClusterTrustBundle. Kubernetes 1.36 publishes no schema of it unless it serves it. */
 export interface ClusterTrustBundle extends KubeObject {
   spec: {
-    /** The signer whose certificates these anchors check; absent for anchors of no signer. */
+    /** The signer whose certificates these anchors verify; absent for anchors without a signer. */
     signerName?: string;
     /** Certificates in PEM. */
     trustBundle: string;

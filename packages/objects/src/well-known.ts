@@ -41,10 +41,10 @@ export const ATTRIBUTES_PROTECTION = 'kubernetes.io/vac-protection';
 /** The finalizer of a Job's pods until the Job has counted them. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 
-/** With 'true', the annotation of an IngressClass that objects without a class get. */
+/** Annotation of an IngressClass: 'true' makes it the default for objects without a class. */
 export const DEFAULT_INGRESS_CLASS = 'ingressclass.kubernetes.io/is-default-class';
 
-/** The same of a StorageClass, and the annotation's older name, which has the same effect. */
+/** The same for a StorageClass, and its older name, which has the same effect. */
 export const DEFAULT_STORAGE_CLASS = 'storageclass.kubernetes.io/is-default-class';
 export const DEFAULT_STORAGE_CLASS_MARKS: readonly string[] = [
   DEFAULT_STORAGE_CLASS,
@@ -54,7 +54,7 @@ export const DEFAULT_STORAGE_CLASS_MARKS: readonly string[] = [
 /** An Ingress's annotation: its class. It is older than `ingressClassName`. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
-/** The annotation of volumes and claims with their class. It is older than `storageClassName`, and wins where both are set. */
+/** Annotation of volumes and claims with their class. Older than `storageClassName`, and takes precedence over it. */
 export const STORAGE_CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 /** An EndpointSlice's label: the name of its Service. */
@@ -67,10 +67,10 @@ export const ENDPOINTS_MANAGER_LABEL = 'endpoints.kubernetes.io/managed-by';
 /** The label of Endpoints: with 'true', no EndpointSlices are made from them. */
 export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 
-/** The annotation of EndpointSlices and Endpoints: when the last change happened from which they follow. */
+/** Annotation of EndpointSlices and Endpoints: the time of the last change that caused their content. */
 export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
 
-/** A Service's annotation: whether its endpoints get hints for zones; and the annotation's older name, which wins. */
+/** A Service's annotation: whether its endpoints get zone hints. The older name takes precedence. */
 export const TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
 export const OLD_TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 
@@ -91,10 +91,10 @@ export const ACCOUNT_UID_ANNOTATION = 'kubernetes.io/service-account.uid';
 /** A token Secret's label: the day on which its token was last used, `2006-01-02` in UTC. API servers write it. */
 export const TOKEN_LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
 
-/** A token Secret's label: the day from which on its token is refused. The controller-manager writes it, users may remove it. */
+/** A token Secret's label: the day from which its token is rejected. Written by the controller-manager; users may remove it. */
 export const TOKEN_INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
-/** The ConfigMap whose key `since` has the day from which on API servers record the use of tokens in Secrets. */
+/** The ConfigMap whose key `since` is the day from which API servers record the use of tokens in Secrets. */
 export const TOKEN_TRACKING = {
   namespace: 'kube-system',
   name: 'kube-apiserver-legacy-service-account-token-tracking',
@@ -111,12 +111,12 @@ export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 /** A pod's annotation: pods with a lower cost are deleted first when their set becomes smaller. */
 export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The annotations of a pod from before there were fields. That of one container is the prefix and the container's name. */
+/** A pod's annotations from before there were fields. For one container: the prefix plus its name. */
 export const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 export const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
 export const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 
-/** The annotation by which `kubectl apply` from the client knows what it applied last. */
+/** The annotation in which client-side `kubectl apply` records what it applied last. */
 export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The annotation of a CustomResourceDefinition in a group of Kubernetes: where it was approved. */

@@ -113,7 +113,7 @@ function programOf(
   };
 }
 
-/** Evaluates, or goes on evaluating. */
+/** An evaluation, which may be suspended and continued. */
 class Evaluating implements Run {
   readonly #step: Step;
   readonly #frame: Frame;
@@ -138,7 +138,7 @@ class Evaluating implements Run {
   }
 }
 
-/** Values of names, each found once. */
+/** Resolves names to values, each once. */
 function resolver(bindings: Bindings): (name: string) => CelResult {
   const resolved = new Map<string, CelResult>();
   return (name) => {
@@ -155,8 +155,8 @@ function resolver(bindings: Bindings): (name: string) => CelResult {
 type Fields = ReadonlyMap<string, DeclaredType>;
 
 /**
- * The objects in declared types, by name. Those of lazy types are looked for by the path that is their name, so that an environment
- * costs what its expressions name, not what its schema has: a schema may have rules at each of its levels.
+ * The object types within declared types, by name. Lazy types are looked up by their name, which is their path, so that an environment
+ * costs what its expressions use, not what its schema contains: each level of a schema may have rules.
  */
 class DeclaredStructs {
   readonly #known = new Map<string, Fields>();
@@ -190,7 +190,7 @@ class DeclaredStructs {
   }
 }
 
-/** The fields of the object at a path below a type; undefined where there is none. No name of a field contains a dot. */
+/** The fields of the object at a path below a type; undefined if it does not exist. Field names contain no dots. */
 function fieldsAt(root: DeclaredType, path: string): Fields | undefined {
   let type: DeclaredType | undefined = root;
   for (const part of path.split('.')) {

@@ -3,7 +3,7 @@ import type { Expr } from '../syntax/ast.ts';
 import type { CelType } from '../types.ts';
 import { AUTHORIZATION_COST, LIST_COST, PATTERN, STRUCT_COST, TRAVERSAL } from './runtime-cost.ts';
 
-/** What an estimate knows about an argument. */
+/** The part of an argument that estimates use. */
 export interface CostNode {
   readonly expr: Expr | undefined;
   readonly type: CelType;
@@ -203,7 +203,7 @@ export function standardEstimate(
   return { cost: ONE };
 }
 
-/** The cost that stands for overflow: 2^64, since JavaScript rounds the largest uint64 up by one. */
+/** The cost that represents overflow: 2^64, because JavaScript rounds the largest uint64 up by one. */
 export const UNBOUNDED = 2 ** 64;
 
 const clamp = (value: number) => Math.min(value, UNBOUNDED);

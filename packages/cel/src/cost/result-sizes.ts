@@ -1,7 +1,7 @@
 import { MAX_ELEMENTS } from '../values/size-limits.ts';
 import { CelList, type CelValue } from '../values/value.ts';
 
-/** Sizes of lists that functions are about to make; 1, the size of an error, where they fail. */
+/** Sizes of lists that functions are about to create; 1, the size of an error, if they fail. */
 
 export function rangeSize(count: CelValue = 0n): number {
   const size = Number(count);
@@ -13,10 +13,10 @@ export function slicedSize(size: number, from: CelValue = 0n, to: CelValue = 0n)
   return start < 0 || start > end || end > size ? 1 : end - start;
 }
 
-/** Ends soon after MAX_ELEMENTS: lists may hold one another in such a way that there is no end of them. */
+/** Stops soon after MAX_ELEMENTS: nested lists may share each other so that the total is practically unbounded. */
 export function flattenedSize(list: CelValue = null, depth: CelValue = 1n): number {
   let size = 0;
-  // Empty lists have no size, and take time all the same.
+  // Empty lists have size 0 but take time to visit.
   let visited = 0;
   const visit = (inner: CelValue, level: number): void => {
     if (!(inner instanceof CelList)) return;

@@ -8,7 +8,7 @@ export const MAP_COST = 30;
 export const STRUCT_COST = 40;
 /** Price of reading one character. */
 export const TRAVERSAL = 0.1;
-/** Price of one pattern character for each character that it is matched against. */
+/** Price of one pattern character per character of the text. */
 export const PATTERN = 0.25;
 /** Price of one authorization check. */
 export const AUTHORIZATION_COST = 350_000;
@@ -23,7 +23,7 @@ export function sizeOf(value: CelResult): number {
   return 1;
 }
 
-/** Texts of this length, in UTF-16 units, are counted once while they are in use: an object has none that is longer. */
+/** Texts with this length in UTF-16 units are counted once while in use; objects contain no longer ones. */
 const LONG = { from: 4096, to: 3 * 1024 * 1024 };
 const KEPT_TEXTS = 4;
 const counted = new Map<string, number>();
@@ -68,20 +68,20 @@ function deepTraversal(value: CelResult): number {
 
 const matching = (text: number, pattern: number) => Math.ceil((1 + text) * TRAVERSAL) * Math.ceil(pattern * PATTERN);
 
-/** Steps of a match that cost 1: four take less than 0.2 us. */
+/** Matching steps per unit of cost: four take less than 0.2 us. */
 const STEPS_PER_COST = 4;
 
-/** From the arguments alone: a call is paid for before it is carried out. */
+/** The cost is computed from the arguments alone: it is charged before the call. */
 type CallCost = (sizes: readonly number[], args: readonly CelValue[], overload: string) => number;
 
-/** As in Kubernetes; but a pattern that grows when it is compiled, as `(a{1,30}){1,30}`, costs what it is then. */
+/** As in Kubernetes, except that a pattern that expands when compiled, such as `(a{1,30}){1,30}`, costs its expanded size. */
 const patternMatch: CallCost = ([text = 1, pattern = 1], [value, regex]) => {
   const compiled = typeof regex === 'string' ? patternOf(regex) : undefined;
   const steps = compiled?.ok === true && typeof value === 'string' ? matchSteps(value, compiled) : 0;
   return Math.max(matching(text, pattern), Math.ceil(steps / STEPS_PER_COST));
 };
 
-/** One instruction takes some 3 us to compile. */
+/** Compiling one instruction takes about 3 us. */
 const COST_PER_INSTRUCTION = 16;
 
 /** Cost of compiling a pattern that an object supplies. Kubernetes has none: Go compiles faster. */
@@ -178,12 +178,12 @@ const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   '@sortByAssociatedKeys': squared,
 };
 
-/** Functions whose result may be much longer than their arguments, for which Kubernetes charges alone. */
+/** Functions whose result may be much longer than their arguments, although Kubernetes charges only for the arguments. */
 const GROWING: ReadonlySet<string> = new Set(['format', 'replace']);
-/** Characters of such a result that cost nothing. */
+/** The number of characters of such a result that are free. */
 const FREE_CHARACTERS = 10_000;
 
-/** Cost of a long result, so that many of them do not fill the memory. One that became too long has taken as much time. */
+/** Cost of a long result, so that many of them cannot fill the memory. A result that was rejected as too long took the same time. */
 export function growthCost(name: string, result: CelResult): number {
   if (!GROWING.has(name)) return 0;
   const length = result === TOO_MANY_CHARACTERS ? MAX_CHARACTERS : typeof result === 'string' ? result.length : 0;
@@ -194,7 +194,7 @@ const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes'])
 const ORDERINGS = /^(?:less|greater)(?:_equals)?_(?:string|bytes)$/;
 const CODINGS: ReadonlySet<string> = new Set(['string_to_bytes', 'bytes_to_string']);
 
-/** The actual cost of a call, from the sizes of the values that it reads and of what it makes of them. */
+/** The actual cost of a call, from the sizes of the values that it reads and creates. */
 export function callCost(name: string, overload: string, args: readonly CelValue[]): number {
   const rule = BY_FUNCTION[name];
   if (rule !== undefined) return rule(args.map(sizeOf), args, overload);

@@ -12,7 +12,7 @@ export interface StructTypes {
   create?(struct: string, fields: ReadonlyMap<string, CelValue>): CelResult;
 }
 
-/** What expressions are counted to, and why they are refused: undefined while there is room. See `Allowance`. */
+/** Counts expressions against a limit. Methods return why an expression is rejected, undefined while there is room. See `Allowance`. */
 export interface ExpressionAllowance {
   readonly refusal: string | undefined;
   takeExpression(tokens: number, parts: number): string | undefined;
@@ -27,7 +27,7 @@ export interface EnvironmentOptions {
   readonly structs?: StructTypes;
   /** Functions in addition to Kubernetes' own, which are always available. */
   readonly functions?: readonly FunctionDeclaration[];
-  /** What is compiled here counts to it; there is no bound for expressions together when absent. */
+  /** Expressions compiled here count against it; their total is not limited when absent. */
   readonly allowance?: ExpressionAllowance;
 }
 
@@ -47,7 +47,10 @@ export type Evaluation =
 
 /** An evaluation that may take several turns. */
 export interface Run {
-  /** Goes on until the turn is over; undefined when it needs another one. It looks at the time between items of folds and after long calls. */
+  /**
+   * Continues until the turn is over; returns undefined if another turn is needed. Checks the time between items of folds and after long
+   * calls.
+   */
   advance(turn: Turn): Evaluation | undefined;
 }
 
@@ -61,7 +64,7 @@ export interface Program {
   readonly references: ReadonlySet<string>;
   /** Evaluates. Fails with `operation cancelled: actual cost limit exceeded` beyond `costLimit` (default: PER_CALL_LIMIT). */
   evaluate(bindings: Bindings, costLimit?: number): Evaluation;
-  /** The same in turns. A variable whose value takes several turns itself throws Suspended meanwhile, and is asked for again. */
+  /** The same in turns. If computing a variable takes several turns itself, its function throws Suspended, and is called again later. */
   begin(bindings: Bindings, costLimit?: number): Run;
 }
 
@@ -80,7 +83,7 @@ export interface Environment {
   compile(expression: string): Compilation;
 }
 
-/** Evaluates in as many turns as it takes. Yields after the evaluation, too, when the turn is over then. */
+/** Evaluates in as many turns as necessary. Also yields after the evaluation if the turn is over. */
 export function* evaluateInTurns(
   program: Program,
   turn: Turn,

@@ -1,7 +1,7 @@
 import { CelError, CelList, CelMap, type CelResult, type CelValue, isError } from '../values/value.ts';
 import { type Frame, type Scope, Suspended } from './frame.ts';
 
-/** A planned fold. Numbers are the slots of its variables. */
+/** A planned fold. Its numbers are slots of variables. */
 export interface FoldPlan {
   readonly range: (frame: Frame) => CelResult;
   readonly accuInit: (frame: Frame) => CelResult;
@@ -25,7 +25,7 @@ function goTypeOf(value: CelValue): string {
   return names[typeof value] ?? 'types.Value';
 }
 
-/** How far a fold is: before an item, with what is known of the scope of that item. */
+/** The progress of a fold before an item, with the scope of that item. */
 interface Progress {
   readonly range: CelList | CelMap;
   readonly items: Iterator<CelValue>;

@@ -5,23 +5,25 @@ import { type CelResult } from '../values/value.ts';
 /** Thrown when an evaluation exceeds its cost limit. */
 export class CostExceeded extends Error {}
 
-/** Thrown when the turn of an evaluation is over. What it has found by then is kept. */
+/** Thrown when the turn of an evaluation is over. Results found so far are kept. */
 export class Suspended extends Error {}
 
 const SUSPENDED = new Suspended();
 
-/** Results of parts that take longer are kept for the turns after. All parts of the largest expression that take less together take 50 ms. */
+/**
+ * Results of parts that take longer than this are kept for later turns. In the largest expression, all shorter parts together take 50 ms.
+ */
 const KEPT_MS = 0.01;
 
-/** A part of an expression. In one scope it is evaluated once at most. */
+/** A part of an expression. It is evaluated at most once per scope. */
 export type Part = object;
 
-/** What is known of the parts of one scope: their results, or how far they are. */
+/** The parts of one scope: their results, or their progress. */
 export type Scope = Map<Part, { readonly result: CelResult; readonly cost: number } | { readonly progress: unknown }>;
 
 /**
- * The state of one evaluation: values of names, and the cost so far. An evaluation that was suspended begins anew: the parts that took
- * long are not evaluated again but recalled with what they cost. Each item of a fold has a scope of its own.
+ * The state of one evaluation: values of names, and the cost so far. A suspended evaluation starts again from the beginning; parts that
+ * took long are not evaluated again but recalled together with their cost. Each item of a fold has its own scope.
  */
 export class Frame {
   /** Values of folds' variables, by slot. */
@@ -44,7 +46,7 @@ export class Frame {
     return this.#cost;
   }
 
-  /** Begins, or begins anew after it was suspended. Without a turn it is never suspended. */
+  /** Starts, or restarts after a suspension. Without a turn it is never suspended. */
   begin(turn: Turn | undefined): void {
     this.#turn = turn;
     this.#cost = 0;
@@ -57,7 +59,7 @@ export class Frame {
     if (this.#cost > this.#limit) throw new CostExceeded();
   }
 
-  /** Adds the cost of compiling a pattern, once. */
+  /** Adds the cost of compiling a pattern, once per pattern. */
   chargePattern(pattern: string): void {
     const before = this.#patterns.get(pattern);
     if (before !== undefined && before !== this.#cost) return;
@@ -69,7 +71,7 @@ export class Frame {
     return this.#resolve(name);
   }
 
-  /** When a part begins, for `keep`. */
+  /** The start time of a part, for `keep`. */
   now(): number {
     return this.#turn?.now() ?? 0;
   }
@@ -96,19 +98,19 @@ export class Frame {
     if (this.#turn?.isOver() === true) throw SUSPENDED;
   }
 
-  /** How far a part was when the evaluation was suspended. */
+  /** The progress of a part at the suspension. */
   progressOf(part: Part): unknown {
     const known = this.#scope?.get(part);
     return known !== undefined && 'progress' in known ? known.progress : undefined;
   }
 
-  /** Keeps how far a part is. */
+  /** Keeps the progress of a part. */
   keepProgress(part: Part, progress: unknown): void {
     this.#scope ??= new Map();
     this.#scope.set(part, { progress });
   }
 
-  /** Goes on in another scope, at the cost that it had. Returns the scope of before. */
+  /** Continues in another scope at the given cost. Returns the previous scope. */
   enter(scope: Scope | undefined, cost = this.#cost): Scope | undefined {
     const before = this.#scope;
     this.#scope = scope;

@@ -34,7 +34,7 @@ export class ConstantFailure extends Error {
 /** Functions of a text and a pattern. */
 const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
 
-/** Functions that may take long with arguments that are not large. */
+/** Functions that may take long even with small arguments. */
 const TAKES_LONG: ReadonlySet<string> = new Set([...PATTERN_FUNCTIONS, 'lists.range']);
 
 /** Conversions of literals, done once when planning; they must succeed. */
@@ -203,7 +203,7 @@ export class Planner {
     const target = reference.namespaced ? undefined : expr.target;
     const all = target === undefined ? expr.args : [target, ...expr.args];
     const steps = all.map((arg) => this.plan(arg));
-    // A literal was compiled with its expression.
+    // A literal pattern was compiled with its expression.
     const takesPattern = PATTERN_FUNCTIONS.has(name) && all[1]?.kind !== 'literal';
     const run = (frame: Frame): CelResult => {
       const known = frame.recall(run);
@@ -354,7 +354,7 @@ export class Planner {
   }
 }
 
-/** Characters of a text that functions read in no time. */
+/** Texts up to this length are read in negligible time. */
 const SHORT = 256;
 
 /** Whether functions may take long to read a value. */

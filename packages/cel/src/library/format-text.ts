@@ -83,7 +83,7 @@ function formatAny(arg: CelValue): CelResult {
   return toText(arg);
 }
 
-/** The texts of parts, or the first error. Ends where they are too long together. */
+/** The texts of parts, or the first error. Stops when they are too long in total. */
 function formatParts<T>(parts: Iterable<T>, format: (part: T) => CelResult): string[] | CelError {
   const texts: string[] = [];
   let length = 0;

@@ -1,12 +1,12 @@
 /**
- * At least as many instructions as a pattern in RE2's syntax compiles to, by one look at each character: a character is one, a
- * repetition is as many copies as it asks for. Infinity for what RE2 refuses anyway, such as repetitions beyond its own bound.
+ * An upper bound of the instructions of a compiled RE2 pattern, from one pass over its characters: a character counts as one, a repetition
+ * as its number of copies. Infinity for patterns that RE2 rejects anyway, such as repetitions above RE2's own limit.
  */
 export function patternSize(pattern: string): number {
   return new Sizes(pattern).whole();
 }
 
-/** What a Unicode class counts for: it is one instruction, whose hundreds of ranges take time to put together. */
+/** The size of a Unicode class: it is one instruction, but building its hundreds of ranges takes time. */
 const UNICODE_CLASS = 20;
 
 /** `{2}`, `{2,}`, `{2,5}` */
@@ -17,7 +17,7 @@ class Sizes {
   #at = 0;
   /** Sizes of the open groups, the innermost last. */
   readonly #groups: number[] = [0];
-  /** Size of what a repetition that follows would repeat. */
+  /** Size of the part that a following repetition repeats. */
   #last = 0;
 
   constructor(pattern: string) {
@@ -26,7 +26,7 @@ class Sizes {
 
   whole(): number {
     while (this.#at < this.#pattern.length) this.#step(this.#pattern.charAt(this.#at));
-    // A group that is not closed is refused by RE2.
+    // RE2 rejects an unclosed group.
     return this.#groups.reduce((sum, size) => sum + size, 0) + 4;
   }
 
@@ -40,7 +40,7 @@ class Sizes {
     else this.#add(1, 1);
   }
 
-  /** Adds something of a size, and goes on behind its characters. */
+  /** Adds a part with this size and skips its characters. */
   #add(size: number, characters: number): void {
     this.#at += characters;
     this.#last = size;
@@ -106,25 +106,25 @@ function isUnicodeClass(escaped: string | undefined): boolean {
 }
 
 /**
- * What all expressions and patterns of one object may have together: tokens, parts of what macros expand to (each counts for two tokens,
- * as it does for one expression), and instructions of patterns. Compiling all of it takes some 80 ms. Of Gateway API's
- * and Karpenter's definitions the largest has 6,100 tokens. Go's engine has no such bound: it does not hold up a server while it compiles.
+ * The allowance of all expressions and patterns of one object: tokens, parts of macro expansions (each counts as two tokens, as for a
+ * single expression), and pattern instructions. Compiling all of it takes about 80 ms. The largest definition of Gateway API and Karpenter
+ * has 6,100 tokens. Go's engine has no such limit, because compiling there does not block the server.
  */
 const MAX_SIZE = 30_000;
-/** What each expression counts for in addition to its size. */
+/** The fixed part of each expression's size. */
 const EXPRESSION = 5;
 
-/** Counts what the expressions and patterns of one object are to be compiled from, so that they are refused before that takes long. */
+/** Sums up the sizes of an object's expressions and patterns, so that they are rejected before compiling them takes long. */
 export class Allowance {
   #left = MAX_SIZE;
   readonly #patterns = new Set<string>();
 
-  /** Why an expression is refused; undefined while there is room. */
+  /** Takes room for an expression. Returns why it is rejected; undefined while there is room. */
   takeExpression(tokens: number, parts: number): string | undefined {
     return this.#take(Math.max(tokens, 2 * parts) + EXPRESSION);
   }
 
-  /** Why a pattern is refused. The same text counts once: it is compiled once. */
+  /** Takes room for a pattern. Returns why it is rejected. The same text counts once because it is compiled once. */
   takePattern(text: string): string | undefined {
     if (this.#patterns.has(text)) return undefined;
     this.#patterns.add(text);
@@ -136,7 +136,7 @@ export class Allowance {
     return this.refusal;
   }
 
-  /** Why whatever comes next is refused; undefined while nothing was. */
+  /** Why all further expressions are rejected; undefined while there is room. */
   get refusal(): string | undefined {
     if (this.#left >= 0) return undefined;
     return `expressions and patterns of the object have more than ${MAX_SIZE} parts together`;

@@ -12,10 +12,10 @@ export type Pattern =
     }
   | { readonly ok: false; readonly message: string };
 
-/** Instructions of the largest pattern: compiling it takes some 30 ms. Go's bound is that of its memory. */
+/** The maximum number of instructions of a pattern: compiling it takes about 30 ms. Go is limited only by memory. */
 const MAX_PATTERN_SIZE = 10_000;
 
-/** The most steps of one match: some 60 ms if each of them is taken. */
+/** The maximum number of steps of one match: about 60 ms in the worst case. */
 export const MAX_MATCH_STEPS = 2_000_000;
 
 /** Compiled patterns by text, bounded because objects supply patterns. */
@@ -34,7 +34,7 @@ class PatternCache {
 
 const cache = new PatternCache();
 
-/** Instructions that compiling a pattern makes; 0 for one that is refused before. */
+/** The number of instructions that compiling a pattern creates; 0 for one that is rejected before. */
 export function compiledSize(text: string): number {
   const size = patternSize(text);
   return size > MAX_PATTERN_SIZE ? 0 : size;
@@ -53,17 +53,17 @@ function compile(text: string): Pattern {
   }
 }
 
-/** A pattern in RE2's syntax, matched in time linear to the text. */
+/** A pattern in RE2's syntax; matching takes time linear in the text. */
 export function patternOf(text: string): Pattern {
   return cache.get(text);
 }
 
-/** The most steps that matching a text takes. */
+/** The maximum number of steps for matching a text. */
 export function matchSteps(text: string, { size }: Pattern & { readonly ok: true }): number {
   return text.length * size;
 }
 
-/** Why a match is refused: it could take too long. */
+/** The error if a match could take too long; undefined otherwise. */
 export function overlongMatch(text: string, pattern: Pattern & { readonly ok: true }): CelError | undefined {
   if (matchSteps(text, pattern) <= MAX_MATCH_STEPS) return undefined;
   return new CelError(`a text of ${text.length} characters is too long for a pattern of ${pattern.size} instructions`);

@@ -46,7 +46,7 @@ export function exprsAt(offset: number) {
 
 export type ExprFactory = ReturnType<typeof exprsAt>;
 
-/** A deep copy of the expression: the checker needs a node of its own at each place. */
+/** A deep copy of the expression: the checker needs distinct nodes at each position. */
 export function copyExpr(expr: Expr): Expr {
   switch (expr.kind) {
     case 'literal':

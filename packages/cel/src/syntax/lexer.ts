@@ -78,8 +78,8 @@ const BROKEN = new Map([
 const KEYWORDS: ReadonlySet<string> = new Set(['in', 'true', 'false', 'null']);
 
 /**
- * The tokens of an expression, ended by `<EOF>`. Invalid characters are reported and skipped. Reads no further than one token beyond
- * `most`, and stops when it has reported as many issues.
+ * The tokens of an expression, ending with `<EOF>`. Invalid characters are reported and skipped. Reads at most one token more than `most`,
+ * and stops after `most` issues.
  */
 export function tokenize(
   text: string,

@@ -10,8 +10,8 @@ import { unescapeBytes, unescapeString } from './unescape.ts';
 const MAX_CODE_POINTS = 100_000;
 const MAX_DEPTH = 250;
 /**
- * The most tokens of an expression, and the most parts of what its macros expand to: compiling it takes up to some 25 ms. Go's engine
- * has no such bounds: it does not hold up a server while it compiles.
+ * The maximum number of tokens of an expression, and of parts of its macro expansions: compiling it takes up to about 25 ms. Go's engine
+ * has no such limits, because compiling there does not block the server.
  */
 const MAX_TOKENS = 10_000;
 const MAX_PARTS = 5000;
@@ -22,7 +22,7 @@ export type Parsed = (
   | { readonly ok: false; readonly issues: readonly Issue[] }
 ) & {
   readonly tokens: number;
-  /** What its macros expand to; 0 when it was not parsed. */
+  /** The number of parts of its macro expansions; 0 if it was not parsed. */
   readonly parts: number;
 };
 

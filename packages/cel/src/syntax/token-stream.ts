@@ -5,7 +5,7 @@ import { type Token, type TokenKind } from './lexer.ts';
 export class SyntaxFailure extends Error {}
 
 const CONSTANTS = ['true', 'false', 'null'] as const;
-/** What messages name by its kind. */
+/** Tokens that messages name by kind. */
 const VALUES = ['NUM_FLOAT', 'NUM_INT', 'NUM_UINT', 'STRING', 'BYTES', 'IDENTIFIER'] as const;
 
 /** In the order in which messages list expected tokens. */

@@ -40,7 +40,7 @@ class ConcatList extends CelList {
     return index < this.#first.size ? this.#first.at(index) : this.#second.at(index - this.#first.size);
   }
 
-  /** Without a generator for each list that this one was joined of. */
+  /** Iterates without a generator per joined list. */
   override *[Symbol.iterator](): IterableIterator<CelValue> {
     const left: CelList[] = [this];
     for (let list = left.pop(); list !== undefined; list = left.pop()) {
@@ -54,7 +54,7 @@ class ConcatList extends CelList {
 const FEW = 64;
 
 /**
- * A list and what was appended to it. All lists that grew from one another share one array, of which each sees its own part: a macro
+ * A list and the elements appended to it. Lists that grew from one another share one array, of which each uses its own prefix. So a macro
  * that appends elements one by one takes linear time.
  */
 class GrownList extends CelList {
@@ -78,7 +78,7 @@ class GrownList extends CelList {
 
   append(more: CelList): GrownList {
     const isLongest = this.#count === this.#appended.length;
-    // Of a long list many others may branch off.
+    // Many lists may branch off a long one.
     if (!isLongest && this.#count > FEW) return new GrownList(this, [...more]);
     const appended = isLongest ? this.#appended : this.#appended.slice(0, this.#count);
     for (const element of more) appended.push(element);
@@ -110,19 +110,19 @@ function keyOf(key: CelValue): string | undefined {
 interface Entry {
   readonly key: CelValue;
   readonly value: CelValue;
-  /** How many entries were there before. */
+  /** The number of entries before this one. */
   readonly index: number;
 }
 
 /**
- * A map created by an expression. Maps that grew from one another share their entries, of which each sees those that it has: a macro
- * that inserts entries one by one takes linear time.
+ * A map created by an expression. Maps that grew from one another share their entries, and each uses its own prefix. So a macro that
+ * inserts entries one by one takes linear time.
  */
 export class EntryMap extends CelMap {
   readonly typeName: string;
   readonly size: number;
   readonly #entries: Map<string, Entry>;
-  /** Whether an insertion made the entries: they are no part of an expression. */
+  /** Whether the entries were created by an insertion, and not by an expression. */
   readonly #isGrown: boolean;
 
   private constructor(entries: Map<string, Entry>, typeName: string, isGrown = false) {

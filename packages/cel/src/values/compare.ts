@@ -89,7 +89,7 @@ function equalOptionals(left: CelOptional, right: CelOptional): boolean {
   return equalValues(left.value, right.value);
 }
 
-/** Literals to look values up in: `in` over a list of them, in one step. Made once for an expression. */
+/** A set of literals for `in` in one step. Created once per expression. */
 export class LiteralSet {
   readonly #plain: ReadonlySet<unknown>;
   readonly #bytes: ReadonlySet<string>;
@@ -109,7 +109,7 @@ export class LiteralSet {
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 
-/** Equal values have one key. Undefined for NaN, and for values of which there are no literals. */
+/** The key of a value; equal values have the same key. Undefined for NaN, and for values that cannot be literals. */
 function keyOf(value: CelValue): unknown {
   const number = numeric(value);
   if (typeof number === 'number' && Number.isNaN(number)) return undefined;

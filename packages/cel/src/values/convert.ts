@@ -64,14 +64,14 @@ export function toUint(value: CelValue): CelResult {
   return conversionError(value, 'uint');
 }
 
-/** The value of digits with a sign; undefined for more of them than 64 bits can have, whose value would take long. */
+/** The value of digits with a sign; undefined for more digits than 64 bits can have, which would take long to convert. */
 function int64Of(text: string): bigint | undefined {
   const [, sign = '', digits = ''] = /^([+-]?)0*(\d+)$/.exec(text) ?? [];
   if (digits.length > 20) return undefined;
   return sign === '-' ? -BigInt(digits) : BigInt(digits);
 }
 
-/** Truncates. The smallest value is refused too: doubles below the range round to it. */
+/** Converts by truncating. The smallest value is rejected too, because doubles below the range round to it. */
 function fromDouble(value: number, least: number, make: (value: bigint) => CelResult, overflow: string): CelResult {
   if (!Number.isFinite(value) || value <= least) return new CelError(overflow);
   return make(BigInt(Math.trunc(value)));

@@ -17,7 +17,7 @@ export function valueOfJson(json: unknown): CelValue {
   }
 }
 
-/** Whether a value is a list or a map. One CEL value is kept for each of these, since it remembers its size and keys. */
+/** Whether a value is a list or a map. The CEL value of each is cached, because it remembers its size and keys. */
 const isCollection = (json: unknown) => typeof json === 'object' && json !== null;
 
 class JsonList extends CelList {

@@ -1,9 +1,9 @@
 import { CelError } from './value.ts';
 
-/** The largest result of a concatenation, in elements. Kubernetes has no bound; there such a list fills the memory. */
+/** The maximum number of elements of a concatenation. Kubernetes has no limit; such a list fills the memory there. */
 export const MAX_ELEMENTS = 1_000_000;
 
-/** The longest text that a function makes of others, in UTF-16 units. */
+/** The maximum length of a text that a function creates, in UTF-16 units. */
 export const MAX_CHARACTERS = 10_000_000;
 
 export const TOO_MANY_ELEMENTS = new CelError(`result has more than ${MAX_ELEMENTS} elements`);

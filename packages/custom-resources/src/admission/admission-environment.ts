@@ -26,20 +26,20 @@ import {
 } from '@gantry/cel';
 import { AUTHORIZER, AUTHORIZER_FUNCTIONS, RESOURCE_CHECK } from './authorizer-library.ts';
 
-/** What expressions of a webhook or policy can use in addition to the request. */
+/** The variables and functions that expressions of a webhook or policy may use, besides the request. */
 export interface ExpressionScope {
   readonly params: boolean;
   readonly authorizer: boolean;
-  /** Whether they may make objects and patches (`Object{…}`, `JSONPatch{…}`). */
+  /** Whether they may create objects and patches (`Object{…}`, `JSONPatch{…}`). */
   readonly patches: boolean;
 }
 
-/** Either a program or why there is none. */
+/** A program, or the reason why the expression cannot be compiled. */
 export type Compiled =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly detail: string };
 
-/** Objects and parameters are anything but where it is declared what they are. What is compiled counts to the allowance. */
+/** Declared types of the object and the parameters; undeclared ones are dynamic. Compiled expressions count against the allowance. */
 export interface ExpressionParts {
   readonly object?: DeclaredType;
   readonly params?: DeclaredType;
@@ -114,7 +114,7 @@ export const OBJECT = structOf('Object');
 export const JSON_PATCH = structOf('JSONPatch');
 const PATCH_FIELDS: Readonly<Record<string, CelType>> = { op: STRING, path: STRING, from: STRING, value: DYN };
 
-/** Objects have whatever fields they are given; patches have those of JSON patches. */
+/** Objects accept any fields; patches have the fields of JSON patches. */
 const PATCH_STRUCTS: StructTypes = {
   fieldType: (struct, field) => {
     if (struct === 'JSONPatch') return PATCH_FIELDS[field];
@@ -123,7 +123,7 @@ const PATCH_STRUCTS: StructTypes = {
   create: (struct, fields) => EntryMap.object(struct, fields),
 };
 
-/** What helps to write patches. */
+/** Functions for writing patches. */
 const PATCH_FUNCTIONS: readonly FunctionDeclaration[] = [
   {
     name: 'jsonpatch.escapeKey',
@@ -140,16 +140,16 @@ const PATCH_FUNCTIONS: readonly FunctionDeclaration[] = [
   },
 ];
 
-/** Compiles the expressions of one webhook or policy: what is declared is known to what follows as `variables.<name>`. */
+/** Compiles the expressions of one webhook or policy. Later expressions can use declared variables as `variables.<name>`. */
 export class AdmissionExpressions {
   readonly #scope: ExpressionScope;
   readonly #declared = new Map<string, DeclaredType>();
   readonly #composed: boolean;
   readonly #of: ExpressionParts;
-  /** By scope. A variable that is declared later is known to them, too: they share the map of variables. */
+  /** Environments by scope. They share the map of variables, so they also know variables that are declared later. */
   readonly #environments = new Map<string, Environment>();
 
-  /** With `composed`, `variables` is known even before any has been declared. */
+  /** With `composed`, `variables` exists even before a variable is declared. */
   constructor(scope: ExpressionScope, composed: boolean, of: ExpressionParts = {}) {
     this.#scope = scope;
     this.#of = of;
@@ -161,7 +161,7 @@ export class AdmissionExpressions {
     this.#declared.set(name, { type, maxElements: UNBOUNDED, minSerializedSize: 0 });
   }
 
-  /** Compiles an expression that must yield one of `results`; anything when that is empty. */
+  /** Compiles an expression whose type must be one of `results`; any type if that is empty. */
   compile(expression: string, results: readonly CelType[], scope: ExpressionScope = this.#scope): Compiled {
     const compilation = this.#environmentFor(scope).compile(expression);
     if (!compilation.ok) return { ok: false, detail: `${compilation.stage} failed: ${compilation.issues}` };

@@ -15,13 +15,13 @@ import {
 } from '@gantry/apimachinery';
 import { type JsonObject, type KubeObject, StatusError, cloneJson } from '@gantry/objects';
 
-/** Why a policy's mutation cannot be made, in Kubernetes' words. */
+/** Kubernetes' message about a mutation of a policy that cannot be applied. */
 export class MutationRefused extends Error {
   override readonly name = 'MutationRefused';
 }
 
 /**
- * `object` with an apply configuration of a policy merged into it, in normalised shape, without new defaults. Neither is changed.
+ * `object` with a policy's apply configuration merged into it, in normalised shape, without new defaults. Does not change its arguments.
  * Throws MutationRefused.
  */
 export function mergeMutation(schema: SchemaRef, object: KubeObject, config: JsonObject): KubeObject {
@@ -37,8 +37,8 @@ export function mergeMutation(schema: SchemaRef, object: KubeObject, config: Jso
 }
 
 /**
- * `object` with the operations of a policy carried out, likewise; as it is when a test among them fails. What comes out may
- * hold nothing that its schema does not know. Throws MutationRefused, and StatusError InternalError for what is no such object.
+ * `object` with a policy's patch operations applied; the unchanged object if a test among them fails. The result must not contain fields
+ * unknown to the schema. Throws MutationRefused, and StatusError InternalError if the result is not a valid object.
  */
 export function patchMutation(
   schema: SchemaRef,
@@ -65,7 +65,7 @@ function decoded(schema: SchemaRef, document: unknown, mode: 'strict' | 'lenient
   const dialect = mode === 'strict' ? 'json' : 'unstructured';
   const type = schemaOf(schema);
   const { value, unknown } = decodeStruct(type, document as ParsedObject, dialect);
-  // Custom resources are pruned of what they do not know.
+  // For custom resources, unknown fields are pruned instead.
   if (mode === 'strict' && unknown.length > 0 && type.custom === undefined) {
     const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ');
     throw StatusError.internal(`strict decoding error: ${fields}`);

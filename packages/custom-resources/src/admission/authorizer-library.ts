@@ -17,18 +17,18 @@ const PATH_CHECK = opaqueOf(name('PathCheck'));
 const GROUP_CHECK = opaqueOf(name('GroupCheck'));
 const DECISION = opaqueOf(name('Decision'));
 
-/** What an expression asks whether it is allowed. */
+/** The right that an expression checks. */
 export interface AskedRight {
-  /** The service account that is meant instead of the user of the request. */
+  /** The service account to check, instead of the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  /** A path that is no resource. */
+  /** A non-resource path. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** What the objects of a list are narrowed down to. */
+  /** Selectors that restrict a list request. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
@@ -41,7 +41,7 @@ export interface Decision {
 /** Decides on rights. */
 export type Decide = (right: AskedRight, verb: string) => Decision;
 
-/** A question about rights as far as an expression has put it. */
+/** An authorization check that an expression is building. */
 export class RightsValue extends CelOpaque {
   readonly type: CelType;
   readonly right: AskedRight;
@@ -73,17 +73,17 @@ class DecisionValue extends CelOpaque {
   }
 }
 
-/** The user's rights, as `authorizer`. */
+/** The variable `authorizer`: checks for the user of the request. */
 export function authorizerValue(decide: Decide): RightsValue {
   return new RightsValue(AUTHORIZER, {}, decide);
 }
 
-/** The question about the resource of the request, as `authorizer.requestResource`. */
+/** The variable `authorizer.requestResource`: a check for the resource of the request. */
 export function requestResourceValue(right: AskedRight, decide: Decide): RightsValue {
   return new RightsValue(RESOURCE_CHECK, right, decide);
 }
 
-/** A member that narrows a question. */
+/** A member function that adds details to a check. */
 function narrow(id: string, from: CelType, to: CelType, by: (...texts: string[]) => AskedRight, count = 1): Overload {
   return {
     id,
@@ -120,7 +120,7 @@ function tell(id: string, result: CelType, of: (decision: Decision) => CelValue)
   };
 }
 
-/** Functions by which expressions ask about rights. */
+/** Functions for authorization checks. */
 export const AUTHORIZER_FUNCTIONS: readonly FunctionDeclaration[] = [
   { name: 'path', overloads: [narrow('authorizer_path', AUTHORIZER, PATH_CHECK, (path = '') => ({ path }))] },
   { name: 'group', overloads: [narrow('authorizer_group', AUTHORIZER, GROUP_CHECK, (group = '') => ({ group }))] },

@@ -29,12 +29,12 @@ const SCALARS: Readonly<Record<ScalarKind, DeclaredType>> = {
   intOrString: declaredDyn,
 };
 
-/** What expressions that are checked against a built-in kind know of its objects. Objects are named by their path. */
+/** The declared type of a built-in kind's objects, for type checking. Object types are named by their path. */
 export function declaredKind(kind: StructType, name: string): DeclaredType {
   return declared(kind, name, []) ?? declaredDyn;
 }
 
-/** Undefined for a type within itself, which has no end. */
+/** Undefined for a recursive type. */
 function declared(type: Type, name: string, within: readonly Type[]): DeclaredType | undefined {
   switch (type.kind) {
     case 'scalar':

@@ -9,8 +9,8 @@ const UNBOUNDED = 2 ** 64;
 const multiply = (left: number, right: number) => (left === 0 || right === 0 ? 0 : Math.min(left * right, UNBOUNDED));
 
 /**
- * What is wrong with the expressions of all rules in a schema: texts that do not compile, `oldSelf` where no old value can be told,
- * and costs that no request could pay.
+ * Errors in the expressions of all rules in a schema: expressions that do not compile, `oldSelf` where the old value cannot be identified,
+ * and costs above the limits.
  */
 export function checkExpressions(schema: JsonSchema, path: string, options: CheckOptions): readonly FieldError[] {
   const checker = new ExpressionChecker(options);
@@ -20,21 +20,21 @@ export function checkExpressions(schema: JsonSchema, path: string, options: Chec
 }
 
 interface CheckOptions {
-  /** Whether something else is wrong at a path or below it: rules there are not checked. */
+  /** Whether there are other errors at or below a path: rules there are not checked. */
   readonly isBroken: (path: string) => boolean;
-  /** 'total' for rules that were stored before: single rules may cost what they like. */
+  /** 'total' for stored rules: the cost of a single rule is not limited. */
   readonly costs: 'each' | 'total';
-  /** What the expressions may have together; absent for rules that were stored before. */
+  /** The common allowance of the expressions; absent for stored rules. */
   readonly allowance?: Allowance;
 }
 
 interface Place {
-  /** How often the value can stand in one object; undefined where only the request's size bounds it. */
+  /** The maximum number of such values in one object; undefined if only the request size limits it. */
   readonly cardinality: number | undefined;
-  /** What stands around the place and tells its parts' old values from nothing: a list, or a map that is replaced as a whole. */
+  /** The surrounding list or atomic map that makes old values unidentifiable; undefined if there is none. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
-  /** What rules know of the value around, where there are rules on that or around it. */
+  /** The declared type of the surrounding value, if it or its parents have rules. */
   readonly parentType: (() => DeclaredType | 'unknown') | undefined;
 }
 
@@ -92,7 +92,7 @@ class ExpressionChecker {
         const { max } = compiled.message.estimatedCost;
         this.#observe(`${at}.messageExpression`, 'estimated messageExpression cost', max);
       }
-      // One message says it: the rules that follow are refused for the same reason.
+      // One message is enough: later rules are rejected for the same reason.
       if (allowance?.refusal !== undefined && compiled.error !== undefined) return;
       this.#checkOldSelf(compiled, at, place);
     }
@@ -117,7 +117,7 @@ class ExpressionChecker {
     this.#expensive = [...this.#expensive, { path, cost }].sort((a, b) => b.cost - a.cost).slice(0, 4);
   }
 
-  /** The rules that cost most, and their sum, when all of them together cost too much. */
+  /** The most expensive rules and the total, if the total exceeds the limit. */
   totalErrors(path: string): FieldError[] {
     if (this.#total <= ESTIMATED_TOTAL_COST_LIMIT) return [];
     const total = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
@@ -136,7 +136,7 @@ class ExpressionChecker {
 const NO_TYPE =
   'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
 
-/** What rules know of the value, once it is asked for: nothing where they know nothing of what is around it. */
+/** The declared type of the value, computed on first use; unknown if the surrounding type is unknown. */
 function typeAt(schema: JsonSchema, place: Place, hasRules: boolean): (() => DeclaredType | 'unknown') | undefined {
   const { parentType, isResource } = place;
   if (parentType === undefined && !hasRules) return undefined;

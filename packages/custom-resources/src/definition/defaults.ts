@@ -8,19 +8,21 @@ import { schemasForDefaults } from '../validated-schema.ts';
 import { validateValue } from '../validate-value.ts';
 import { type FieldError, cloneJson, equalJson, formatFieldError, invalid } from '@gantry/objects';
 
-/** Where in a resource a default stands. */
+/** The position of a default in a resource. */
 interface Place {
-  /** The resource around it: the whole one, or one embedded in it. */
+  /** The surrounding resource: the whole one, or an embedded one. */
   readonly resource: JsonSchema;
   readonly insideMetadata: boolean;
-  /** The resource in which there is nothing but a value at this place. */
+  /** Builds a resource that contains only a value at this position. */
   readonly surround: (value: unknown) => unknown;
-  /** What is made of the parts of the schema, once for each. */
+  /** Converts parts of the schema for validation of defaults, each once. */
   readonly schemaForDefaults: (schema: JsonSchema) => JsonSchema;
   readonly rules: RulesOfDefaults;
 }
 
-/** Defaults that are not what their schema asks for. `schema` is a resource's. Its rules count to the allowance, where one is given. */
+/**
+ * Errors of defaults that do not match their schema. `schema` is that of a resource. Rules count against the allowance, if there is one.
+ */
 export function* validateDefaults(
   schema: JsonSchema,
   path: string,
@@ -45,7 +47,7 @@ function* validateWithin(schema: JsonSchema, path: string, around: Place): Piece
   if (schema.default !== undefined && schema.default !== null) {
     append(errors, yield* validateDefault(schema, schema.default, `${path}.default`, place));
   }
-  // Behind additionalProperties no default may stand.
+  // Defaults are not allowed below additionalProperties.
   const items = itemsOf(schema);
   if (items !== undefined && !place.rules.isExhausted) {
     const surround = (value: unknown) => place.surround([value]);

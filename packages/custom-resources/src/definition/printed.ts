@@ -3,7 +3,7 @@ import type { CustomResourceDefinitionVersion } from '@gantry/objects';
 
 type Printed = Readonly<Record<string, unknown>>;
 
-/** The words of a schema in Kubernetes' own order and names, and what stands for each that is not there. */
+/** The fields of a schema in Kubernetes' order, with Kubernetes' names and the values of absent ones. */
 const WORDS: readonly (readonly [keyof JsonSchema, string, unknown])[] = [
   ['id', 'ID', ''],
   ['$schema', 'Schema', ''],
@@ -51,7 +51,7 @@ const WORDS: readonly (readonly [keyof JsonSchema, string, unknown])[] = [
   ['x-kubernetes-validations', 'XValidations', null],
 ];
 
-/** Kubernetes' names of the words that a schema uses, in its order, with their values. */
+/** Kubernetes' names and the values of the fields that a schema uses, in Kubernetes' order. */
 export function* wordsOf(schema: JsonSchema): Generator<{ readonly name: string; readonly value: unknown }> {
   for (const [word, name, absent] of WORDS) {
     const value = schema[word] ?? givenEmpty(schema, word);
@@ -59,7 +59,7 @@ export function* wordsOf(schema: JsonSchema): Generator<{ readonly name: string;
   }
 }
 
-/** As Kubernetes prints a version where what all share stands above them. */
+/** A version as Kubernetes prints it after moving common parts to the spec. */
 export function printedVersion(version: CustomResourceDefinitionVersion): Printed {
   const { schema, subresources, additionalPrinterColumns: columns, selectableFields: fields } = version;
   return {

@@ -4,22 +4,22 @@ import { type JsonSchema, type ValidationRule, givenEmpty, isJsonObject, itemsOf
 import { type FieldError, forbidden, invalid, notSupported, repeatedAt, required } from '@gantry/objects';
 import { unsupportedFinder } from './structural.ts';
 
-/** Kubernetes prints a struct of its own here. */
+/** Stands for a Kubernetes struct in the message. */
 const PRINTED_STRUCT = {};
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** What surrounds a schema inside of another. */
+/** Context of a nested schema. */
 interface Surroundings {
-  /** Why no default may stand here; undefined where one may. */
+  /** Why a default is not allowed here; undefined if it is. */
   readonly noDefaults: string | undefined;
   readonly insideMetadata: boolean;
   readonly findUnsupported: ReturnType<typeof unsupportedFinder>;
 }
 
-/** What is wrong with a schema by itself, with its rules' texts; the rules' expressions are looked at elsewhere. */
+/** Errors of a schema itself, including the texts of its rules. The rules' expressions are checked elsewhere. */
 export function validateOpenApiSchema(schema: JsonSchema, path: string): FieldError[] {
   const around = { noDefaults: undefined, insideMetadata: false, findUnsupported: unsupportedFinder() };
   return validateSchema(schema, path, around, 'root');
@@ -206,7 +206,10 @@ function validateKeys(schema: JsonSchema, path: string): FieldError[] {
   return errors;
 }
 
-/** Errors that show all keys, as each of Kubernetes does. The others show their key alone, so that messages grow linearly. */
+/**
+ * The number of errors that show all keys, as every error does in Kubernetes. Further errors show only their own key, so that messages grow
+ * linearly.
+ */
 const SHOWN_WITH_ALL = 4;
 
 function validateKeyNames(keys: readonly string[], items: JsonSchema, path: string): FieldError[] {
@@ -250,7 +253,7 @@ function validateNullability(schema: JsonSchema, items: JsonSchema, listType: st
   return errors;
 }
 
-/** `follows` tells whether a path leads somewhere, as far as that can be told. */
+/** `follows` returns whether a path exists in the schema, as far as that is known. */
 function validateRuleTexts(rule: ValidationRule, follows: (fieldPath: string) => boolean, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { rule: expression = '', message = '', messageExpression = '', reason, fieldPath = '' } = rule;

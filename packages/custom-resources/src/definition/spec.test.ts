@@ -22,7 +22,7 @@ function specOf(schema: object, ...more: readonly Partial<Version>[]): CustomRes
 const textsOf = (spec: CustomResourceDefinitionSpec, old?: CustomResourceDefinitionSpec) =>
   errorsOf(validateDefinitionSpec(spec, old)).map((error) => `${error.field}: ${formatFieldError(error)}`);
 
-/** Counts how often the fields of an object are listed, or one of them is read. */
+/** Counts how often an object's fields are listed or read. */
 function counted<T extends object>(object: T): { readonly object: T; readonly count: () => number } {
   let count = 0;
   const proxy = new Proxy(object, {

@@ -19,8 +19,8 @@ import { validateColumns, validateSelectable, validateSubresources } from './ver
 import { type SchemaContext, validateSchema } from './version-schema.ts';
 
 /**
- * All errors in the spec, in Kubernetes' order: fields that all versions share are validated as fields of the spec. Computed in pieces,
- * one for each version and each validation of its schema, since a schema may be as large as a request.
+ * All errors in the spec in Kubernetes' order. Fields that all versions share are validated as fields of the spec. Computed in pieces (one
+ * per version and per validation of its schema), because a schema may be as large as a request.
  */
 export function validateDefinitionSpec(
   spec: CustomResourceDefinitionSpec,
@@ -32,7 +32,7 @@ export function validateDefinitionSpec(
 type Versions = readonly CustomResourceDefinitionVersion[];
 type Shared = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
 
-/** What all versions have alike; undefined when they differ. */
+/** A field that all versions share; undefined if they differ. */
 function* sharedBy<K extends Shared>(
   versions: Versions,
   key: K,
@@ -48,7 +48,7 @@ function* sharedBy<K extends Shared>(
 
 type SharedParts = Pick<CustomResourceDefinitionVersion, Shared>;
 
-/** What all versions have alike. */
+/** The parts that all versions share. */
 function* sharedParts(versions: Versions): Pieces<SharedParts> {
   const schema = yield* sharedBy(versions, 'schema');
   const subresources = yield* sharedBy(versions, 'subresources');
@@ -62,7 +62,7 @@ function* sharedParts(versions: Versions): Pieces<SharedParts> {
   };
 }
 
-/** A version without what all have alike. */
+/** A version without the shared parts. */
 function ownParts(version: CustomResourceDefinitionVersion, shared: SharedParts): CustomResourceDefinitionVersion {
   const own = Object.entries(version).filter(([name]) => !Object.hasOwn(shared, name));
   return Object.fromEntries(own) as CustomResourceDefinitionVersion;
@@ -92,7 +92,7 @@ function* validateSpec(
     const path = `spec.versions[${i}]`;
     const label = dns1035Label(version.name ?? '');
     if (label.length > 0) errors.push(invalid(`${path}.name`, version.name ?? '', label.join(',')));
-    // By the name, as Kubernetes looks it up: of two versions of one name the first counts for both.
+    // Looked up by name as in Kubernetes: for two versions with the same name, the first one counts for both.
     const named = firstNamed.get(version.name) ?? version;
     const hasStatus = (named.subresources ?? shared.subresources)?.status !== undefined;
     append(errors, yield* validateVersion(version, path, hasStatus, context));
@@ -116,7 +116,7 @@ function requireSchemas(own: Versions, shared: SharedParts): FieldError[] {
   );
 }
 
-/** The rules on what all versions have alike, as fields of the spec. */
+/** Validates the shared parts as fields of the spec. */
 function* validateShared(shared: SharedParts, versions: Versions, context: SchemaContext): Pieces<FieldError[]> {
   const schema = schemaIn(shared);
   const hasStatus = versions.some(({ subresources }) => subresources?.status !== undefined);
@@ -137,7 +137,7 @@ function firstByName(versions: Versions): ReadonlyMap<string, CustomResourceDefi
   return new Map(versions.toReversed().map((version) => [version.name, version]));
 }
 
-/** Whether the schema of the first version of a name is what it was: compared once. */
+/** Whether the schema of the first version with a name is unchanged. Compared once per name. */
 function unchangedSchemas(versions: Versions, old: Versions): (name: string) => boolean {
   const firstNamed = firstByName(versions);
   const before = new Map(old.map((version) => [version.name, version.schema]));
@@ -220,7 +220,7 @@ function validateDeprecation(
 
 function validateVersionSet(versions: readonly CustomResourceDefinitionVersion[]): FieldError[] {
   const errors: FieldError[] = [];
-  // Only for a message: of large schemas that takes longer than all else.
+  // Computed only for a message: for large schemas it takes longer than everything else.
   const printed = () => (versions.length === 0 ? null : versions.map(printedVersion));
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     errors.push(invalid('spec.versions', printed(), 'must contain unique version names'));
@@ -241,7 +241,7 @@ function validateNamesRequired(names: CustomResourceDefinitionNames | undefined)
     .map((name) => required(`spec.names.${name}`));
 }
 
-/** The rules on names that are there, asked for or accepted. */
+/** Validates the names that are present, requested or accepted. */
 export function validateNames(names: CustomResourceDefinitionNames | undefined, path: string): FieldError[] {
   if (names === undefined) return [];
   const errors: FieldError[] = [];

@@ -23,12 +23,12 @@ const UNSUPPORTED: readonly (readonly [keyof JsonSchema, string])[] = [
   ['definitions', 'definitions'],
 ];
 
-/** What no structural schema could say; undefined when there is nothing of that kind. */
+/** The first construct that structural schemas do not support; undefined if there is none. */
 export function findUnsupported(schema: JsonSchema | undefined): string | undefined {
   return unsupportedFinder()(schema);
 }
 
-/** The same for several parts of one schema, each of which is looked at once. */
+/** The same for several parts of one schema; each part is checked once. */
 export function unsupportedFinder(): (schema: JsonSchema | undefined) => string | undefined {
   const known = new Map<JsonSchema, string | undefined>();
   const find = (schema: JsonSchema | undefined): string | undefined => {
@@ -69,7 +69,7 @@ function isSet(value: unknown): boolean {
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
-/** Why a schema is not structural, in the order in which Kubernetes sorts it. */
+/** Errors of a schema that is not structural, in Kubernetes' order. */
 export function validateStructural(schema: JsonSchema, path: string): FieldError[] {
   const text = (error: FieldError) => `${error.field}: ${formatFieldError(error)}`;
   const errors = [...validateStructure(schema, 'root', path), ...validateCompleteness(schema, path)];
@@ -124,7 +124,7 @@ function validateStructure(schema: JsonSchema | undefined, level: Level, path: s
   return errors;
 }
 
-/** Of the metadata of a resource only the name may be constrained; its kind and version are strings. */
+/** Of a resource's metadata, only the name may be restricted; kind and apiVersion must be strings. */
 function validateMeta(schema: JsonSchema, level: Level, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { kind, apiVersion, metadata } = schema.properties ?? {};
@@ -203,7 +203,7 @@ function validateNested(schema: JsonSchema | undefined, path: string, exceptions
   return errors;
 }
 
-/** What the root's alternatives speak of must be described outside of them too. Kubernetes does not ask that further down. */
+/** Fields in the alternatives of the root must also be specified outside of them. Kubernetes does not require this for nested schemas. */
 function validateCompleteness(schema: JsonSchema, path: string): FieldError[] {
   return alternativesOf(schema, path).flatMap(([one, at]) => validateDescribed(one, schema, path, at));
 }

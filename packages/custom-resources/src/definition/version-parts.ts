@@ -20,7 +20,7 @@ function validatePath(text: string, path: string): FieldError[] {
   return text.startsWith('.') ? [] : [invalid(path, text, 'must be a simple json path starting with .')];
 }
 
-/** The rules on what a version has in addition to its objects. */
+/** Validates the subresources of a version. */
 export function validateSubresources(subresources: CustomResourceSubresources | undefined, path: string): FieldError[] {
   const scale = subresources?.scale;
   if (scale === undefined) return [];
@@ -60,7 +60,7 @@ export function validateColumns(columns: readonly CustomResourceColumnDefinition
   });
 }
 
-/** The rules on fields that field selectors may name. */
+/** Validates the selectable fields of a version. */
 export function validateSelectable(
   fields: readonly SelectableField[],
   schema: JsonSchema,

@@ -9,7 +9,7 @@ import { wordsOf } from './printed.ts';
 import { validateOpenApiSchema } from './schema.ts';
 import { findUnsupported, validateStructural } from './structural.ts';
 
-/** At the root of a schema with a status of its own only these may stand: the status is checked by itself. */
+/** The only fields that are allowed at the root of a schema with a status subresource: the status is validated separately. */
 const ROOT_WORDS: readonly string[] = [
   'Description',
   'Type',
@@ -35,14 +35,14 @@ const ROOT_WORDS: readonly string[] = [
   'XValidations',
 ];
 
-/** What the schemas of all versions share. */
+/** Context that the schemas of all versions share. */
 export interface SchemaContext {
   readonly turn: Turn;
-  /** What the expressions and patterns of all versions may have together. */
+  /** The common allowance of the expressions and patterns of all versions. */
   readonly allowance: Allowance;
-  /** The same of those that defaults are validated by, which are compiled once more. */
+  /** The same for validating defaults, for which they are compiled again. */
   readonly allowanceOfDefaults: Allowance;
-  /** Whether a version's schema is what it was. */
+  /** Whether a version's schema is unchanged. */
   readonly isUnchanged: (version: string) => boolean;
 }
 
@@ -80,7 +80,7 @@ export function* validateSchema(
   return [...errors, ...checkExpressions(schema, at, { isBroken, ...bounds })];
 }
 
-/** Whether a path is above one of these: found without a look at each of them. */
+/** Whether a path is a parent of one of these paths; uses binary search. */
 function startsAny(paths: readonly string[]): (above: string) => boolean {
   const sorted = paths.toSorted();
   return (above) => {

@@ -10,7 +10,7 @@ import {
 } from '@gantry/cel';
 import type { ValidationRule } from '@gantry/apimachinery';
 
-/** A rule as it runs, or why it does not. Errors are details of messages. */
+/** A compiled rule, or the error why it cannot run. Errors are details of messages. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly program: Program | undefined;
@@ -21,8 +21,8 @@ export interface CompiledRule {
 }
 
 /**
- * Compiles rules on values of the type: `self`, and `oldSelf`, which is optional where the rule asks for that. They count to the
- * allowance, where one is given.
+ * Compiles rules for values of the type. Rules use `self` and `oldSelf`; `oldSelf` is optional if the rule says so. They count against the
+ * allowance, if there is one.
  */
 export function compileRules(
   rules: readonly ValidationRule[],
@@ -71,7 +71,7 @@ function compile(environment: Environment, text: string, type: string, prefix: s
   return `${prefix === '' ? 'cel expression ' : prefix}must evaluate to a ${type}`;
 }
 
-/** How often a value of at least this size can stand in one object. */
+/** The maximum number of values of at least this size in one object. */
 export function maxCardinality(type: DeclaredType): number {
   return Math.floor(MAX_REQUEST_BYTES / (type.minSerializedSize + 1));
 }

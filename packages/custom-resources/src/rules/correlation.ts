@@ -1,7 +1,7 @@
 import { equalJson } from '@gantry/objects';
 import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@gantry/apimachinery';
 
-/** The old item of a list that has the same keys; undefined when lists of this kind tell no item from another. */
+/** The old list item with the same keys; undefined if the list type does not identify items. */
 export function correlateItem(schema: JsonSchema, old: unknown, item: unknown): unknown {
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isJsonObject(item)) return undefined;
   return itemsByKeys(schema, old).get(keysOf(schema, item));
@@ -12,7 +12,7 @@ const indexed = new WeakMap<
   { readonly schema: JsonSchema; readonly items: Map<string, unknown> }
 >();
 
-/** The items of a list by the values of their keys. Of items with the same the first counts. */
+/** The items of a list by their key values. For duplicates, the first one counts. */
 function itemsByKeys(schema: JsonSchema, list: readonly unknown[]): ReadonlyMap<string, unknown> {
   const known = indexed.get(list);
   if (known?.schema === schema) return known.items;
@@ -27,18 +27,18 @@ function itemsByKeys(schema: JsonSchema, list: readonly unknown[]): ReadonlyMap<
 }
 
 function keysOf(schema: JsonSchema, item: Readonly<Record<string, unknown>>): string {
-  // Keys are scalars. What is absent and null differ.
+  // Keys are scalars. Absent and null differ.
   return (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => JSON.stringify(item[key]) ?? 'undefined').join();
 }
 
-/** A value with what it was before, by its schema. */
+/** A value, its old value and its schema. */
 interface Known {
   readonly value: unknown;
   readonly old: unknown;
   readonly schema: JsonSchema;
 }
 
-/** What is known of a value's past: its own, and that of the nearest around it that has one. */
+/** The old value of a value and of its nearest parent that has one. */
 export interface Correlation {
   readonly known: Known | undefined;
   readonly parent: Known | undefined;
@@ -46,13 +46,13 @@ export interface Correlation {
 
 export const UNCORRELATED: Correlation = { known: undefined, parent: undefined };
 
-/** Whether a rule's word against the value is to be let be, since the value was there before. */
+/** Whether a rule's error is ignored, because the value is unchanged. */
 export function isUnchanged({ known, parent }: Correlation): boolean {
   const asked = known ?? parent;
   return asked !== undefined && isSame(asked);
 }
 
-/** The correlation of a field. What versions differ in anyway is not compared. */
+/** The correlation of a field. apiVersion and kind of the root are not compared, because they differ between versions. */
 export function fieldOf(correlation: Correlation, name: string): Correlation {
   const { known, parent } = correlation;
   if (known === undefined) return correlation;
@@ -78,7 +78,7 @@ function knownItem({ old, schema }: Known, item: unknown): Known | undefined {
   return before === undefined || inner === undefined ? undefined : { value: item, old: before, schema: inner };
 }
 
-/** Field by field as far as the schema goes: a field that it does not name counts as changed. */
+/** Compares by the schema, field by field; a field outside the schema counts as changed. */
 function isSame(known: Known): boolean {
   const { value, old } = known;
   if (Array.isArray(value) && Array.isArray(old)) {

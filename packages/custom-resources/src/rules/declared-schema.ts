@@ -19,7 +19,7 @@ const TEXT: JsonSchema = { type: 'string' };
 
 const asResources = new WeakMap<JsonSchema, JsonSchema>();
 
-/** A resource's schema with what every resource has, whether its schema names it or not. */
+/** A resource's schema plus the fields of every resource. */
 export function withTypeAndMetadata(schema: JsonSchema): JsonSchema {
   const known = asResources.get(schema);
   if (known !== undefined) return known;
@@ -36,7 +36,7 @@ export function withTypeAndMetadata(schema: JsonSchema): JsonSchema {
   return made;
 }
 
-/** What rules know of a value of the schema; undefined where they know nothing. Objects are named by their path. */
+/** The declared type of values of the schema; undefined if it is unknown. Object types are named by their path. */
 export function declaredTypeOf(schema: JsonSchema, isResource: boolean, name: string): DeclaredType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) {
     return { type: DYN, maxElements: textLength(schema, MAX_REQUEST_BYTES - 2), minSerializedSize: 1 };
@@ -95,7 +95,9 @@ function fieldsOf(schema: JsonSchema, name: string): ReadonlyMap<string, Declare
 
 const sizes = new WeakMap<JsonSchema, number>();
 
-/** The size of the smallest such object: what it must have. Found once for each schema, however many levels around it have rules. */
+/**
+ * The size of the smallest valid object: its required fields. Computed once per schema, because several surrounding levels may have rules.
+ */
 function sizeOfObject(schema: JsonSchema): number {
   const known = sizes.get(schema);
   if (known !== undefined) return known;
@@ -145,7 +147,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '/': '__slash__',
 };
 
-/** A property's name as rules write it: `a-b` is `a__dash__b`. Undefined when rules cannot name the property. */
+/** The name of a property in rules: `a-b` is `a__dash__b`. Undefined if rules cannot name it. */
 export function escapeName(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;

@@ -102,7 +102,7 @@ describe('rules of custom resources', () => {
       const object = { m: new Proxy({ b: '1', c: '2' }, { ownKeys }), o: { a: '1', b: '2' } };
       const compiled = compileSchemaRules(schema);
       expect(errorsOf(compiled?.validate(object as never, undefined))).toEqual([]);
-      // Once for the rules, and once where the schema's own way through the object comes by.
+      // Once for the rules, and once for the traversal of the object by the schema.
       expect(asked).toBeLessThanOrEqual(2);
     },
   );

@@ -27,7 +27,7 @@ import { valueBySchema } from './schema-value.ts';
 
 /** The `x-kubernetes-validations` of a schema, compiled. */
 export interface CompiledRules {
-  /** What the rules say against an object; `old` is what it replaces. */
+  /** The errors of an object; `old` is the object that it replaces. */
   validate(object: KubeObject, old: KubeObject | undefined): InTurns<readonly FieldError[]>;
 }
 
@@ -46,24 +46,24 @@ export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefine
   };
 }
 
-/** The rules of a schema's parts, compiled once, for the defaults in it. As in Kubernetes, all defaults share one budget. */
+/** Validates defaults by the rules of their schemas, each compiled once. As in Kubernetes, all defaults share one cost budget. */
 export class RulesOfDefaults {
   readonly #turn: Turn;
   readonly #compilation: Compilation;
   #budget = RUNTIME_COST_BUDGET;
 
-  /** The rules count to the allowance, where one is given. */
+  /** Rules count against the allowance, if there is one. */
   constructor(turn: Turn, allowance: Allowance | undefined) {
     this.#turn = turn;
     this.#compilation = { known: new Map(), allowance };
   }
 
-  /** Whether the budget or the allowance has ended: no further default is to be validated. */
+  /** Whether the budget or the allowance is used up: no further default is validated. */
   get isExhausted(): boolean {
     return this.#budget < 0 || this.#compilation.allowance?.refusal !== undefined;
   }
 
-  /** What the rules say against a default: as if it had always been there and then, where rules compare, as if it came anew. */
+  /** The errors of a default. It is validated as an unchanged value and then, if rules compare with the old value, as a new one. */
   *validate(
     schema: JsonSchema,
     { value, isResource, path }: { readonly value: unknown; readonly isResource: boolean; readonly path: string },
@@ -88,7 +88,7 @@ export class RulesOfDefaults {
 interface RuleNode {
   readonly schema: JsonSchema;
   readonly isResource: boolean;
-  /** Undefined where there are rules, and nothing is known of the values that they are about. */
+  /** Undefined if there are rules but the type of their values is unknown. */
   readonly rules: readonly CompiledRule[] | undefined;
   readonly items: RuleNode | undefined;
   readonly values: RuleNode | undefined;
@@ -98,12 +98,12 @@ interface RuleNode {
 
 /** A compilation of several parts of one schema. */
 interface Compilation {
-  /** Nodes of schemas that have their own rules, as resources or as other values. */
+  /** Compiled nodes of schemas with rules, as resources or as other values. */
   readonly known: Map<JsonSchema, { readonly isResource: boolean; readonly node: RuleNode | undefined }>;
   readonly allowance: Allowance | undefined;
 }
 
-/** `rules` has the rules; `schema` says what the values are: in allOf the two differ. */
+/** `rules` contains the rules, `schema` describes the values; inside allOf they differ. */
 function compileNode(
   rules: JsonSchema,
   schema: JsonSchema,
@@ -147,10 +147,10 @@ function makeNode(
 
 const textOf = (rule: ValidationRule) => (rule.message || (rule.rule ?? '')).trim();
 
-/** Pieces of a computation whose result is a T. */
+/** The pieces of a computation with a result of type T. */
 type Pieces<T> = Generator<undefined, T, undefined>;
 
-/** One object's way through the rules, with one budget for all of them. */
+/** One validation of one object, with one budget for all rules. */
 class RulesRun {
   readonly errors: FieldError[] = [];
   readonly #turn: Turn;
@@ -161,7 +161,7 @@ class RulesRun {
     this.#budget = budget;
   }
 
-  /** What is left; below 0 when it was not enough. */
+  /** The remaining budget; below 0 if it was exceeded. */
   get budget(): number {
     return this.#budget;
   }
@@ -289,7 +289,7 @@ class RulesRun {
     return 'failed';
   }
 
-  /** Values that have not changed are let be: the rule may have come after them. */
+  /** Unchanged values are not reported: the rule may be newer than they are. */
   *#addFailure(
     compiled: CompiledRule,
     { path, schema, value }: { readonly path: string; readonly schema: JsonSchema; readonly value: unknown },
@@ -304,7 +304,7 @@ class RulesRun {
     this.errors.push(errorFor(rule.reason, at, shown, message));
   }
 
-  /** The rule's message; undefined when the budget ended with it. */
+  /** The rule's message; undefined if evaluating it used up the budget. */
   *#message(
     { rule, message }: CompiledRule,
     path: string,
@@ -335,7 +335,7 @@ class RulesRun {
   }
 }
 
-/** `.spec.a` and `['b-c']` behind a path; field paths were checked when the rule came. */
+/** Appends a field path (`.spec.a`, `['b-c']`) to a path. Field paths were checked when the definition was stored. */
 function atFieldPath(path: string, fieldPath: string): string {
   const trimmed = fieldPath.trim();
   if (trimmed === '') return path;

@@ -12,7 +12,7 @@ import {
 import { isJsonObject, itemsOf, type JsonSchema, propertyOf, valuesOf } from '@gantry/apimachinery';
 import { escapeName, withTypeAndMetadata } from './declared-schema.ts';
 
-/** A value as rules see it by its schema, read in place. */
+/** A value as rules see it by its schema, without copying. */
 export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
   if (value === null || value === undefined) {
     return schema.nullable === true ? null : new CelError('invalid data, got null for schema with nullable=false');
@@ -83,13 +83,13 @@ function listBySchema(items: readonly unknown[], schema: JsonSchema): CelResult 
   }
 }
 
-/** An object or a map. Fields without a schema are not there for rules. */
+/** An object or a map. Rules do not see fields without a schema. */
 class SchemaMap extends CelMap {
   readonly typeName: string;
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #schema: JsonSchema;
   readonly #values: JsonSchema | undefined;
-  /** Lists and maps in this one: they know their sizes and keys when they are asked for again. */
+  /** Cached lists and maps in this one; they remember their sizes and keys. */
   readonly #made = new Map<string, CelResult>();
   #keys: readonly string[] | undefined;
 
@@ -151,7 +151,7 @@ function onceMade<Key>(made: Map<Key, CelResult>, key: Key, value: unknown, sche
 
 const names = new WeakMap<JsonSchema, ReadonlyMap<string, readonly string[]>>();
 
-/** The properties of a schema by the names that rules have for them. */
+/** The properties of a schema by their names in rules. */
 function namesOf(schema: JsonSchema): ReadonlyMap<string, readonly string[]> {
   const known = names.get(schema);
   if (known !== undefined) return known;
@@ -184,7 +184,7 @@ class SchemaList extends CelList {
 
 type Equal = (left: CelValue, right: CelValue) => boolean;
 
-/** Equal in any order; adding keeps each element once. */
+/** A list of type set: equal in any order; adding keeps each element once. */
 class SetList extends SchemaList {
   override equals(other: CelList, equal: Equal): boolean {
     return equalSets(this, other, equal);
@@ -195,7 +195,7 @@ class SetList extends SchemaList {
   }
 }
 
-/** Texts and whole numbers, of which a set may have very many. */
+/** Strings and integers; a set may have very many of them. */
 const isSimple = (element: CelValue) => typeof element === 'string' || typeof element === 'bigint';
 
 function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
@@ -203,7 +203,7 @@ function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
   const others = [...right];
   const simple = new Set(others.filter(isSimple));
   const rest = others.filter((element) => !isSimple(element));
-  // Numbers of several types may be equal.
+  // Numbers of different types may be equal.
   return [...left].every((element) =>
     isSimple(element)
       ? simple.has(element) || rest.some((held) => equal(element, held))
@@ -211,7 +211,7 @@ function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
   );
 }
 
-/** A set with what another list adds to it. */
+/** A set plus the new elements of another list. */
 class MergedSet extends ArrayList {
   constructor(set: CelList, added: CelList) {
     const texts = new Set([...set].map(String));
@@ -227,7 +227,7 @@ class MergedSet extends ArrayList {
   }
 }
 
-/** Items are known by their keys: equal in any order, and adding replaces the item of the same keys. */
+/** A list of type map, with items identified by keys: equal in any order; adding replaces an item with the same keys. */
 class KeyedList extends SchemaList {
   readonly #keys: readonly string[];
 

@@ -21,7 +21,7 @@ const OPERATORS: Readonly<Partial<Record<TokenKind, LabelOperator>>> = {
   '<': 'lt',
 };
 
-/** A request's line holds less; what comes by other ways is bounded here. */
+/** Limit for selectors from other sources than a request line, which is shorter. */
 const MAX_SELECTOR = 128 * 1024;
 
 /** Reads the `labelSelector` parameter. Throws StatusError BadRequest with Kubernetes' words. */
@@ -117,7 +117,7 @@ class Parser {
     }
   }
 
-  /** After `in` or `notin`: values in parentheses, sorted; an empty place is the empty value. */
+  /** Parses the values in parentheses after `in` or `notin`, sorted; an empty place is the empty value. */
   #set(): readonly string[] {
     const open = this.#takeValue();
     if (open.kind !== '(') this.#failRequirement(`found '${open.text}' expected: '('`);
@@ -167,7 +167,7 @@ class Parser {
   }
 }
 
-/** `in` and `notin` are words like any other where no operator can stand. */
+/** `in` and `notin` are ordinary words where no operator is possible. */
 function asValue(token: Token): Token {
   return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
 }

@@ -1,6 +1,6 @@
 import type { LabelSelector } from '../generated/types.ts';
 
-/** How a requirement compares. Numbers are compared as whole numbers, as Kubernetes' `gt` and `lt`. */
+/** The comparison of a requirement. `gt` and `lt` compare integers, as in Kubernetes. */
 export type LabelOperator = 'in' | 'notin' | 'exists' | 'doesNotExist' | 'gt' | 'lt';
 
 export interface LabelRequirement {
@@ -9,7 +9,7 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-/** A label selector, parsed. Immutable. */
+/** A parsed label selector. Immutable. */
 export class Selector {
   readonly requirements: readonly LabelRequirement[];
   readonly #nothing: boolean;
@@ -24,7 +24,7 @@ export class Selector {
     return this.requirements.length === 0 && !this.#nothing;
   }
 
-  /** Whether it can match nothing, whatever the labels. */
+  /** Whether it matches nothing, whatever the labels. */
   get nothing(): boolean {
     return this.#nothing;
   }
@@ -33,7 +33,7 @@ export class Selector {
     return !this.#nothing && this.requirements.every((requirement) => meets(requirement, labels ?? {}));
   }
 
-  /** In the syntax that `parseLabelSelector` reads. */
+  /** The selector in the syntax of `parseLabelSelector`. */
   toString(): string {
     return this.requirements.map(formatRequirement).join(',');
   }
@@ -60,7 +60,7 @@ function meets({ key, operator, values }: LabelRequirement, labels: Readonly<Rec
   }
 }
 
-/** A whole number as labels can hold it; undefined for anything else. */
+/** An integer in a label value; undefined for other values. */
 function wholeNumber(text: string | undefined): bigint | undefined {
   return text !== undefined && /^[+-]?\d{1,63}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
 }
@@ -89,7 +89,7 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   DoesNotExist: 'doesNotExist',
 };
 
-/** The selector of an object's field: absent matches nothing, an empty one everything. An unknown operator matches nothing. */
+/** The selector of an object's field: an absent one matches nothing, an empty one everything. An unknown operator matches nothing. */
 export function labelSelectorFrom(selector: LabelSelector | null | undefined): Selector {
   if (selector === undefined || selector === null) return new Selector([], 'nothing');
   const requirements: LabelRequirement[] = Object.entries(selector.matchLabels ?? {})

@@ -2,7 +2,7 @@ import type { Container, EphemeralContainer, Pod, Volume } from '../generated/ty
 
 type AnyContainer = Container | EphemeralContainer;
 
-/** Volumes that need nothing of the API but what the pod itself says. */
+/** Volume types without references to API objects. */
 const WITHOUT_REFERENCE: ReadonlySet<string> = new Set<keyof Volume>([
   'awsElasticBlockStore',
   'azureDisk',
@@ -29,8 +29,8 @@ const WITHOUT_REFERENCE: ReadonlySet<string> = new Set<keyof Volume>([
 ]);
 
 /**
- * The kind of objects of the API that a pod refers to, in Kubernetes' words and order (HasAPIObjectReference in pkg/api/pod); undefined
- * for none. A pod that a node runs by itself may refer to none: the node would get the right to read them.
+ * The kind of API objects that a pod refers to, with Kubernetes' name and order (HasAPIObjectReference in pkg/api/pod); undefined if there
+ * are none. A static pod must not have any: its node would get the right to read them.
  */
 export function apiReferenceOf({ spec }: Pod): string | undefined {
   const { volumes = [], resourceClaims = [], imagePullSecrets = [] } = spec ?? {};

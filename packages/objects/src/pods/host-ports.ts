@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../generated/types.ts';
 
-/** A port of its node that a pod asks for. */
+/** A host port that a pod requests. */
 export interface HostPort {
   readonly protocol: string;
   /** `0.0.0.0` for all addresses of the node. */
@@ -10,7 +10,7 @@ export interface HostPort {
 
 const ALL_ADDRESSES = '0.0.0.0';
 
-/** Containers that run as long as the pod: an init container that ends leaves what it had to others, a sidecar keeps it. */
+/** Containers that run as long as the pod: main containers and sidecars. Init containers release their resources when they end. */
 export function lastingContainers({ spec }: Pick<Pod, 'spec'>): readonly Container[] {
   return [...(spec?.containers ?? []), ...sidecarsOf(spec)];
 }
@@ -33,7 +33,7 @@ export function hostPortsOf(pod: Pick<Pod, 'spec'>): readonly HostPort[] {
   );
 }
 
-/** Whether a node cannot give both ports: they are the same on an address that both ask for. */
+/** Whether two host ports conflict: same port and protocol on an address that both use. */
 export function hostPortsClash(one: HostPort, other: HostPort): boolean {
   if (one.port !== other.port || one.protocol !== other.protocol) return false;
   return one.address === other.address || one.address === ALL_ADDRESSES || other.address === ALL_ADDRESSES;

@@ -8,12 +8,12 @@ export function containerStatusOf({ status = {} }: Pod, container: string): Cont
   return all.find(({ name }) => name === container);
 }
 
-/** The containerID of the run of a container whose log is the previous one, as its lastState has it; '' where there is none. */
+/** The containerID of a container's previous run, from lastState; '' if there is none. */
 export function lastRunOf(pod: Pod, container: string): string {
   return containerStatusOf(pod, container)?.lastState?.terminated?.containerID ?? '';
 }
 
-/** Whether a pod has come to its end: its phase is `Succeeded` or `Failed`, and stays so. False for no pod. */
+/** Whether a pod has ended: its phase is `Succeeded` or `Failed`, which are final. False for undefined. */
 export function hasEnded(pod: Pod | undefined): boolean {
   return isFinalPhase(pod?.status?.phase);
 }
@@ -23,7 +23,7 @@ export function isFinalPhase(phase: string | undefined): phase is 'Succeeded' | 
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** The condition that says why a pod is deleted. Where it was to be deleted already, for another reason, the time is that of the first. */
+/** The condition with the reason for a pod's deletion. If the pod already has one for another reason, its transition time is kept. */
 export function disruptionTarget(
   { metadata, status }: Pod,
   reason: string,

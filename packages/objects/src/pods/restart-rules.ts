@@ -2,7 +2,7 @@ import type { Container, ContainerRestartRule, PodSpec } from '../generated/type
 
 const RESTART_OF_ALL = 'RestartAllContainers';
 
-/** The first rule of a container that this exit code matches. Rules count only beside a policy of the container's own. */
+/** The first restart rule of a container that matches the exit code. Rules only apply if the container has its own restart policy. */
 export function matchingRestartRule(container: Container, exitCode: number): ContainerRestartRule | undefined {
   if (container.restartPolicy === undefined) return undefined;
   return container.restartPolicyRules?.find(({ exitCodes }) => {
@@ -12,7 +12,7 @@ export function matchingRestartRule(container: Container, exitCode: number): Con
 }
 
 /**
- * Whether a container is started again after this exit code: by its rules, then by its own policy, then by the pod's (Kubernetes'
+ * Whether a container is restarted after this exit code: by its rules, then its own policy, then the pod's policy (Kubernetes'
  * ContainerShouldRestart).
  */
 export function restartsAfterExit(

@@ -4,9 +4,9 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../generated/types
 import { classOfClaim, classOfVolume, isBoundToClaim } from './volume-binding.ts';
 
 /**
- * The volume that Kubernetes' volume controller binds to a claim: one that is reserved for it, else the smallest available one
- * that satisfies it. Volumes with the fewest access modes are looked at first. `reserved` finds none but the first kind, since
- * the scheduler chooses among the others.
+ * The volume that Kubernetes' volume controller binds to a claim: one that is reserved for it, else the smallest available one that
+ * satisfies it. Volumes with fewer access modes are tried first. With `reserved`, only reserved volumes are returned, because the scheduler
+ * chooses among the others.
  */
 export function findVolume(
   claim: PersistentVolumeClaim,
@@ -21,7 +21,7 @@ export function findVolume(
   return undefined;
 }
 
-/** As `findVolume` with `any`, among the volumes that a node reaches: what Kubernetes' scheduler chooses for a pod on it. */
+/** As `findVolume` with `any`, among the volumes that are accessible from a node: the choice of Kubernetes' scheduler for a pod there. */
 export function findVolumeForNode(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
@@ -31,7 +31,7 @@ export function findVolumeForNode(
   return smallestMatch(claim, volumes.filter(mayUse), reaches);
 }
 
-/** Why a volume that a claim names cannot be bound to it, in Kubernetes' words; undefined when it can. */
+/** Kubernetes' message why a volume cannot be bound to a claim that names it; undefined if it can. */
 export function whyUnsatisfied(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`;
@@ -60,7 +60,7 @@ function groupByModes(volumes: readonly PersistentVolume[]): readonly (readonly 
   return [...groups].sort(([a], [b]) => count(a) - count(b) || (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
-/** A volume that is reserved for the claim has no substitute: where `mayUse` rejects it, nothing matches. */
+/** A reserved volume has no substitute: if `mayUse` rejects it, there is no match. */
 function smallestMatch(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],

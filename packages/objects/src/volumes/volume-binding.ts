@@ -15,7 +15,7 @@ export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provi
 /** The provisioner of classes without one. */
 export const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** The storage class that a claim names; '' for none, undefined when it says nothing about its class. */
+/** The storage class in a claim; '' for none, undefined if the claim does not set it. */
 export function requestedClassOf({ metadata, spec }: PersistentVolumeClaim): string | undefined {
   return metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName;
 }
@@ -30,7 +30,7 @@ export function classOfVolume({ metadata, spec }: PersistentVolume): string {
   return metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
 }
 
-/** Whether claims of the class are bound when a pod needs them, by the scheduler. */
+/** Whether claims of the class are bound only when a pod needs them, by the scheduler. */
 export function waitsForConsumer(storageClass: StorageClass | undefined): boolean {
   return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 }
@@ -48,7 +48,7 @@ export function isFullyBound(claim: PersistentVolumeClaim): boolean {
   return (claim.spec?.volumeName ?? '') !== '' && claim.metadata.annotations?.[BIND_COMPLETED] !== undefined;
 }
 
-/** Names of the claims that a pod mounts: those it names, and those that are made for its ephemeral volumes. */
+/** Names of a pod's claims: those it refers to, and those created for its ephemeral volumes. */
 export function claimsOfPod({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
     if (persistentVolumeClaim !== undefined) return [persistentVolumeClaim.claimName];
