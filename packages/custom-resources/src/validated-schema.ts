@@ -11,8 +11,8 @@ export function schemaForObjects(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Converts schemas to the form for validating defaults: there, Kubernetes ignores whether a format is for numbers or strings. Defaults in
- * parts of one schema share the result.
+ * Converts schemas to the form for validating defaults: there, Kubernetes does not check int-or-string. Defaults in parts of one schema
+ * share the result.
  */
 export function schemasForDefaults(): (schema: JsonSchema) => JsonSchema {
   const made = new Map<JsonSchema, JsonSchema>();

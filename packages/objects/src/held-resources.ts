@@ -79,7 +79,7 @@ function most(left: Amounts, right: Amounts): Record<string, string> {
   return out;
 }
 
-/** An invalid quantity counts as smaller: it may have been stored before validation. */
+/** False also if a quantity is invalid, which may have been stored before validation: the present amount is then kept. */
 function isLess(present: string, amount: string): boolean {
   try {
     return compareQuantity(parseQuantity(present), parseQuantity(amount)) < 0;
